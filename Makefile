@@ -1,0 +1,59 @@
+# Two commands: `make run` sets up and does the main job on this repository; `make test` sets up and passes all tests.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+# Data of the demo and weights for the tests stay in the clone; your own are elsewhere.
+export CONTEXTD_HOME ?= $(CURDIR)/.contextd-run
+
+.PHONY: models run test check lint types layers tests campaign bench lock docs clean
+.DEFAULT_GOAL := run
+
+$(READY): requirements.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(READY)
+
+models: $(READY)
+	@$(BIN)/contextd models fetch
+
+run: models
+	@$(BIN)/contextd index
+	@echo
+	@echo '$$ contextd context "how does a document get from a file into the store" --budget 600'
+	@$(BIN)/contextd context "how does a document get from a file into the store" --budget 600
+	@echo
+	@echo 'Next: ask your own question, or try it in your project:'
+	@echo '  $(BIN)/contextd search "where are secrets scrubbed"'
+	@echo '  $(BIN)/contextd up -p /path/to/your/project'
+
+test: models check tests
+
+check: lint types layers
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+tests: models
+	$(BIN)/pytest -n 2 -m "not campaign"
+
+campaign: models
+	$(BIN)/pytest -n 0 -m campaign --timeout 3600
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+
+lock:
+	uv pip compile pyproject.toml --group dev --extra deep --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-annotate --no-emit-index-url --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,32 @@
+"""contextd: the right context for any AI, in the right number of tokens, from everything its user has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["Context", "Engine", "Hit", "Memory", "Reader", "__version__", "open"]
+
+if TYPE_CHECKING:
+    from contextd.assemble import open_engine as open
+    from contextd.engine import Engine
+    from contextd.types import Context, Hit, Memory, Reader
+
+# Loaded on first use: importing the package costs nothing, so that `contextd --help` starts at once.
+_HOME = {
+    "open": ("contextd.assemble", "open_engine"),
+    "Engine": ("contextd.engine", "Engine"),
+    "Context": ("contextd.types", "Context"),
+    "Hit": ("contextd.types", "Hit"),
+    "Memory": ("contextd.types", "Memory"),
+    "Reader": ("contextd.types", "Reader"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'contextd' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _HOME[name]
+    return getattr(import_module(module), attribute)

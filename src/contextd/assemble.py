@@ -1,0 +1,211 @@
+"""Wiring: the only place that knows adapters. Hands out an Engine for a project, a home, a reader."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from contextd import chunking, config
+from contextd.chunking.cut import Limits
+from contextd.engine import Engine, Project
+from contextd.errors import InvalidInput, StorageError, Unavailable
+from contextd.indexing.pipeline import Recipe
+from contextd.models import weights
+from contextd.models.tokens import O200k
+from contextd.ports import Embedder
+from contextd.querying.render import TEMPLATES, custom
+from contextd.scrub import VERSION as SCRUB_VERSION
+from contextd.scrub import user_rules
+from contextd.sources.files import Boundaries, Files, checked_root, find_root
+from contextd.sources.filetypes import language_by_content
+from contextd.sources.ignore import git
+from contextd.stores.lease import lease
+from contextd.stores.sqlite.record import Record
+from contextd.stores.sqlite.store import SqliteStore, open_index
+from contextd.types import OWNER, Reader
+
+_MOST_WORKERS = 8
+
+
+def open_engine(
+    project: str | Path | None = ".",
+    *,
+    home: Path | None = None,
+    reader: str = OWNER,
+    flags: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> Engine:
+    """An engine for a project (None: personal memories alone). Nothing is indexed by opening."""
+    home = home or config.home(environment)
+    root = project_root(project) if project is not None else None
+    loaded = config.load(home / "config.toml", root / config.FILE_NAME if root else None, environment, flags)
+    record = Record(home / "record.db")
+    personal = record.workspace("personal", "", "personal")
+    opened = _project(root, home, record, loaded.settings) if root else None
+    templates = dict(TEMPLATES) | {name: custom(name, text) for name, text in loaded.settings.templates.items()}
+    static, warnings = _static(home, loaded.settings.embedding.model)
+    return Engine(
+        loaded.settings,
+        opened,
+        record,
+        personal,
+        static,
+        _deep(home, loaded.settings.embedding.deep_model),
+        O200k(),
+        templates,
+        Reader.named(reader),
+        (*loaded.warnings, *warnings),
+    )
+
+
+def project_root(project: str | Path) -> Path:
+    """The folder of a project: the one named, or for `.` the one around this folder."""
+    path = Path(project).expanduser()
+    return checked_root(find_root(path) if str(project) == "." else path)
+
+
+def settings_of(project: str | Path, environment: Mapping[str, str] = os.environ) -> config.Loaded:
+    """The settings that hold in a project."""
+    return config.load(config.home(environment) / "config.toml", project_root(project) / config.FILE_NAME, environment)
+
+
+def _project(root: Path, home: Path, record: Record, settings: config.Settings) -> Project:
+    place = _place(root)
+    workspace = record.workspace("project", place, root.name)
+    folder = home / "projects" / f"{root.name[:40]}-{workspace:016x}"
+    source = Files(root, boundaries(root, settings))
+    limits = Limits(
+        settings.chunking.code_max_tokens, settings.chunking.markdown_max_tokens, settings.chunking.lines_max_tokens
+    )
+    rules = user_rules(settings.security.secret_patterns)
+    count = settings.bootstrap.parallel_workers or min(os.cpu_count() or 1, _MOST_WORKERS)
+
+    def parser() -> Any:
+        from contextd.workers.pool import Pool
+
+        return Pool(limits, rules, workers=count)
+
+    recipe = json.dumps([chunking.VERSION, SCRUB_VERSION, asdict(limits), [rule.pattern for rule in rules]])
+    store = _index(folder, workspace)
+    return Project(
+        root.name,
+        root,
+        workspace,
+        folder,
+        source,
+        store,
+        Recipe(recipe, language_by_content),
+        parser,
+        lambda who: lease(folder, who),
+    )
+
+
+def _place(root: Path) -> str:
+    """Git's common directory, so that worktrees meet; else the real root."""
+    out = (
+        git(root, "rev-parse", "--path-format=absolute", "--git-common-dir", "--show-toplevel")
+        if (root / ".git").exists()
+        else None
+    )
+    if out is None:
+        return str(root)
+    common, top = os.fsdecode(out).splitlines()[:2]
+    return common if Path(top).resolve() == root else str(root)
+
+
+def _index(folder: Path, workspace: int) -> SqliteStore:
+    """The index of a project; a damaged one is put aside, never deleted, and begun anew."""
+    try:
+        return open_index(folder, workspace)
+    except StorageError as error:
+        if error.code != "corrupt":
+            raise
+    quarantine(folder)
+    return open_index(folder, workspace)
+
+
+def quarantine(folder: Path) -> list[Path]:
+    """Move a damaged index aside; what it held can be made again from the project."""
+    moved = []
+    for path in sorted(folder.glob("index.db*")):
+        if ".corrupt-" not in path.name:
+            target = path.with_name(f"{path.name}.corrupt-{int(time.time())}")
+            path.rename(target)
+            moved.append(target)
+    return moved
+
+
+def boundaries(root: Path, settings: config.Settings) -> Boundaries:
+    """What belongs to a project, from its settings."""
+    watcher, indexing = settings.watcher, settings.indexing
+    return Boundaries(
+        _watch_paths(root, watcher.watch_paths),
+        watcher.ignore_patterns,
+        watcher.use_gitignore,
+        watcher.use_contextignore,
+        watcher.use_dockerignore,
+        indexing.allowed_extensions,
+        indexing.blocked_extensions,
+        int(indexing.max_file_size_mb * (1 << 20)),
+        indexing.size_exceptions,
+        indexing.follow_symlinks,
+        indexing.binary_threshold,
+    )
+
+
+def _watch_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Paths below the root; empty for all of it."""
+    if not paths or paths == ("auto",):
+        return ()
+    found = []
+    for path in paths:
+        target = (root / Path(path).expanduser()).resolve()
+        if not target.is_relative_to(root):
+            raise InvalidInput(f"watch path {path!r} is outside the project {root}; index it as a project of its own")
+        if not target.exists():
+            raise InvalidInput(f"watch path {path!r} does not exist below {root}")
+        found.append(target.relative_to(root).as_posix())
+    return () if "." in found else tuple(found)
+
+
+def _static(home: Path, name: str) -> tuple[Embedder | None, tuple[str, ...]]:
+    if name == "none":
+        return None, ()
+    from contextd.models.static import Static
+
+    folder = _model_folder(home, name)
+    try:
+        return Static(folder), ()
+    except (Unavailable, OSError, ValueError):
+        return None, (f"no static model {name}: searching by words alone; run `contextd models fetch`",)
+
+
+def _deep(home: Path, name: str) -> Callable[[], Embedder | None]:
+    @lru_cache(maxsize=1)
+    def load() -> Embedder | None:
+        if name == "none":
+            return None
+        from contextd.models.deep import Deep
+
+        try:
+            return Deep(_model_folder(home, name))
+        except Unavailable:
+            return None
+
+    return load
+
+
+def _model_folder(home: Path, name: str) -> Path:
+    """A model's folder: of a known name, or the user's own."""
+    if name in weights.MODELS:
+        return weights.folder_of(home, weights.MODELS[name])
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        raise InvalidInput(f"no model {name!r}: it is neither a folder nor one of {', '.join(sorted(weights.MODELS))}")
+    return folder

@@ -1,0 +1,207 @@
+"""From the parts of a document to pieces of the right size: small neighbors joined, large ones split with overlap.
+
+Parts are ranges of whole lines that follow each other and cover the document. Sizes are judged by characters first,
+which is free, and settled by exact token counts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+
+from contextd.types import Piece
+
+_CHARACTERS = 4  # a token of code or English is four characters or more; an exact count follows
+_OVERLAP = 0.12  # of a unit that has to be split
+_LONG_LINE = 2000  # characters: longer lines are cut inside
+_LABELS = 160  # characters of a label
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most tokens of a piece, by what it is cut from, and below how many neighbors are joined."""
+
+    code: int = 600
+    prose: int = 400
+    lines: int = 512
+    whole_class: int = 220
+    small: int = 48
+
+
+@dataclass(slots=True)
+class Part:
+    """A range of lines with one meaning; `members` are the parts inside it, if it can be opened."""
+
+    first: int
+    last: int
+    kind: str
+    label: str = ""
+    heading: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    members: list[Part] = field(default_factory=list)
+
+
+class Lines:
+    """A text by lines, with the character offset of each."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+        self.starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
+        self.starts[-1] = len(text)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def size(self, first: int, last: int) -> int:
+        """Characters of a range of lines."""
+        return self.starts[last] - self.starts[first]
+
+
+def cut(text: str, parts: Sequence[Part], limit: int, limits: Limits, count: Callable[[str], int]) -> list[Piece]:
+    """The pieces of a document whose parts are known."""
+    by_line = Lines(text)
+    opened = [inner for part in parts for inner in _open(part)]
+    joined = _join([part for part in opened if part.last > part.first], by_line, limits.small * _CHARACTERS)
+    return [piece for part in joined for piece in _fit(part, by_line, limit, count)]
+
+
+def _open(part: Part) -> Iterator[Part]:
+    """A part with members is replaced by them and by what lies between them."""
+    if not part.members:
+        yield part
+        return
+    position, names = part.first, part.names
+    for member in part.members:
+        if member.first > position:
+            yield replace(part, first=position, last=member.first, members=[], names=names)
+            names = ()
+        yield from _open(member)
+        position = max(position, member.last)
+    if position < part.last:
+        yield replace(part, first=position, last=part.last, members=[], names=names)
+
+
+def _join(parts: list[Part], lines: Lines, small: int) -> list[Part]:
+    """Neighbors of one place are joined while one of them is small and both together stay modest."""
+    joined: list[Part] = []
+    for part in parts:
+        if joined and _belong(joined[-1], part, lines, small):
+            joined[-1] = _together(joined[-1], part)
+        else:
+            joined.append(part)
+    return joined
+
+
+def _belong(one: Part, two: Part, lines: Lines, small: int) -> bool:
+    sizes = lines.size(one.first, one.last), lines.size(two.first, two.last)
+    related = one.heading == two.heading or (*one.heading, one.label) == two.heading or two.heading == one.heading[:-1]
+    return related and min(sizes) < small and sum(sizes) < 4 * small
+
+
+def _together(one: Part, two: Part) -> Part:
+    named = [part.label for part in (one, two) if part.label and part.names] or [one.label or two.label]
+    labels = list(dict.fromkeys(named))
+    kind = one.kind if one.last - one.first >= two.last - two.first else two.kind
+    return Part(
+        one.first,
+        two.last,
+        kind,
+        ", ".join(labels)[:_LABELS],
+        min(one.heading, two.heading, key=len),
+        one.names + two.names,
+    )
+
+
+def _fit(part: Part, lines: Lines, limit: int, count: Callable[[str], int]) -> Iterator[Piece]:
+    """One piece, or several with overlap when it has more tokens than the limit."""
+    text = lines.text[lines.starts[part.first] : lines.starts[part.last]]
+    tokens = count(text) if len(text) <= limit * 12 else len(text) // 3
+    if tokens <= limit:
+        if text.strip():
+            yield _piece(part, lines, lines.starts[part.first], lines.starts[part.last], tokens)
+        return
+    size = int(len(text) / tokens * limit * 0.9)
+    signature = lines.lines[part.first].strip()[:_LABELS]
+    for number, (start, end) in enumerate(_windows(part, lines, max(size, 40))):
+        inside = (
+            part if number == 0 else replace(part, heading=(*part.heading, signature) if part.names else part.heading, names=())
+        )
+        yield from _exact(inside, lines, start, end, limit, count)
+
+
+def _exact(part: Part, lines: Lines, start: int, end: int, limit: int, count: Callable[[str], int]) -> Iterator[Piece]:
+    """The piece from start to end, halved until it fits: dense text has more tokens than its neighbors promised."""
+    tokens = count(lines.text[start:end])
+    if tokens <= limit or end - start < 2:
+        if lines.text[start:end].strip():
+            yield _piece(part, lines, start, end, tokens)
+        return
+    middle = lines.text.rfind("\n", start + 1, (start + end) // 2) + 1
+    middle = middle if middle > start + (end - start) // 4 else (start + end) // 2
+    yield from _exact(part, lines, start, middle, limit, count)
+    yield from _exact(replace(part, names=()), lines, middle, end, limit, count)
+
+
+def _windows(part: Part, lines: Lines, size: int) -> Iterator[tuple[int, int]]:
+    """Character ranges of about `size` that end at good borders and overlap a little."""
+    position = part.first
+    while position < part.last:
+        if lines.size(position, position + 1) > max(size, _LONG_LINE):
+            yield from _long_line(lines, position, size)
+            position += 1
+            continue
+        end = _border(part, lines, position, size)
+        yield lines.starts[position], lines.starts[end]
+        if end >= part.last:
+            return
+        back = _back(lines, position, end, int(size * _OVERLAP))
+        position = back if back > position else end
+
+
+def _long_line(lines: Lines, line: int, size: int) -> Iterator[tuple[int, int]]:
+    start, end = lines.starts[line], lines.starts[line + 1]
+    step = max(1, int(size * (1 - _OVERLAP)))
+    while start < end:
+        yield start, min(start + size, end)
+        if start + size >= end:
+            return
+        start += step
+
+
+def _border(part: Part, lines: Lines, position: int, size: int) -> int:
+    """The line to end at: the best border in the last third of what fits."""
+    end = position + 1
+    while end < part.last and lines.size(position, end + 1) <= size:
+        end += 1
+    if end >= part.last:
+        return part.last
+    earliest = max(position + 1, end - (end - position) // 3)
+    return max(range(earliest, end + 1), key=lambda line: (_goodness(lines, line), line))
+
+
+def _goodness(lines: Lines, line: int) -> int:
+    """How natural it is to begin at this line: after an empty one, and the less indented the better."""
+    here = lines.lines[line]
+    indent = len(here) - len(here.lstrip())
+    after_blank = line > 0 and not lines.lines[line - 1].strip()
+    return (8 if after_blank else 0) - min(indent, 24) // 2 - (6 if not here.strip() or here.strip()[0] in ")]}" else 0)
+
+
+def _back(lines: Lines, position: int, end: int, overlap: int) -> int:
+    start = end
+    while start - 1 > position and lines.size(start - 1, end) <= overlap:
+        start -= 1
+    return start
+
+
+def _piece(part: Part, lines: Lines, start: int, end: int, tokens: int) -> Piece:
+    first = _line_at(lines, start)
+    last = _line_at(lines, max(start, end - 1))
+    return Piece(start, end, first + 1, last + 1, part.kind, part.label[:_LABELS], part.heading, tokens, part.names)
+
+
+def _line_at(lines: Lines, offset: int) -> int:
+    return max(0, min(bisect_right(lines.starts, offset) - 1, len(lines) - 1))

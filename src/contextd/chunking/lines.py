@@ -1,0 +1,10 @@
+"""A text nothing is known about: one part, which is then cut into overlapping windows of lines."""
+
+from __future__ import annotations
+
+from contextd.chunking.cut import Part
+
+
+def parts(text: str) -> list[Part]:
+    """The whole text as one part."""
+    return [Part(0, text.count("\n") + 1, "paragraph")]

@@ -1,0 +1,99 @@
+"""The `contextd` command. Commands are loaded when they are called, so that help is there at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any, NoReturn
+
+# One thread for small products of matrices: more of them cost processor time and win nothing.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import click
+
+from contextd import __version__
+from contextd.errors import ContextdError
+
+# Command: the module it lives in, and what it does.
+COMMANDS = {
+    "up": ("index", "Set up this project, index it, and say how to ask."),
+    "init": ("index", "Write a context.toml with the defaults."),
+    "index": ("index", "Bring the index up to date with the folder."),
+    "search": ("ask", "Find the places that answer a question."),
+    "context": ("ask", "Answer a question with text of at most so many tokens."),
+    "explain": ("ask", "Show how an answer comes about, step by step."),
+    "remember": ("memory", "Keep a fact, personal or of this project."),
+    "forget": ("memory", "Erase a memory for good."),
+    "share": ("memory", "Say who may read this project's documents."),
+    "who": ("memory", "Show who may read this project's documents."),
+    "secrets": ("look", "List the secrets that were scrubbed, without their values."),
+    "stats": ("look", "Show what is indexed."),
+    "config": ("look", "Show every setting and where it comes from."),
+    "validate-config": ("look", "Check the settings and what they would index."),
+    "list-indexable": ("look", "List the files that would be indexed."),
+    "check-file": ("look", "Say whether a file is indexed, and why not."),
+    "project-stats": ("look", "Count the files inside and outside the project's boundaries."),
+    "models": ("models", "List, fetch and verify model weights."),
+    "mcp": ("serve", "Serve this project to an agent over MCP (stdio)."),
+    "eval": ("evaluate", "Measure retrieval on questions with known answers."),
+}
+
+
+class _Lazy(click.Group):
+    """A group that imports a command's module only when the command is run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"contextd.cli.{COMMANDS[name][0]}"), name.replace("-", "_"))
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="contextd")
+def cli() -> None:
+    """Give any AI the right context, in the right number of tokens.
+
+    \b
+    Begin in a project:
+      contextd up
+      contextd search "where are routes registered"
+      contextd context "how does login work" --budget 800
+    """
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command; every error ends as a message and a code, never as a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Any = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="replace")
+    try:
+        code = cli.main(arguments, prog_name="contextd", standalone_mode=False)
+    except ContextdError as error:
+        _say(f"error: {error}")
+        code = error.exit_code
+    except click.ClickException as error:
+        _say(f"error: {error.format_message()}")
+        code = 2
+    except (KeyboardInterrupt, click.Abort):
+        _say("stopped")
+        code = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(message: str) -> None:
+    from contextd.cli.show import plain
+
+    click.echo(plain(message), err=True)

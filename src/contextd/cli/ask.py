@@ -1,0 +1,203 @@
+"""Commands that ask: search, context, explain."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from contextd.cli.show import as_json, note, out, plain, project_options, table, terminal
+
+
+def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--path", "paths", multiple=True, metavar="PATH", help="Only below this path; may be repeated."),
+        click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated."),
+        click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only chunks of this kind; may be repeated."),
+        click.option("--min-score", type=float, default=None, help="Leave out hits below this relevance (0 to 1)."),
+        click.option("--timeout", type=float, default=None, metavar="SECONDS", help="Give up after so long."),
+    ):
+        command = option(command)
+    return command
+
+
+def _engine(project: str, reader: str) -> Any:
+    from contextd.assemble import open_engine
+
+    engine = open_engine(project, reader=reader)
+    for warning in engine.warnings:
+        note(f"warning: {warning}")
+    return engine
+
+
+def _narrow(paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...]) -> Any:
+    from contextd.engine import Narrow
+
+    return Narrow(paths, languages, kinds)
+
+
+def _text(words: tuple[str, ...]) -> str:
+    """The question from the arguments, or from a pipe for `-`."""
+    return sys.stdin.read() if words == ("-",) else " ".join(words)
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@project_options
+@click.option("-k", type=int, default=None, help="How many hits at the most (default: 12).")
+@_narrowing
+def search(
+    query: tuple[str, ...], project: str, reader: str, json_output: bool, k: int | None, paths: tuple[str, ...],
+    languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
+) -> int:  # fmt: skip
+    """Find the places that answer QUERY, best first, grouped by file.
+
+    \b
+    Examples:
+      contextd search "where are routes registered"
+      contextd search Session.close
+      contextd search "retry path:src lang:python" --json
+      pbpaste | contextd search -
+    """
+    engine, text = _engine(project, reader), _text(query)
+    found = engine.search(text, k=k, min_score=min_score, narrow=_narrow(paths, languages, kinds), deadline=timeout)
+    if json_output:
+        from contextd import payloads
+
+        as_json(payloads.found(found.hits, found.plan, found.trace, text))
+    else:
+        _show_hits(found)
+    return 0 if found.hits else 1
+
+
+def _show_hits(found: Any) -> None:
+    from contextd import payloads
+
+    for warning in found.trace.warnings:
+        note(f"warning: {warning}")
+    if not found.hits:
+        out("nothing found; is the project indexed? `contextd stats` tells, `contextd index` does it")
+        return
+    by_file: dict[str, list[Any]] = {}
+    for hit in found.hits:
+        by_file.setdefault(hit.chunk.uri, []).append(hit)
+    for uri, hits in by_file.items():
+        spans = payloads.ranges(hits)
+        score = max(hit.score for hit in hits)
+        lines = ", ".join(f"{span['start_line']}-{span['end_line']}" for span in spans)
+        out(click.style(f"{uri}", bold=True) + f":{lines}  {score:.2f}" if terminal() else f"{plain(uri)}:{lines}\t{score:.2f}")
+        for hit in hits:
+            if hit.chunk.label:
+                click.echo(f"  {plain(hit.chunk.label)}")
+            click.echo(_excerpt(hit.chunk.text, found.plan))
+
+
+def _excerpt(text: str, plan: Any, most: int = 3) -> str:
+    """The lines of a chunk that match best, matches marked on a terminal."""
+    from contextd.terms import split
+
+    wanted = set(plan.terms)
+    lines = [line for line in text.split("\n") if line.strip()]
+    best = sorted(range(len(lines)), key=lambda n: (-len(wanted & set(split(lines[n]))), n))[:most]
+    return "\n".join("    " + _marked(plain(lines[n].strip()[:160]), wanted) for n in sorted(best))
+
+
+def _marked(line: str, wanted: set[str]) -> str:
+    if not terminal():
+        return line
+    import re
+
+    from contextd.terms import terms_of
+
+    return re.sub(r"\w+", lambda m: click.style(m[0], fg="yellow") if wanted & set(terms_of(m[0])) else m[0], line)
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@project_options
+@click.option("-b", "--budget", type=int, default=None, help="The most tokens (default: 1500).")
+@click.option(
+    "-t",
+    "--template",
+    default="markdown",
+    show_default=True,
+    help="xml, markdown, chat, detailed, summary, json, or your own.",
+)
+@_narrowing
+def context(
+    query: tuple[str, ...], project: str, reader: str, json_output: bool, budget: int | None, template: str,
+    paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
+) -> int:  # fmt: skip
+    """Answer QUERY with text of at most so many tokens, ready for a model.
+
+    \b
+    Examples:
+      contextd context "how does login work"
+      contextd context "why is the cache stale" --budget 800 --template xml
+      git diff | contextd context - --json
+    """
+    answer = _engine(project, reader).context(
+        _text(query),
+        budget=budget,
+        template=template,
+        min_score=min_score,
+        narrow=_narrow(paths, languages, kinds),
+        deadline=timeout,
+    )
+    if json_output:
+        from contextd import payloads
+
+        as_json(payloads.context(answer))
+    else:
+        for warning in answer.trace.warnings:
+            note(f"warning: {warning}")
+        click.echo(answer.text) if answer.text else note("nothing relevant was found")
+        note(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")
+    return 0 if answer.hits else 1
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@project_options
+@click.option("-b", "--budget", type=int, default=None, help="The most tokens (default: 1500).")
+@click.option("-t", "--template", default="markdown", show_default=True, help="The template.")
+@_narrowing
+def explain(
+    query: tuple[str, ...], project: str, reader: str, json_output: bool, budget: int | None, template: str,
+    paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
+) -> int:  # fmt: skip
+    """Show how the answer to QUERY comes about: what each step found and dropped, and why.
+
+    \b
+    Example:
+      contextd explain "how does login work"
+    """
+    from contextd import payloads
+
+    answer = _engine(project, reader).context(
+        _text(query),
+        budget=budget,
+        template=template,
+        min_score=min_score,
+        narrow=_narrow(paths, languages, kinds),
+        deadline=timeout,
+    )
+    if json_output:
+        as_json(payloads.context(answer) | {"trace": payloads.trace(answer.trace), "terms": dict(answer.plan.terms)})
+        return 0 if answer.hits else 1
+    out(f"understood as {answer.plan.route}; terms: {', '.join(answer.plan.terms) or '(none)'}")
+    table(
+        ("step", "ms", "count"),
+        [(s.name, f"{s.milliseconds:.1f}", "" if s.count is None else s.count) for s in answer.trace.steps],
+    )
+    table(("dropped by", "what", "why"), [(d.step, d.what, d.why) for d in answer.trace.drops])
+    table(("score", "place", "label", "why"), [_hit_row(hit) for hit in answer.hits])
+    out(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")
+    return 0 if answer.hits else 1
+
+
+def _hit_row(hit: Any) -> tuple[str, str, str, str]:
+    why = ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
+    return f"{hit.score:.2f}", f"{hit.chunk.uri}:{hit.chunk.start_line}", hit.chunk.label, why

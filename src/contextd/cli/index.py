@@ -1,0 +1,182 @@
+"""Commands that set up and index a project."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from contextd.cli.show import as_json, note, out, project_options, table, terminal
+
+_TEMPLATE = """\
+# Settings of this project for contextd. Everything here is optional; `contextd config` shows all settings.
+
+[context.watcher]
+watch_paths = ["auto"]        # the whole project, minus what is ignored
+# ignore_patterns = ["*.log"]  # gitignore syntax; replaces the built-in list
+
+[context.indexing]
+max_file_size_mb = 5
+
+[context.budget]
+default_max_tokens = 1500
+"""
+
+
+@click.command()
+@project_options
+@click.option("--deep", is_flag=True, help="Also embed with the deep model now (slow, better on questions in words).")
+def up(project: str, reader: str, json_output: bool, deep: bool) -> int:
+    """Set up this project, index it, and say how to ask.
+
+    \b
+    Examples:
+      contextd up
+      contextd up -p ~/code/app
+    """
+    code = _index(project, reader, json_output, verify=False, deep=deep)
+    if not json_output:
+        out()
+        out("Ask it:")
+        out('  contextd search "where is the configuration read"')
+        out('  contextd context "how does indexing work" --budget 800')
+        out("Connect an agent:")
+        out("  claude mcp add contextd -- contextd mcp -p " + str(Path(project).resolve()))
+    return code
+
+
+@click.command()
+@project_options
+@click.option("--force", is_flag=True, help="Replace a context.toml that is there.")
+def init(project: str, reader: str, json_output: bool, force: bool) -> int:
+    """Write a context.toml with the defaults.
+
+    \b
+    Example:
+      contextd init
+    """
+    from contextd.assemble import project_root
+    from contextd.errors import InvalidInput
+
+    path = project_root(project) / "context.toml"
+    if path.exists() and not force:
+        raise InvalidInput(f"{path} is there already; edit it, or replace it with --force")
+    path.write_text(_TEMPLATE, "utf-8")
+    as_json({"written": str(path)}) if json_output else out(f"wrote {path}")
+    return 0
+
+
+@click.command()
+@project_options
+@click.option("--verify", is_flag=True, help="Read every file again, whatever its times say.")
+@click.option("--deep", is_flag=True, help="Also embed with the deep model.")
+def index(project: str, reader: str, json_output: bool, verify: bool, deep: bool) -> int:
+    """Bring the index up to date with the folder.
+
+    \b
+    Examples:
+      contextd index
+      contextd index --verify
+      contextd index -p ~/code/app --deep
+    """
+    return _index(project, reader, json_output, verify=verify, deep=deep)
+
+
+def _index(project: str, reader: str, json_output: bool, *, verify: bool, deep: bool) -> int:
+    from contextd import payloads
+    from contextd.assemble import open_engine
+
+    engine = open_engine(project, reader=reader)
+    for warning in engine.warnings:
+        note(f"warning: {warning}")
+    with _progress(
+        engine.settings.bootstrap.show_progress and not json_output, engine.settings.bootstrap.progress_interval_seconds
+    ) as (
+        files,
+        chunks,
+    ):
+        report = engine.index(verify=verify, deep=deep, progress=files, on_deep=chunks)
+    if json_output:
+        as_json(payloads.report(report))
+    else:
+        _summary(report, engine)
+    return 0 if report.written or report.unchanged else 1
+
+
+def _summary(report: Any, engine: Any) -> None:
+    rate = report.lines / report.seconds if report.seconds else 0
+    out(
+        f"{engine.project.name}: {report.written} files indexed ({report.chunks} chunks, {report.lines} lines, "
+        f"{rate:,.0f} lines/s), {report.unchanged} unchanged, {report.removed} removed, in {report.seconds:.1f} s"
+    )
+    if not report.written and not report.unchanged:
+        out("nothing to index here; `contextd list-indexable --skipped` says why")
+    if report.finds:
+        out(f"{report.finds} secrets were left out; `contextd secrets` lists them")
+    if report.failed:
+        table(("failed", "why"), sorted(report.failed.items()))
+    for warning in report.warnings[:10]:
+        note(f"warning: {warning}")
+
+
+@contextmanager
+def _progress(shown: bool, interval: float) -> Iterator[tuple[Any, Any]]:
+    """A bar on a terminal, a line now and then elsewhere."""
+    if not shown:
+        yield (lambda report: None), (lambda done: None)
+    elif terminal() and sys.stderr.isatty():
+        with _bar() as callbacks:
+            yield callbacks
+    else:
+        yield _lines(interval)
+
+
+@contextmanager
+def _bar() -> Iterator[tuple[Any, Any]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[more]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("indexing", total=None, more="")
+
+        def files(report: Any) -> None:
+            rate = report.lines / report.seconds if report.seconds else 0
+            bar.update(task, total=report.total, completed=report.files, more=f"{report.chunks} chunks, {rate:,.0f} lines/s")
+
+        def chunks(done: int) -> None:
+            bar.update(task, description="deep embedding", total=None, completed=done, more="chunks")
+
+        yield files, chunks
+
+
+def _lines(interval: float) -> tuple[Any, Any]:
+    last = [time.monotonic()]
+
+    def due() -> bool:
+        if time.monotonic() - last[0] < interval:
+            return False
+        last[0] = time.monotonic()
+        return True
+
+    def files(report: Any) -> None:
+        if due():
+            left = (report.total - report.files) * report.seconds / max(report.files, 1)
+            note(f"indexing: {report.files}/{report.total} files, {report.chunks} chunks, about {left:.0f} s left")
+
+    def chunks(done: int) -> None:
+        if due():
+            note(f"deep embedding: {done} chunks")
+
+    return files, chunks

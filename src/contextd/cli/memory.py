@@ -1,0 +1,88 @@
+"""Commands about what a person wrote: memories and rights."""
+
+from __future__ import annotations
+
+import click
+
+from contextd.cli.show import as_json, note, out, project_options
+
+
+@click.command()
+@click.argument("text", nargs=-1, required=True)
+@project_options
+@click.option("--here", is_flag=True, help="A memory of this project, not a personal one.")
+@click.option("--share-with", "principals", multiple=True, metavar="NAME", help="Who else may read it; may be repeated.")
+def remember(
+    text: tuple[str, ...], project: str, reader: str, json_output: bool, here: bool, principals: tuple[str, ...]
+) -> int:
+    """Keep a fact, personal or of this project.
+
+    \b
+    Examples:
+      contextd remember "I deploy on Fridays, never on Mondays"
+      contextd remember --here "the payment service owns the orders table"
+    """
+    from contextd.assemble import open_engine
+
+    engine = open_engine(project if here else None, reader=reader)
+    memory, warnings = engine.remember(" ".join(text), principals=principals, in_project=here)
+    for warning in warnings:
+        note(f"warning: {warning}")
+    payload = {"id": memory.id, "text": memory.text, "principals": sorted(memory.principals)}
+    as_json(payload) if json_output else out(f"remembered {memory.id}")
+    return 0
+
+
+@click.command()
+@click.argument("memory")
+@project_options
+def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
+    """Erase MEMORY (its id) for good: record, search structures and log.
+
+    \b
+    Example:
+      contextd forget 6d1c0b1e8f5a4e0d9c3b2a1908f7e6d5
+    """
+    from contextd.assemble import open_engine
+
+    state = open_engine(project, reader=reader).forget(memory.removeprefix("memory:"))
+    if json_output:
+        as_json({"id": memory, "state": state})
+    else:
+        out("forgotten" if state == "gone" else "forgotten; the last bytes go when the other process stops reading")
+    return 0
+
+
+@click.command()
+@click.argument("principals", nargs=-1, required=True)
+@project_options
+def share(principals: tuple[str, ...], project: str, reader: str, json_output: bool) -> int:
+    """Say who may read this project's documents: PRINCIPALS and nobody else.
+
+    \b
+    Examples:
+      contextd share owner ana
+      contextd share everyone
+      contextd share owner
+    """
+    from contextd.assemble import open_engine
+
+    names = open_engine(project, reader=reader).share(principals)
+    as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
+    return 0
+
+
+@click.command()
+@project_options
+def who(project: str, reader: str, json_output: bool) -> int:
+    """Show who may read this project's documents.
+
+    \b
+    Example:
+      contextd who
+    """
+    from contextd.assemble import open_engine
+
+    names = open_engine(project, reader=reader).who()
+    as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
+    return 0

@@ -1,0 +1,74 @@
+"""Commands about model weights."""
+
+from __future__ import annotations
+
+import click
+
+from contextd.cli.show import as_json, note, out, table
+
+
+@click.group()
+def models() -> None:
+    """List, fetch and verify model weights.
+
+    \b
+    Examples:
+      contextd models list
+      contextd models fetch
+      contextd models verify
+    """
+
+
+@models.command("list")
+@click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+def list_models(json_output: bool) -> int:
+    """List the models contextd knows, and which are here."""
+    from contextd.config import home
+    from contextd.models import weights
+
+    rows = [
+        (
+            m.name,
+            m.tier,
+            m.dimension,
+            m.license,
+            sum(f.size for f in m.files) // 1_000_000,
+            "here" if weights.present(home(), m) else "missing",
+        )
+        for m in weights.MODELS.values()
+    ]
+    if json_output:
+        as_json([dict(zip(("name", "tier", "dimension", "license", "megabytes", "state"), row, strict=True)) for row in rows])
+    else:
+        table(("name", "tier", "dimension", "license", "MB", "state"), rows)
+    return 0
+
+
+@models.command()
+@click.argument("names", nargs=-1)
+@click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+def fetch(names: tuple[str, ...], json_output: bool) -> int:
+    """Fetch NAMES (default: all) from the first source that has the pinned bytes."""
+    from contextd.config import home
+    from contextd.models import weights
+
+    wanted = [weights.known(name) for name in names] or list(weights.MODELS.values())
+    for model in wanted:
+        weights.fetch(home(), model, note)
+    as_json({"fetched": [m.name for m in wanted]}) if json_output else out("here: " + ", ".join(m.name for m in wanted))
+    return 0
+
+
+@models.command()
+@click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+def verify(json_output: bool) -> int:
+    """Compare every byte of the weights with the pinned SHA-256."""
+    from contextd.config import home
+    from contextd.models import weights
+
+    wrong = {m.name: weights.verify(home(), m) for m in weights.MODELS.values()}
+    if json_output:
+        as_json(wrong)
+    else:
+        table(("model", "state"), [(name, "; ".join(faults) or "verified") for name, faults in wrong.items()])
+    return 1 if any(wrong.values()) else 0

@@ -1,0 +1,331 @@
+"""Settings: defaults, then the user's file, the project's `context.toml`, the environment, and flags; later ones win.
+
+A key nobody knows is an error with a suggestion; a known key whose feature is not built yet is a warning. A project's own file
+is not trusted to widen anything: it cannot name places outside the project, choose models, or switch scrubbing off.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from contextd.errors import InvalidInput
+
+FILE_NAME = "context.toml"
+_LARGEST = 1 << 20
+
+_IGNORED = tuple(
+    ".git node_modules build dist target .venv venv __pycache__ .idea .vscode .tox .mypy_cache .pytest_cache .ruff_cache "
+    ".gradle .next .terraform *.pyc *.class *.min.js *.min.css *.map *.lock package-lock.json pnpm-lock.yaml "
+    "npm-shrinkwrap.json go.sum".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """What belongs to the project."""
+
+    watch_paths: tuple[str, ...] = ("auto",)
+    ignore_patterns: tuple[str, ...] = _IGNORED
+    use_gitignore: bool = True
+    use_contextignore: bool = True
+    use_dockerignore: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Indexing:
+    """Which files are read."""
+
+    allowed_extensions: tuple[str, ...] = ()
+    blocked_extensions: tuple[str, ...] = ()
+    max_file_size_mb: float = 5.0
+    warn_file_size_mb: float = 2.0
+    size_exceptions: tuple[str, ...] = ()
+    follow_symlinks: bool = False
+    binary_threshold: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """The models of the two tiers: a name from `contextd models`, a folder of your own, or "none"."""
+
+    model: str = "potion-base-8M"
+    deep_model: str = "snowflake-arctic-embed-s"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """The most tokens of a chunk."""
+
+    code_max_tokens: int = 600
+    markdown_max_tokens: int = 400
+    lines_max_tokens: int = 512
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySettings:
+    """How answers are chosen."""
+
+    default_k: int = 12
+    mmr_lambda: float = 0.7
+    min_score_threshold: float = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long answers are."""
+
+    default_max_tokens: int = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """How an index run works."""
+
+    parallel_workers: int = 0  # 0: one for each core, eight at the most
+    batch_size: int = 128
+    priority_extensions: tuple[str, ...] = ()
+    max_initial_files: int = 0  # 0: all
+    fail_fast: bool = False
+    show_progress: bool = True
+    progress_interval_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What must not be stored."""
+
+    scrub_secrets: bool = True
+    secret_patterns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings, by section."""
+
+    watcher: Watcher = field(default_factory=Watcher)
+    indexing: Indexing = field(default_factory=Indexing)
+    embedding: Embedding = field(default_factory=Embedding)
+    chunking: Chunking = field(default_factory=Chunking)
+    query: QuerySettings = field(default_factory=QuerySettings)
+    budget: Budget = field(default_factory=Budget)
+    bootstrap: Bootstrap = field(default_factory=Bootstrap)
+    security: Security = field(default_factory=Security)
+    templates: Mapping[str, str] = field(default_factory=dict)
+
+
+# Known from the founding documents, read by features that are still to come.
+LATER = frozenset(
+    "enabled mode fallback_enabled engine.host engine.port engine.timeout_ms engine.retry_attempts storage.backup_enabled "
+    "storage.backup_interval_hours watcher.enabled watcher.debounce_ms query.rerank_enabled budget.reserve_for_prompt "
+    "budget.warn_threshold_percent metrics.enabled metrics.track_latency metrics.track_token_usage "
+    "metrics.track_cache_hits metrics.export_interval_minutes security.encrypt_db indexing.max_symlink_depth "
+    "indexing.binary_detection providers projects bootstrap.enabled".split()
+)
+# What a project's file may not say, and why.
+_UNTRUSTED = {
+    "embedding.model": "a project cannot choose models",
+    "embedding.deep_model": "a project cannot choose models",
+    "security.scrub_secrets": "a project cannot switch scrubbing off",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings with the origin of every value that is not a default, and what to warn about."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+
+def load(
+    user_file: Path | None,
+    project_file: Path | None,
+    environment: Mapping[str, str],
+    flags: Mapping[str, Any] | None = None,
+) -> Loaded:
+    """All layers, in order."""
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    warnings: list[str] = []
+    for name, layer, trusted in _layers(user_file, project_file, environment, flags or {}):
+        for key, value in layer.items():
+            checked = _checked(key, value, name, trusted, warnings)
+            if checked is not None:
+                values[key], origins[key] = checked, name
+    return Loaded(_build(values), origins, tuple(warnings))
+
+
+def known_keys() -> dict[str, Any]:
+    """Every key with its default, by dotted name."""
+    defaults = Settings()
+    found: dict[str, Any] = {}
+    for section in fields(defaults):
+        group = getattr(defaults, section.name)
+        if is_dataclass(group):
+            found |= {f"{section.name}.{one.name}": getattr(group, one.name) for one in fields(group)}
+    return found
+
+
+def value_of(settings: Settings, key: str) -> Any:
+    """The value of a dotted key."""
+    section, _, name = key.partition(".")
+    return getattr(getattr(settings, section), name)
+
+
+def _layers(
+    user_file: Path | None, project_file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]
+) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    if user_file is not None and user_file.is_file():
+        yield str(user_file), _read(user_file), True
+    if project_file is not None and project_file.is_file():
+        yield str(project_file), _read(project_file), False
+    yield "environment", _from_environment(environment), True
+    yield "flag", dict(flags), True
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise InvalidInput(f"{path} is larger than 1 MB; a settings file is not")
+        document = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} is not valid TOML: {error}") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
+    except RecursionError:
+        raise InvalidInput(f"{path} is nested too deeply") from None
+    unknown = set(document) - {"context"}
+    if unknown:
+        raise InvalidInput(f"{path}: settings stand below [context]; there is no place for {sorted(unknown)[0]!r}")
+    if not isinstance(document.get("context", {}), dict):
+        raise InvalidInput(f"{path}: [context] must be a table")
+    return dict(_flattened(document.get("context", {}), ""))
+
+
+def _flattened(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, dict) and key not in ("templates", "providers", "projects"):
+            yield from _flattened(value, key + ".")
+        else:
+            yield key, value
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """`CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS=800` sets budget.default_max_tokens."""
+    found: dict[str, Any] = {}
+    for name, text in environment.items():
+        if name.startswith("CONTEXTD_") and "__" in name:
+            found[name.removeprefix("CONTEXTD_").lower().replace("__", ".", 1)] = _parsed(text)
+    return found
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _checked(key: str, value: Any, origin: str, trusted: bool, warnings: list[str]) -> Any:
+    """The value in its proper type; None when it is left out with a warning."""
+    if key in LATER or key.split(".")[0] in LATER:
+        warnings.append(f"{origin}: {key} is known, but nothing reads it yet")
+        return None
+    if key == "templates":
+        return _templates(value, origin)
+    known = known_keys()
+    if key not in known:
+        close = get_close_matches(key, known, 1) or get_close_matches(
+            key.rpartition(".")[2], [k.rpartition(".")[2] for k in known], 1
+        )
+        hint = f"; did you mean {close[0]}?" if close else "; see `contextd config`"
+        raise InvalidInput(f"{origin}: there is no setting {key!r}{hint}")
+    if not trusted and key in _UNTRUSTED and value != known[key]:
+        warnings.append(f"{origin}: {key} is ignored: {_UNTRUSTED[key]}")
+        return None
+    typed = _typed(key, value, known[key], origin)
+    if not trusted and key == "watcher.watch_paths":
+        return tuple(path for path in typed if _stays_inside(path, origin, warnings))
+    return typed
+
+
+def _stays_inside(path: str, origin: str, warnings: list[str]) -> bool:
+    pure = Path(path)
+    if pure.is_absolute() or ".." in pure.parts or path.startswith("~"):
+        warnings.append(f"{origin}: watch path {path!r} is ignored: a project cannot name places outside itself")
+        return False
+    return True
+
+
+def _templates(value: Any, origin: str) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise InvalidInput(f"{origin}: templates must be a table of texts")
+    return dict(value)
+
+
+_SHARES = frozenset({"query.mmr_lambda", "query.min_score_threshold"})
+_POSITIVE = frozenset(
+    [
+        "indexing.max_file_size_mb",
+        "chunking.code_max_tokens",
+        "chunking.markdown_max_tokens",
+        "chunking.lines_max_tokens",
+        "query.default_k",
+        "budget.default_max_tokens",
+        "bootstrap.batch_size",
+    ]
+)
+
+
+def _typed(key: str, value: Any, default: Any, origin: str) -> Any:
+    """The value in the type of its default, and in its range."""
+    if isinstance(default, tuple):
+        if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+            raise InvalidInput(f'{origin}: {key} must be a list of texts, such as ["a", "b"]')
+        return tuple(_extension(one) for one in value) if key.endswith("_extensions") else tuple(value)
+    kinds: tuple[type, ...] = (int, float) if isinstance(default, float) else (type(default),)
+    if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(default, bool):
+        raise InvalidInput(f"{origin}: {key} must be {_KIND_NAMES[type(default)]}, not {value!r}")
+    number: Any = value
+    if key in _SHARES and not 0 <= number <= 1:
+        raise InvalidInput(f"{origin}: {key} must be between 0 and 1, not {value!r}")
+    if key in _POSITIVE and number <= 0:
+        raise InvalidInput(f"{origin}: {key} must be above 0, not {value!r}")
+    return value
+
+
+_KIND_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+def _extension(text: str) -> str:
+    return text.lower() if text.startswith(".") else f".{text.lower()}"
+
+
+def _build(values: Mapping[str, Any]) -> Settings:
+    hints = get_type_hints(Settings)
+    sections: dict[str, Any] = {}
+    for section in fields(Settings):
+        if section.name == "templates":
+            sections["templates"] = values.get("templates", {})
+            continue
+        prefix = f"{section.name}."
+        own = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
+        sections[section.name] = hints[section.name](**own)
+    return Settings(**sections)
+
+
+def home(environment: Mapping[str, str] = os.environ) -> Path:
+    """The user's one data directory."""
+    if named := environment.get("CONTEXTD_HOME"):
+        return Path(named).expanduser().absolute()
+    from platformdirs import user_data_path
+
+    return user_data_path("contextd", appauthor=False)

@@ -1,0 +1,230 @@
+"""The one door: everything a surface can ask of contextd, in terms of the three pipelines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from contextd.config import Settings
+from contextd.errors import InvalidInput
+from contextd.indexing import pipeline as indexing
+from contextd.indexing.embed import embed_missing
+from contextd.ports import Embedder, FileState, ProjectStore, Record, Skip, Source, Store, Tokens
+from contextd.ports import Parser as ParserPort
+from contextd.querying import pipeline as querying
+from contextd.querying.render import Template
+from contextd.remembering import pipeline as remembering
+from contextd.trace import Trace
+from contextd.types import EVERYONE, OWNER, Context, Hit, Memory, Plan, Query, Reader, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A folder that is known: where it is, what of it is read, where its index lies, and how a parser is had."""
+
+    name: str
+    root: Path
+    workspace: int
+    folder: Path
+    source: Source
+    store: ProjectStore
+    recipe: indexing.Recipe
+    parser: Callable[[], AbstractContextManager[ParserPort]]
+    lease: Callable[[str], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found."""
+
+    hits: Sequence[Hit]
+    plan: Plan
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """How a caller narrows a query."""
+
+    paths: Sequence[str] = ()
+    languages: Iterable[str] = ()
+    kinds: Iterable[str] = ()
+    personal: bool = True
+
+
+@dataclass(slots=True)
+class Engine:
+    """contextd, wired. Made by `contextd.open`; surfaces are handed one and never build it."""
+
+    settings: Settings
+    project: Project | None
+    record: Record
+    personal: int
+    static: Embedder | None
+    deep: Callable[[], Embedder | None]
+    tokens: Tokens
+    templates: dict[str, Template]
+    reader: Reader = field(default_factory=lambda: Reader.named(OWNER))
+    warnings: tuple[str, ...] = ()
+
+    # Index
+
+    def index(
+        self,
+        *,
+        verify: bool = False,
+        deep: bool = False,
+        progress: Callable[[indexing.Report], None] = lambda _: None,
+        on_deep: Callable[[int], None] = lambda _: None,
+    ) -> indexing.Report:
+        """Bring the index of the project up to date with its folder."""
+        project, bootstrap = self._project(), self.settings.bootstrap
+        options = indexing.Options(
+            verify,
+            bootstrap.batch_size,
+            bootstrap.priority_extensions,
+            bootstrap.max_initial_files,
+            bootstrap.fail_fast,
+            self.settings.indexing.warn_file_size_mb * (1 << 20),
+        )
+        with project.lease("contextd index"):
+            principals = self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
+            acl = project.store.grant(principals)
+            with project.parser() as parser:
+                report = indexing.index(
+                    project.source, project.store, parser, self.static, project.recipe, acl, options, progress
+                )
+            if deep:
+                embedder = self.deep()
+                if embedder is None:
+                    report.warnings.append("no deep model: run `contextd models fetch`, with onnxruntime installed")
+                else:
+                    embed_missing(project.store, embedder, on_deep)
+                    project.store.fold(force=True)
+        return report
+
+    def files(self) -> Iterable[FileState | Skip]:
+        """Every file of the project: those that belong to it, and the others with the reason."""
+        return self._project().source.scan()
+
+    # Query
+
+    def search(
+        self,
+        text: str,
+        *,
+        k: int | None = None,
+        min_score: float | None = None,
+        narrow: Narrow | None = None,
+        deadline: float | None = None,
+    ) -> Found:
+        """The best hits for a question; `deadline` is in seconds from now."""
+        query = self._query(text, narrow, deadline)
+        settings = self.settings.query
+        query = replace(
+            query,
+            k=settings.default_k if k is None else k,
+            min_score=settings.min_score_threshold if min_score is None else min_score,
+        )
+        hits, plan, trace = querying.search(query, self._means(query))
+        return Found(hits, plan, trace)
+
+    def context(
+        self,
+        text: str,
+        *,
+        budget: int | None = None,
+        template: str = "markdown",
+        k: int = 40,
+        min_score: float | None = None,
+        narrow: Narrow | None = None,
+        deadline: float | None = None,
+    ) -> Context:
+        """The answer to a question as text of at most `budget` tokens."""
+        query = self._query(text, narrow, deadline)
+        threshold = self.settings.query.min_score_threshold if min_score is None else min_score
+        limit = self.settings.budget.default_max_tokens if budget is None else budget
+        query = replace(query, budget=limit, template=template, k=k, min_score=threshold)
+        return querying.context(query, self._means(query))
+
+    # Remember
+
+    def remember(self, text: str, *, principals: Iterable[str] = (), in_project: bool = False) -> tuple[Memory, list[str]]:
+        """Keep a fact, personal or of this project; on disk when this returns. Who writes can always read."""
+        workspace = self._project().workspace if in_project else self.personal
+        names = frozenset(principals) | (self.reader.principals - {EVERYONE})
+        embedders = [embedder for embedder in (self.static, self.deep()) if embedder is not None]
+        now = time.time_ns() // 1000
+        return remembering.remember(text, workspace, names, now, self.record, embedders, self.tokens)
+
+    def forget(self, memory: str) -> str:
+        """Erase a memory for good: `gone`, or `pending` while another process still reads."""
+        for workspace in self._workspaces(personal=True):
+            if self.record.may_read(workspace, memory, self.reader):
+                return self.record.forget(workspace, memory)
+        raise InvalidInput(f"there is no memory {memory!r} that you may read; `contextd search` shows their ids")
+
+    def share(self, principals: Iterable[str]) -> frozenset[str]:
+        """Say who may read the project's documents; nobody else may."""
+        project, names = self._project(), frozenset(principals)
+        if not names:
+            raise InvalidInput("name at least one principal, such as owner or everyone")
+        with project.lease("contextd share"):
+            self.record.set_source_right(project.workspace, project.source.id, names)
+            project.store.share(project.source.id, project.store.grant(names))
+        return names
+
+    def who(self) -> frozenset[str]:
+        """Who may read the project's documents."""
+        project = self._project()
+        return self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self.project is not None:
+            self.project.store.close()
+        self.record.close()
+
+    # Inside
+
+    def _project(self) -> Project:
+        if self.project is None:
+            raise InvalidInput("this needs a project; run it inside one, or name it with --project")
+        return self.project
+
+    def _workspaces(self, *, personal: bool) -> tuple[int, ...]:
+        own = (self.project.workspace,) if self.project is not None else ()
+        return (*own, self.personal) if personal else own
+
+    def _query(self, text: str, narrow: Narrow | None, deadline: float | None) -> Query:
+        narrow = narrow or Narrow()
+        scope = Scope(
+            self._workspaces(personal=narrow.personal),
+            self.reader,
+            frozenset(),
+            tuple(narrow.paths),
+            frozenset(narrow.languages),
+            frozenset(narrow.kinds),
+        )
+        end = None if deadline is None else time.monotonic() + deadline
+        return Query(text, scope, diversity=self.settings.query.mmr_lambda, now=time.time_ns() // 1000, deadline=end)
+
+    def _means(self, query: Query) -> querying.Means:
+        stores: dict[int, Sequence[Store]] = {}
+        for workspace in query.scope.workspaces:
+            own = [self.record.store(workspace)]
+            if self.project is not None and workspace == self.project.workspace:
+                own.insert(0, self.project.store)
+            stores[workspace] = own
+        return querying.Means(stores, self._embedders(stores), self.tokens, self.templates)
+
+    def _embedders(self, stores: Mapping[int, Sequence[Store]]) -> list[Embedder]:
+        """The static one, and the deep one where a scope holds deep vectors: loading it costs half a second."""
+        found = [self.static] if self.static is not None else []
+        if any(store.holds("deep/") for several in stores.values() for store in several):
+            deep = self.deep()
+            found += [deep] if deep is not None else []
+        return found

@@ -1,0 +1,55 @@
+"""What can go wrong, by whose turn it is to act; every surface reads the codes from here.
+
+ContextdError
+├── InvalidInput      the caller's turn: a bad path, budget, template, setting
+├── Unavailable       somebody else's: a model, a service, an optional part; may be tried again
+├── StorageError      the disk's or the database's: full, read-only, locked, corrupt
+└── IndexMismatch     contextd's own data is of another version, or has to be rebuilt
+"""
+
+from __future__ import annotations
+
+
+class ContextdError(Exception):
+    """An error with a message that says what happened and what to do."""
+
+    exit_code = 3
+    http_status = 500
+    code = "error"
+
+
+class InvalidInput(ContextdError):
+    """The caller asked for something that cannot be."""
+
+    exit_code = 2
+    http_status = 400
+    code = "invalid_input"
+
+
+class Unavailable(ContextdError):
+    """Something optional is not there; inside `trace.attempt` it becomes a warning."""
+
+    exit_code = 3
+    http_status = 503
+    code = "unavailable"
+
+
+class StorageError(ContextdError):
+    """The disk or the database refused; `code` says how."""
+
+    exit_code = 3
+    http_status = 503
+    code = "storage"
+
+    def __init__(self, message: str, *, code: str = "storage") -> None:
+        super().__init__(message)
+        self.code = code
+        self.http_status = 507 if code == "storage_full" else 503
+
+
+class IndexMismatch(ContextdError):
+    """The stored data cannot be used by this version as it is."""
+
+    exit_code = 4
+    http_status = 409
+    code = "index_mismatch"

@@ -1,0 +1,1 @@
+"""From sources to the store: what is new, changed or gone."""

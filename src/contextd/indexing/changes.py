@@ -1,0 +1,58 @@
+"""What is new, changed or gone, and in which order it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from contextd.languages import CODE, PROSE
+from contextd.ports import FileState, Skip
+from contextd.types import DocumentRow
+
+_SMALL = 64 << 10
+
+
+@dataclass(slots=True)
+class Changes:
+    """The difference between a place and what the store knows of it."""
+
+    to_read: list[FileState] = field(default_factory=list)
+    unchanged: int = 0
+    gone: list[str] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)
+    large: list[str] = field(default_factory=list)
+
+
+def changes(
+    seen: Iterable[FileState | Skip],
+    known: Mapping[str, DocumentRow],
+    *,
+    look_again: bool,
+    priority: Sequence[str],
+    warn_bytes: float,
+) -> Changes:
+    """Compare by stamps alone; `look_again` reads every file."""
+    found, present = Changes(), set()
+    for state in seen:
+        if isinstance(state, Skip):
+            kind = state.reason.split(" (")[0].split(":")[0]
+            found.skipped[kind] = found.skipped.get(kind, 0) + 1
+            continue
+        present.add(state.uri)
+        if state.stamp.size > warn_bytes:
+            found.large.append(state.uri)
+        row = known.get(state.uri)
+        if row is not None and row.stamp == state.stamp and not look_again:
+            found.unchanged += 1
+        else:
+            found.to_read.append(state)
+    found.gone = [uri for uri in known if uri not in present]
+    found.to_read.sort(key=lambda state: _order(state, priority))
+    return found
+
+
+def _order(state: FileState, priority: Sequence[str]) -> tuple[bool, bool, int, str]:
+    """Named extensions first, then small files, then code, documents and the rest."""
+    first = not state.uri.lower().endswith(tuple(priority)) if priority else False
+    rank = 0 if state.language in CODE else 1 if state.language in PROSE else 2
+    return first, state.stamp.size > _SMALL, rank, state.uri

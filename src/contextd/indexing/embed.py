@@ -1,0 +1,42 @@
+"""Embedding pieces: in batches over several documents, checked before anything is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from contextd.errors import Unavailable
+from contextd.pieces import with_context
+from contextd.ports import Embedder, Matrix, ProjectStore
+from contextd.types import Parsed
+
+_CONTENTS = 64  # at a time, when vectors are added later
+
+
+def texts_of(parsed: Parsed) -> list[str]:
+    """What is embedded of each piece."""
+    return [with_context(parsed.text[p.start : p.end], p.label, p.heading) for p in parsed.pieces]
+
+
+def embed(embedder: Embedder, texts: Sequence[str]) -> Matrix:
+    """Vectors of texts; an engine that answers with fewer, or of another length, is not believed."""
+    vectors = embedder.documents(texts)
+    if vectors.shape != (len(texts), embedder.dimension):
+        raise Unavailable(f"{embedder.space} answered {vectors.shape} for {len(texts)} texts; they stay searchable by words")
+    return np.asarray(vectors, np.float32)
+
+
+def embed_missing(store: ProjectStore, embedder: Embedder, report: Callable[[int], None] = lambda _: None) -> int:
+    """Embed the contents that have no vector in this space yet, and keep each batch; the number of pieces."""
+    done = 0
+    while batch := store.missing_vectors(embedder.space, _CONTENTS):
+        matrix = embed(embedder, [text for _, texts in batch for text in texts])
+        start, found = 0, {}
+        for content, texts in batch:
+            found[content] = matrix[start : start + len(texts)]
+            start += len(texts)
+        store.add_vectors(embedder.space, found)
+        done += start
+        report(done)
+    return done

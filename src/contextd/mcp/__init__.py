@@ -1,0 +1,1 @@
+"""The Model Context Protocol surface: tools an agent calls."""

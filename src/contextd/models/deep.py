@@ -1,0 +1,113 @@
+"""The deep tier: a small transformer on the CPU. Better on questions in words, a hundred times the cost of the static tier.
+
+Texts are embedded one at a time on one thread: with dynamic int8 scales a vector would otherwise depend on its batch.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.errors import Unavailable
+from contextd.models.static import unit
+from contextd.models.wordpiece import Pieces, read_vocabulary, words_of
+
+QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
+_DOCUMENT_TOKENS = 256
+_QUERY_TOKENS = 64
+_PROBE = "import onnxruntime as o; print(o.get_available_providers()[0])"
+
+Float = NDArray[np.float32]
+
+
+class Deep:
+    """arctic-embed: the first token's vector, made a unit; questions carry a prefix, texts do not."""
+
+    dimension = 384
+
+    def __init__(self, folder: Path) -> None:
+        if find_spec("onnxruntime") is None:
+            raise Unavailable("the deep tier needs onnxruntime: pip install 'contextd[deep]'")
+        if not (folder / "model.onnx").is_file():
+            raise Unavailable(f"no deep model in {folder}; run `contextd models fetch`")
+        self._folder = folder
+        self.space = f"deep/{folder.name}/{self.dimension}/1"
+
+    def documents(self, texts: Sequence[str]) -> Float:
+        """One unit vector for each text."""
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        return unit(np.stack([self._embed(text, _DOCUMENT_TOKENS) for text in texts]))
+
+    def query(self, text: str) -> Float:
+        """The vector of a question, from at most 64 tokens of it."""
+        vector: Float = unit(self._embed(QUERY_PREFIX + text, _QUERY_TOKENS)[None])[0]
+        return vector
+
+    def _embed(self, text: str, most: int) -> Float:
+        ids = np.array([self._ids(text, most)], np.int64)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        wanted = {name: feed[name] for name in self._inputs}
+        output = np.asarray(self._session.run(None, wanted)[0], np.float32)
+        vector: Float = output[0, 0] if output.ndim == 3 else output[0]
+        return vector
+
+    def _ids(self, text: str, most: int) -> list[int]:
+        vocabulary = self._pieces.vocabulary
+        ids = [vocabulary["[CLS]"]]
+        for word in words_of(text[: most * 40]):
+            ids.extend(self._pieces[word] or (vocabulary["[UNK]"],))
+            if len(ids) >= most - 1:
+                break
+        return [*ids[: most - 1], vocabulary["[SEP]"]]
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        return Pieces(read_vocabulary(self._folder / "vocab.txt"))
+
+    @cached_property
+    def _inputs(self) -> list[str]:
+        return [entry.name for entry in self._session.get_inputs()]
+
+    @cached_property
+    def _session(self) -> Any:
+        probe(self._folder)
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        try:
+            return onnxruntime.InferenceSession(str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime's own exception types are not stable
+            raise Unavailable(f"the deep model cannot be loaded ({error}); run `contextd models verify`") from None
+
+
+def probe(folder: Path, command: Sequence[str] = (sys.executable, "-c", _PROBE)) -> None:
+    """Try the native library in a process of its own once: built for another CPU it would take this one down."""
+    try:
+        build = f"{version('onnxruntime')}-{platform.machine()}"
+    except PackageNotFoundError:
+        raise Unavailable("the deep tier needs onnxruntime: pip install 'contextd[deep]'") from None
+    mark = folder / f".probed-{build}"
+    if mark.exists():
+        return
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)  # noqa: S603
+    if done.returncode:
+        raise Unavailable(f"onnxruntime does not run on this machine (exit {done.returncode}); the static tier serves")
+    try:
+        mark.touch()
+    except OSError:
+        return

@@ -1,0 +1,66 @@
+"""BERT's uncased WordPiece in a few lines, with a cache from word to pieces.
+
+The `tokenizers` package gives the same ids and drags in a hub client; here a word is looked up once,
+and is a dictionary hit from then on.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import Path
+
+_WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
+_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_LONGEST = 100
+_WIDE = re.compile(r"([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
+
+
+class Pieces(dict[str, tuple[int, ...]]):
+    """Word → ids of its pieces; a word without any is unknown and has none."""
+
+    def __init__(self, vocabulary: dict[str, int]) -> None:
+        super().__init__()
+        self.vocabulary = vocabulary
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        ids = tuple(self._split(_plain(word)))
+        if len(self) < 1 << 20:
+            self[word] = ids
+        return ids
+
+    def _split(self, word: str) -> list[int]:
+        if len(word) > _LONGEST:
+            return []
+        ids, start = [], 0
+        while start < len(word):
+            end = len(word)
+            while end > start and (found := self.vocabulary.get(("##" if start else "") + word[start:end])) is None:
+                end -= 1
+            if end == start:
+                return []
+            ids.append(found or 0)
+            start = end
+        return ids
+
+
+def _plain(word: str) -> str:
+    lowered = word.lower()
+    if lowered.isascii():
+        return lowered
+    return "".join(letter for letter in unicodedata.normalize("NFD", lowered) if unicodedata.category(letter) != "Mn")
+
+
+def read_vocabulary(path: Path) -> dict[str, int]:
+    """One piece a line; the line is its id."""
+    return {word: number for number, word in enumerate(path.read_text("utf-8").split("\n")) if word}
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text as BERT splits them: letters and digits together, marks and Chinese letters alone."""
+    return _WORD.findall(_WIDE.sub(r" \1 ", text) if not text.isascii() else text)
+
+
+def split_identifiers(text: str) -> str:
+    """The same text with `camelCase` opened up."""
+    return _HUMPS.sub(" ", text)

@@ -1,0 +1,48 @@
+"""One document from bytes to what is stored of it: decode, scrub, chunk, count. Pure; runs inside a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from contextd.chunking import chunk
+from contextd.chunking.cut import Limits
+from contextd.pieces import words_of
+from contextd.scrub import scrub
+from contextd.scrub_rules import Rule
+from contextd.types import Parsed
+
+
+def parse(
+    data: bytes,
+    language: str,
+    limits: Limits,
+    count: Callable[[str], int],
+    extra: Sequence[Rule] = (),
+    *,
+    plain: bool = False,
+) -> Parsed:
+    """Scrub comes before chunk: a key block spans lines, and nothing later may see it."""
+    decoded, warnings = decode(data)
+    clean, finds = scrub(decoded.encode("utf-8"), language, extra)
+    text = clean.decode("utf-8", "replace") if finds else decoded
+    pieces = chunk(text, language, limits, count, plain=plain)
+    return Parsed(text, tuple(pieces), tuple(words_of(piece, text) for piece in pieces), tuple(finds), tuple(warnings))
+
+
+def decode(data: bytes) -> tuple[str, list[str]]:
+    """Text of bytes: UTF-8, UTF-16 by its mark, or a guess that is reported. NUL cannot be stored and becomes a mark."""
+    try:
+        return data.decode("utf-8-sig").replace("\x00", "\ufffd"), []
+    except UnicodeDecodeError:
+        pass
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace").replace("\x00", "\ufffd"), ["read as UTF-16"]
+    return _guessed(data)
+
+
+def _guessed(data: bytes) -> tuple[str, list[str]]:
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[: 64 << 10]).best()
+    encoding = best.encoding if best is not None else "latin-1"
+    return data.decode(encoding, "replace").replace("\x00", "\ufffd"), [f"not UTF-8; read as {encoding}"]

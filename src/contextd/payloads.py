@@ -1,0 +1,107 @@
+"""Values as JSON: the one place that knows the shapes every surface prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from contextd.indexing.pipeline import Report
+from contextd.trace import Trace
+from contextd.types import Context, Hit, Plan
+
+
+def hit(one: Hit, *, text: bool = True) -> dict[str, Any]:
+    """A hit."""
+    chunk = one.chunk
+    payload: dict[str, Any] = {
+        "id": f"{chunk.id.document:x}:{chunk.id.ordinal}",
+        "path": chunk.uri,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "score": round(one.score, 4),
+        "rank_score": round(one.rank_score, 4),
+        "kind": chunk.kind,
+        "label": chunk.label,
+        "heading": list(chunk.heading),
+        "language": chunk.language,
+        "tokens": chunk.tokens,
+        "offsets": {"start": chunk.start, "end": chunk.end},
+        "why": dict(one.why),
+    }
+    return payload | {"text": chunk.text} if text else payload
+
+
+def found(hits: Sequence[Hit], plan: Plan, trace: Trace, query: str) -> dict[str, Any]:
+    """The answer of a search."""
+    return {
+        "query": query,
+        "route": plan.route,
+        "hits": [hit(one) for one in hits],
+        "groups": groups(hits),
+        "warnings": list(trace.warnings),
+    }
+
+
+def groups(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    """Hits by document, chunks that follow each other joined."""
+    files: dict[str, list[Hit]] = {}
+    for one in hits:
+        files.setdefault(one.chunk.uri, []).append(one)
+    return [
+        {"path": uri, "score": round(max(one.score for one in ones), 4), "ranges": ranges(ones)} for uri, ones in files.items()
+    ]
+
+
+def ranges(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    """Line ranges of one document's hits, adjacent ones joined."""
+    joined: list[dict[str, Any]] = []
+    for one in sorted(hits, key=lambda each: each.chunk.start):
+        chunk = one.chunk
+        if joined and chunk.start_line <= joined[-1]["end_line"] + 1:
+            joined[-1]["end_line"] = max(joined[-1]["end_line"], chunk.end_line)
+            joined[-1]["labels"] += [chunk.label] if chunk.label else []
+        else:
+            labels = [chunk.label] if chunk.label else []
+            joined.append({"start_line": chunk.start_line, "end_line": chunk.end_line, "labels": labels})
+    return joined
+
+
+def context(answer: Context) -> dict[str, Any]:
+    """A context."""
+    return {
+        "text": answer.text,
+        "tokens": answer.tokens,
+        "budget": answer.budget,
+        "tokenizer": answer.tokenizer,
+        "template": answer.template,
+        "truncated": answer.truncated,
+        "route": answer.plan.route,
+        "hits": [hit(one, text=False) for one in answer.hits],
+        "warnings": list(answer.trace.warnings),
+    }
+
+
+def trace(one: Trace) -> dict[str, Any]:
+    """How an answer came about."""
+    return {
+        "steps": [{"name": s.name, "milliseconds": round(s.milliseconds, 2), "count": s.count} for s in one.steps],
+        "drops": [{"step": d.step, "what": d.what, "why": d.why} for d in one.drops],
+        "warnings": list(one.warnings),
+    }
+
+
+def report(one: Report) -> dict[str, Any]:
+    """What an index run did."""
+    return {
+        "files": one.files,
+        "written": one.written,
+        "unchanged": one.unchanged,
+        "removed": one.removed,
+        "chunks": one.chunks,
+        "lines": one.lines,
+        "secrets_scrubbed": one.finds,
+        "seconds": round(one.seconds, 3),
+        "skipped": one.skipped,
+        "failed": one.failed,
+        "warnings": one.warnings,
+    }

@@ -1,0 +1,20 @@
+"""What of a piece is searched by words, and what of it is embedded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from contextd.terms import defined_names, encode
+from contextd.types import Piece
+
+
+def words_of(piece: Piece, text: str) -> bytes:
+    """The terms of a piece: its text, its label and headings, and the names it defines."""
+    names = [name for label in (piece.label, *piece.names) for name in defined_names(label)] if piece.names else []
+    return encode(with_context(text[piece.start : piece.end], piece.label, piece.heading), names)
+
+
+def with_context(text: str, label: str, heading: Sequence[str]) -> str:
+    """A piece's text below the names of where it stands; the path stays out, so that equal contents are equal."""
+    context = " ".join((*heading, label)).strip()
+    return f"{context}\n{text}" if context else text

@@ -1,0 +1,236 @@
+"""What the core asks of the world, as narrow protocols: implemented by adapters, wired in `assemble`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.types import About, Change, Chunk, ChunkId, DocumentRow, Found, Memory, Parsed, Reader, Scope, Stamp
+
+Matrix = NDArray[np.float32]
+
+
+class Tokens(Protocol):
+    """Counts tokens as a named model would."""
+
+    @property
+    def name(self) -> str:
+        """The tokenizer's name, shown with every count."""
+
+    def count(self, text: str) -> int:
+        """The number of tokens of a text."""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors of one space. Vectors of two spaces never meet."""
+
+    @property
+    def space(self) -> str:
+        """What identifies the space: model, version, dimension."""
+
+    @property
+    def dimension(self) -> int:
+        """The length of each vector."""
+
+    def documents(self, texts: Sequence[str]) -> Matrix:
+        """One row for each text."""
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        """The vector of a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One document for the parser: its bytes and how to read them."""
+
+    uri: str
+    data: bytes
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a job: a parsed document, or the reason why not."""
+
+    job: Job
+    parsed: Parsed | None
+    error: str = ""
+
+
+class Parser(Protocol):
+    """Scrubs, cuts and counts documents where a crash or a hang costs one of them."""
+
+    def parse(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
+        """The outcome of every job, in any order."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file that belongs to the project, by its path below the root."""
+
+    uri: str
+    stamp: Stamp
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A file that does not belong, and the reason a person can ask for."""
+
+    uri: str
+    reason: str
+
+
+class Source(Protocol):
+    """Where documents come from."""
+
+    @property
+    def id(self) -> int:
+        """Stable for the same place."""
+
+    def scan(self) -> Iterator[FileState | Skip]:
+        """Everything there is, without reading it."""
+
+    def judge(self, path: str) -> FileState | Skip:
+        """The verdict on one path below the root."""
+
+    def read(self, uri: str) -> tuple[bytes, Stamp] | Skip:
+        """The bytes of one document, or why it cannot be read."""
+
+
+class View(Protocol):
+    """One workspace at one moment, as one reader may see it. Rights and scope apply before any ranking."""
+
+    def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
+        """The best chunks by words of a field: `chunk`, `document`, `name`, `stem` or `folder`."""
+
+    def near(self, vector: NDArray[np.float32], k: int, *, space: str) -> list[Found]:
+        """The chunks whose vectors are nearest, by exact search."""
+
+    def fill(self, chunks: Sequence[ChunkId]) -> Mapping[str, Sequence[float]]:
+        """The scores of these chunks in every arm asked so far."""
+
+    def vectors(self, chunks: Sequence[ChunkId], space: str) -> Matrix:
+        """The vectors of these chunks, a row each; zeros for one without."""
+
+    def about(self, chunks: Sequence[ChunkId]) -> list[About]:
+        """Where these chunks come from, without their texts."""
+
+    def neighbors(self, chunk: ChunkId) -> list[Chunk]:
+        """All chunks of a chunk's document, in order."""
+
+    def size(self) -> int:
+        """How many chunks may be seen."""
+
+    def frequency(self, keys: Sequence[int]) -> list[int]:
+        """In how many visible chunks each term occurs."""
+
+    def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
+        """The chunks with their texts; one that may not be seen is missing."""
+
+    def spaces(self) -> Mapping[str, int]:
+        """How many visible chunks have a vector in each space."""
+
+
+class Store(Protocol):
+    """One workspace's documents, for readers."""
+
+    def view(self, scope: Scope) -> AbstractContextManager[View]:
+        """What may be seen now; does not change while it is open."""
+
+    def changes(self, after: int) -> Iterator[Change]:
+        """Every change behind a position, in order, deletions too."""
+
+    def holds(self, prefix: str) -> bool:
+        """Whether there are vectors of a space whose name begins so."""
+
+
+class ProjectStore(Store, Protocol):
+    """The same for the one writer, who holds the project's lease."""
+
+    def documents(self, source: int) -> dict[str, DocumentRow]:
+        """The living documents of a source by uri."""
+
+    def has_content(self, content: int) -> bool:
+        """Whether this content is stored, pieces and all."""
+
+    def put(self, document: DocumentRow, parsed: Parsed | None, vectors: Mapping[str, Matrix]) -> int:
+        """Write one document in one transaction; without `parsed` its content is already stored. The new position."""
+
+    def remove(self, source: int, uris: Sequence[str]) -> int:
+        """Take documents out; their contents go when nothing refers to them."""
+
+    def touch(self, rows: Sequence[DocumentRow]) -> None:
+        """Note new stamps of documents whose content is the same."""
+
+    def grant(self, principals: frozenset[str]) -> int:
+        """The id of an access list, kept."""
+
+    def share(self, source: int, acl: int) -> None:
+        """Give all documents of a source another access list."""
+
+    def missing_vectors(self, space: str, limit: int) -> list[tuple[int, list[str]]]:
+        """Contents without vectors in a space, with the texts to embed."""
+
+    def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:
+        """Keep vectors for contents."""
+
+    def fold(self, *, force: bool = False) -> bool:
+        """Bring derived structures up to date when it is worth it."""
+
+    def finish(self) -> None:
+        """Collect what nothing refers to and give space back."""
+
+    def note_error(self, uri: str, error: str) -> None:
+        """Record that a file failed."""
+
+    def clear_errors(self, uris: Sequence[str]) -> None:
+        """Forget failures of files that are well again, or gone."""
+
+    def setting(self, name: str) -> str | None:
+        """A value kept with the index."""
+
+    def set_setting(self, name: str, value: str) -> None:
+        """Keep a value with the index."""
+
+    def finds(self) -> list[tuple[str, int, str]]:
+        """Secrets that were scrubbed: path, line, rule."""
+
+    def failures(self) -> list[tuple[str, str, int]]:
+        """Files that failed: path, error, retries."""
+
+    def summary(self) -> dict[str, object]:
+        """Counts and sizes, for people."""
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+
+
+class Record(Protocol):
+    """What a person wrote: durable when the call returns, gone when it is forgotten."""
+
+    def remember(self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix]) -> None:
+        """Keep a memory."""
+
+    def forget(self, workspace: int, memory: str) -> str:
+        """Erase a memory; a tombstone without content stays. `gone`, or `pending` while somebody reads."""
+
+    def may_read(self, workspace: int, memory: str, reader: Reader) -> bool:
+        """Whether a reader may see a memory, if there is one."""
+
+    def store(self, workspace: int) -> Store:
+        """The documents of one workspace in the record."""
+
+    def source_right(self, workspace: int, source: int) -> frozenset[str] | None:
+        """Who may read the documents of a source, if anybody said."""
+
+    def set_source_right(self, workspace: int, source: int, principals: frozenset[str]) -> None:
+        """Say who may read the documents of a source."""
+
+    def close(self) -> None:
+        """Close what is open."""

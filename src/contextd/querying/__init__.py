@@ -1,0 +1,1 @@
+"""From a question to a context: one straight line of steps."""

@@ -1,0 +1,16 @@
+"""Leave out what is probably not an answer. An unrelated question keeps nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from contextd.trace import Trace
+from contextd.types import Candidate, ChunkId
+
+
+def cut(candidates: Sequence[Candidate], relevance: Mapping[ChunkId, float], threshold: float, trace: Trace) -> list[Candidate]:
+    """The candidates whose relevance reaches the threshold, in the same order."""
+    kept = [one for one in candidates if relevance[one.chunk] >= threshold]
+    if len(kept) < len(candidates):
+        trace.drop("cut", f"{len(candidates) - len(kept)} candidates", f"relevance below {threshold:g}")
+    return kept

@@ -1,0 +1,47 @@
+"""Put near-duplicates late, and let no document crowd out the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.types import Candidate
+
+PER_DOCUMENT = 3
+_ALIKE = 0.88  # cosines of chunks on one subject reach this; above it the text itself repeats
+
+
+def diversify(
+    candidates: Sequence[Candidate], vectors: NDArray[np.float32], k: int, *, relevance: float = 0.7
+) -> list[Candidate]:
+    """Choose k by maximal marginal relevance, at most three of one document unless that is all there is.
+
+    `relevance` is lambda in the literature: 1 keeps the order as it is. Scores are divided by the best, so that both sides of
+    the trade are between 0 and 1; similarity counts only where texts nearly repeat each other.
+    """
+    if not candidates:
+        return []
+    top = max(candidates[0].score, 1e-9)
+    scores = np.array([one.score / top for one in candidates])
+    alike = np.zeros(len(candidates))
+    chosen: list[int] = []
+    taken: Counter[int] = Counter()
+    left = np.ones(len(candidates), bool)
+    while left.any() and len(chosen) < k:
+        worth = np.where(left, relevance * scores - (1 - relevance) * alike, -np.inf)
+        best = int(np.argmax(worth))
+        left[best] = False
+        document = candidates[best].chunk.document
+        if taken[document] >= PER_DOCUMENT:
+            continue
+        taken[document] += 1
+        chosen.append(best)
+        if vectors.shape[1]:
+            cosine = vectors @ vectors[best]
+            alike = np.maximum(alike, np.clip((cosine - _ALIKE) / (1 - _ALIKE), 0, 1))
+    if len(chosen) < k and len(taken) < 2:
+        chosen += [place for place in range(len(candidates)) if place not in chosen][: k - len(chosen)]
+    return [candidates[place] for place in chosen]

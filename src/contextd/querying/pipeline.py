@@ -1,0 +1,145 @@
+"""QUERY: query ► understand ► retrieve ► fuse ► boost ► calibrate ► cut ► diversify ► expand ► budget ► render.
+
+The one page that knows the order of the steps; no step calls another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.errors import InvalidInput
+from contextd.ports import Embedder, Store, Tokens, View
+from contextd.querying.boost import boost
+from contextd.querying.budget import budget
+from contextd.querying.calibrate import relevance
+from contextd.querying.cut import cut
+from contextd.querying.diversify import diversify
+from contextd.querying.expand import expand
+from contextd.querying.fuse import fuse
+from contextd.querying.render import Template, render
+from contextd.querying.retrieve import retrieve
+from contextd.querying.understand import understand
+from contextd.trace import Trace
+from contextd.types import Candidate, Context, Hit, Plan, Query
+
+MOST_HITS = 200
+POOL = 60  # candidates that are looked at for diversity
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a query is answered with."""
+
+    stores: Mapping[int, Sequence[Store]]
+    embedders: Sequence[Embedder]
+    tokens: Tokens
+    templates: Mapping[str, Template]
+
+
+def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
+    """The best hits of all workspaces in scope."""
+    trace = Trace(query.deadline)
+    query = _checked(query, trace)
+    plan = trace.step("understand", lambda: understand(query))
+    with ExitStack() as open_views:
+        views = _views(query, plan, means, open_views)
+        vectors = _vectors(views, plan, means, trace)
+        hits = [hit for view in views for hit in _search_one(view, plan, query, vectors, trace)]
+    return _merged(hits, query), plan, trace
+
+
+def context(query: Query, means: Means) -> Context:
+    """The answer to a query, within its budget."""
+    template = means.templates.get(query.template)
+    if template is None:
+        raise InvalidInput(f"no template {query.template!r}; there are {', '.join(sorted(means.templates))}")
+    if query.budget <= 0:
+        raise InvalidInput(f"a budget of {query.budget} tokens holds nothing; ask for 1 or more")
+    hits, plan, trace = search(query, means)
+    with ExitStack() as open_views:
+        views = _views(query, plan, means, open_views)
+        wider = trace.step("expand", lambda: expand(hits, views, query.budget))
+    cost = _cost_of(template, means.tokens)
+    chosen = trace.step("budget", lambda: budget(wider, query.budget, cost, trace))
+    text = trace.step("render", lambda: render(chosen.hits, template))
+    tokens = means.tokens.count(text)
+    return Context(
+        text, tokens, query.budget, means.tokens.name, template.name, tuple(chosen.hits), plan, trace, chosen.truncated
+    )
+
+
+def _cost_of(template: Template, tokens: Tokens) -> Callable[[Sequence[Hit]], int]:
+    return lambda hits: tokens.count(render(hits, template))
+
+
+def _checked(query: Query, trace: Trace) -> Query:
+    if not query.scope.workspaces:
+        raise InvalidInput("a query needs a workspace; index a project first")
+    if not query.k > 0:
+        raise InvalidInput(f"k is {query.k}; ask for at least 1")
+    if query.k > MOST_HITS:
+        trace.warn(f"k is cut to {MOST_HITS}")
+        query = replace(query, k=MOST_HITS)
+    if not query.text.strip():
+        trace.warn("the query is empty, so nothing was looked for")
+    return query
+
+
+def _views(query: Query, plan: Plan, means: Means, stack: ExitStack) -> list[View]:
+    return [
+        stack.enter_context(store.view(plan.scope))
+        for workspace in query.scope.workspaces
+        for store in means.stores.get(workspace, ())
+    ]
+
+
+def _vectors(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> dict[str, NDArray[np.float32]]:
+    """The question as a vector in every space some view holds vectors of; without one, words must do."""
+    held = {space for view in views for space, count in view.spaces().items() if count}
+    found: dict[str, NDArray[np.float32]] = {}
+    for embedder in means.embedders:
+        if embedder.space in held and plan.text.strip():
+            empty: NDArray[np.float32] = np.zeros(0, np.float32)
+            vector = trace.attempt(f"embed ({embedder.space.split('/')[0]})", lambda e=embedder: e.query(plan.text), empty)  # type: ignore[misc]
+            if vector.shape == (embedder.dimension,) and np.isfinite(vector).all() and vector.any():
+                found[embedder.space] = vector
+    if not found and any(view.size() for view in views):
+        trace.warn("no embedding model or no vectors here: searched by words alone (see `contextd models`)")
+    return found
+
+
+def _search_one(view: View, plan: Plan, query: Query, vectors: Mapping[str, NDArray[np.float32]], trace: Trace) -> list[Hit]:
+    """The hits of one workspace, by its own statistics."""
+    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, vectors, trace))
+    fused = trace.step("fuse", lambda: fuse(retrieved, plan.route))
+    about = view.about([one.chunk for one in fused])
+    boosted = trace.step("boost", lambda: boost(fused, about, plan))
+    likely = {one.chunk: relevance(one) for one in boosted}
+    kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
+    pool = kept[: max(POOL, 2 * query.k)]
+    spread = trace.attempt("diversify", lambda: _spread(view, pool, query), pool[: query.k])
+    chunks = {chunk.id: chunk for chunk in view.get([one.chunk for one in spread])}
+    return [Hit(chunks[one.chunk], likely[one.chunk], one.score, _why(one)) for one in spread if one.chunk in chunks]
+
+
+def _spread(view: View, pool: Sequence[Candidate], query: Query) -> list[Candidate]:
+    space = max(view.spaces(), key=lambda name: (name.startswith("static/"), name), default="")
+    vectors = view.vectors([one.chunk for one in pool], space)
+    return diversify(pool, vectors, query.k, relevance=query.diversity)
+
+
+def _why(candidate: Candidate) -> dict[str, float]:
+    return {name.split("/")[0]: round(value, 4) for name, value in candidate.arms.items() if value > 0}
+
+
+def _merged(hits: list[Hit], query: Query) -> list[Hit]:
+    """Lists of several workspaces meet on the calibrated relevance; inside one, its own order stands."""
+    workspaces = {hit.chunk.workspace for hit in hits}
+    if len(workspaces) < 2:
+        return hits[: query.k]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.uri, hit.chunk.id))[: query.k]

@@ -1,0 +1,47 @@
+"""Ask every arm of a workspace for its best chunks, then see how each of them stands in all arms.
+
+Arms: words of chunks, words of whole documents, names defined, file names, folders, and vectors of each space that is there.
+An arm that fails costs a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.ports import View
+from contextd.terms import FOLDER, NAME, STEM, key
+from contextd.trace import Trace
+from contextd.types import ChunkId, Found, Plan, Retrieved
+
+CANDIDATES = 200  # of each arm
+SPREAD = 1500  # of all arms together: a bound on the time of the steps after
+
+
+def retrieve(view: View, plan: Plan, vectors: Mapping[str, NDArray[np.float32]], trace: Trace) -> Retrieved:
+    """Candidates for a plan. `vectors` holds the question in each space it could be embedded in."""
+    found: dict[str, list[Found]] = {}
+    body = {key(term): weight for term, weight in plan.terms.items()}
+    for field in ("chunk", "document"):
+        found[field] = view.words(body, CANDIDATES, field=field) if body else []
+    if plan.names:
+        found["name"] = view.words({key(name, NAME): 1.0 for name in plan.names}, CANDIDATES, field="name")
+    for field, salt in (("stem", STEM), ("folder", FOLDER)):
+        terms = {key(term, salt): weight for term, weight in plan.terms.items()}
+        found[field] = view.words(terms, CANDIDATES, field=field) if terms else []
+    for space, vector in vectors.items():
+        found[space] = view.near(vector, CANDIDATES, space=space)
+    chunks = _together(found)
+    return Retrieved(chunks, view.fill(chunks), {name: len(hits) for name, hits in found.items()})
+
+
+def _together(found: Mapping[str, list[Found]]) -> tuple[ChunkId, ...]:
+    """All candidates once, the best of every arm first."""
+    seen: dict[ChunkId, None] = {}
+    for rank in range(CANDIDATES):
+        for hits in found.values():
+            if rank < len(hits):
+                seen.setdefault(hits[rank].chunk)
+    return tuple(seen)[:SPREAD]

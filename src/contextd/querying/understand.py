@@ -1,0 +1,141 @@
+"""What a question means, by rules: its route, the terms and names to look for, and filters written inside it.
+
+Routes: `symbol` (a bare or qualified name), `path`, `trace` (a stack trace), `issue` (a long text), `words`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import pairwise
+
+from contextd.terms import parts_of, split, terms_of
+from contextd.types import Plan, Query, Scope
+
+_FILTER = re.compile(r"(?<!\S)(path|lang|language|kind):(\"[^\"]{1,300}\"|\S{1,300})")
+_SYMBOL = re.compile(r"^[A-Za-z_$@][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_$][\w$]*)*[?!]?(?:\(\))?$")
+_PATH = re.compile(r"^[\w.@~+-]*(?:[/\\][\w.@+-]+)+/?$|^[\w-]+\.[A-Za-z]{1,5}$")
+# Every repetition inside these is bounded: a question may be a megabyte of anything.
+_FRAME = re.compile(
+    r'File "([^"\n]{1,300})", line \d+|\bat .{1,200}?\(([^()\n]{1,300}?):\d+(?::\d+)?\)'
+    r"|([\w./\\-]{1,200}\.[A-Za-z]{1,5}):\d+(?::\d+)?\b"
+)
+_ENDINGS = "py|js|ts|tsx|go|rs|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|scala|sh|lua|ex|zig|hs|md|rst|toml|yaml|yml|json|sql"
+_FILE = re.compile(rf"(?<![\w/.-])((?:[\w.-]{{1,60}}/){{0,12}}[\w-]{{1,80}}\.(?:{_ENDINGS}))\b")
+_CODE_NAME = re.compile(
+    r"`([^`\n]{2,80})`|\b([A-Za-z_]\w{0,60}(?:(?:\.|::)[A-Za-z_]\w{0,60}){1,6})\b"
+    r"|\b([a-z]{1,40}[A-Z]\w{0,80}|[A-Z][a-z0-9]{1,40}[A-Z]\w{0,80}|[^\W_]{1,60}_\w{1,80})\b|\b([A-Za-z_]\w{0,80})\(\)"
+)
+_ISSUE_WORDS = 40
+_LONGEST = 20_000  # characters of a question that are looked at
+_TITLE = 2.0  # a long text's first line says what it is about
+_NAME = 1.5
+_TESTS = re.compile(r"\b(tests?|testing|spec|fixtures?|examples?|benchmarks?|mocks?)\b", re.IGNORECASE)
+
+STOP = frozenset(
+    "a an and are as at be been but by can could did do does doing for from had has have having how i if in into is it "
+    "its me my no not of on or our should so some such than that the their them then there these they this those to us "
+    "was we were what when where which who why will with would you your about after all also any because before between "
+    "both each few get got here just like more most much need now only other out over own please same show tell too under "
+    "until up use used uses using very want way whether while find explain work works happen happens handled handle".split()
+)
+_STOP_STEMS = frozenset(term for word in STOP for term in terms_of(word))
+
+
+def understand(query: Query) -> Plan:
+    """The plan of a question."""
+    text, scope = _filters(query.text[:_LONGEST], query.scope)
+    route = _route(text)
+    names = _names(text, route)
+    terms = _terms(text, route, names)
+    return Plan(route, text, scope, terms, names, _paths(text), bool(_TESTS.search(text)))
+
+
+def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
+    """Take `path:src lang:go kind:code_function` out of the text and narrow the scope by them."""
+    found: dict[str, list[str]] = {}
+    for name, value in _FILTER.findall(text):
+        found.setdefault(name[:4], []).append(value.strip('"'))
+    if not found:
+        return text, scope
+    narrowed = replace(
+        scope,
+        paths=_narrower(scope.paths, found.get("path", [])),
+        languages=_both(scope.languages, found.get("lang", [])),
+        kinds=_both(scope.kinds, found.get("kind", [])),
+    )
+    return _FILTER.sub(" ", text).strip(), narrowed
+
+
+def _both(have: frozenset[str], asked: Iterable[str]) -> frozenset[str]:
+    """Never wider than before: what neither side allows matches nothing."""
+    wanted = frozenset(asked)
+    if not wanted:
+        return have
+    return (have & wanted or frozenset({"\0nothing"})) if have else wanted
+
+
+def _narrower(have: tuple[str, ...], asked: list[str]) -> tuple[str, ...]:
+    if not asked:
+        return have
+    if not have:
+        return tuple(asked)
+    inside = tuple(path for path in asked if any(path == top or path.startswith(top.rstrip("/") + "/") for top in have))
+    return inside or ("\0nothing",)
+
+
+def _route(text: str) -> str:
+    stripped = text.strip()
+    if _SYMBOL.match(stripped) and not _PATH.match(stripped):
+        return "symbol"
+    if _PATH.match(stripped):
+        return "path"
+    if len(_FRAME.findall(stripped)) >= 2 or "Traceback (most recent" in stripped:
+        return "trace"
+    return "issue" if len(stripped.split()) >= _ISSUE_WORDS else "words"
+
+
+def _names(text: str, route: str) -> tuple[str, ...]:
+    """Names that may be defined somewhere, lower-case: written as code, or words that could be one name together."""
+    found: list[str] = []
+    if route == "symbol":
+        found.append(re.sub(r"::|#|->|/", ".", text.strip().rstrip("()?!")).lower())
+    for groups in _CODE_NAME.findall(text):
+        name = re.sub(r"::", ".", next(part for part in groups if part)).strip("()")
+        if re.fullmatch(r"[\w.]+", name):
+            found.append(name.lower())
+    found += [name.rpartition(".")[2] for name in found if "." in name]
+    if route == "words":
+        found += _joined(text)
+    return tuple(dict.fromkeys(found))[:64]
+
+
+def _joined(text: str) -> list[str]:
+    words = [word.lower() for word in re.findall(r"[A-Za-z_]\w+", text)]
+    content = [word for word in words if word not in STOP]
+    pairs = [one + two for one, two in pairwise(content)]
+    snakes = [f"{one}_{two}" for one, two in pairwise(content)]
+    triples = ["".join(content[place : place + 3]) for place in range(len(content) - 2)]
+    return [*content, *pairs, *snakes, *triples]
+
+
+def _terms(text: str, route: str, names: tuple[str, ...]) -> dict[str, float]:
+    """Terms with weights; small words go, unless nothing else is there."""
+    title = text.strip().split("\n", 1)[0][:200] if route == "issue" else ""
+    weights: dict[str, float] = {}
+    for term in split(text):
+        weights.setdefault(term, 1.0)
+    for term in split(title):
+        weights[term] = _TITLE
+    if route in ("issue", "trace"):
+        for term in (term for name in names for part in parts_of(name) for term in terms_of(part)):
+            weights[term] = max(weights.get(term, 1.0), _NAME)
+    kept = {term: weight for term, weight in weights.items() if term not in _STOP_STEMS}
+    return kept or weights
+
+
+def _paths(text: str) -> tuple[str, ...]:
+    """Files the text names."""
+    framed = [part.replace("\\", "/") for groups in _FRAME.findall(text) for part in groups if part]
+    return tuple(dict.fromkeys([*framed, *_FILE.findall(text)]))[:32]

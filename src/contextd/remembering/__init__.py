@@ -1,0 +1,1 @@
+"""Keeping what a person says."""

@@ -1,0 +1,251 @@
+"""The files of a project: what belongs to it, why the rest does not, and how a file is read safely.
+
+A file is opened by walking down from the root without following links, so that nothing outside can be reached, not even
+by a swap in the moment between look and read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+
+from contextd.errors import InvalidInput
+from contextd.ports import FileState, Skip
+from contextd.sources.filetypes import BINARY, binary_reason, language_of, never_read
+from contextd.sources.ignore import Ignore, walk
+from contextd.types import Stamp
+
+_MARKERS = (
+    "package.json",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "Cargo.toml",
+    "pyproject.toml",
+    "setup.py",
+    "go.mod",
+)
+_SYSTEM = ("/", "/etc", "/proc", "/sys", "/usr", "/var", "/dev", "/bin", "/sbin", "/lib", "/boot", "/root", "/home",
+           "/System", "/Library", "C:\\", "C:\\Windows")  # fmt: skip
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Boundaries:
+    """What belongs to a project. Stored with the index: when it changes, the project is looked at again."""
+
+    watch_paths: tuple[str, ...] = ()
+    ignore_patterns: tuple[str, ...] = ()
+    use_gitignore: bool = True
+    use_contextignore: bool = True
+    use_dockerignore: bool = False
+    allowed_extensions: tuple[str, ...] = ()
+    blocked_extensions: tuple[str, ...] = ()
+    max_bytes: int = 5 << 20
+    size_exceptions: tuple[str, ...] = ()
+    follow_symlinks: bool = False
+    binary_threshold: int = 30
+
+
+def find_root(start: Path) -> Path:
+    """The project a path is in: by git, by a package's file, by its looks, or the path itself."""
+    here = start.resolve()
+    here = here if here.is_dir() else here.parent
+    lineage = (here, *here.parents)
+    for is_root in (_has_git, _has_marker, _looks_like_a_project):
+        for folder in lineage:
+            if is_root(folder) and not refusal(folder):
+                return folder
+    return here
+
+
+def _has_git(folder: Path) -> bool:
+    return (folder / ".git").exists()
+
+
+def _has_marker(folder: Path) -> bool:
+    return any((folder / marker).is_file() for marker in _MARKERS)
+
+
+def _looks_like_a_project(folder: Path) -> bool:
+    return ((folder / "src").is_dir() and (folder / "tests").is_dir()) or any(folder.glob("README*"))
+
+
+def refusal(folder: Path) -> str:
+    """Why a folder must not be indexed; empty if it may."""
+    resolved = folder.resolve()
+    if str(resolved) in _SYSTEM or any(resolved.is_relative_to(path) for path in ("/etc", "/proc", "/sys", "/dev")):
+        return f"{resolved} is a system folder; name a project below it"
+    if resolved == Path.home().resolve():
+        return f"{resolved} is your home directory; name a project inside it"
+    return ""
+
+
+def checked_root(path: Path) -> Path:
+    """The real folder of a path that may be indexed, or an error that says why not."""
+    try:
+        resolved = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise InvalidInput(f"{path} does not exist; name a folder") from None
+    if not resolved.is_dir():
+        raise InvalidInput(f"{path} is not a folder; name the folder it is in")
+    if reason := refusal(resolved):
+        raise InvalidInput(reason)
+    if not os.access(resolved, os.R_OK | os.X_OK):
+        raise InvalidInput(f"{path} cannot be read; check its permissions")
+    return resolved
+
+
+@dataclass(slots=True)
+class Files:
+    """A project's folder as a source of documents."""
+
+    root: Path
+    boundaries: Boundaries
+    ignore: Ignore = field(init=False)
+    _raw: dict[str, str] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        extra = [".contextignore"] if self.boundaries.use_contextignore else []
+        extra += [".dockerignore"] if self.boundaries.use_dockerignore else []
+        patterns = self.boundaries.ignore_patterns
+        self.ignore = Ignore(self.root, patterns, gitignore=self.boundaries.use_gitignore, extra_files=tuple(extra))
+
+    @property
+    def id(self) -> int:
+        """Stable for the same folder."""
+        return int.from_bytes(blake2b(os.fsencode(self.root), digest_size=8).digest(), "little") >> 1
+
+    def scan(self) -> Iterator[FileState | Skip]:
+        """Every file below the root, as one that belongs or one that is skipped with its reason."""
+        for path, ignored in walk(self.root, self.ignore):
+            uri = self._uri(path)
+            if ignored:
+                yield Skip(uri, ignored)
+                continue
+            yield self._judge(uri, path)
+
+    def judge(self, path: str) -> FileState | Skip:
+        """The same verdict for one path below the root."""
+        listed = self.ignore.listed
+        if listed is not None and path not in listed and (self.root / path).exists():
+            return Skip(path, self.ignore.reason(path) or "ignored by git")
+        return self._judge(path, path) if not (ignored := self.ignore.reason(path)) else Skip(path, ignored)
+
+    def read(self, uri: str) -> tuple[bytes, Stamp] | Skip:
+        """The bytes of one file and its stamp, or why it cannot be read; a file that changes meanwhile is read twice."""
+        path = self._raw.get(uri, uri)
+        for _ in range(2):
+            try:
+                data, before, after = self._read_once(path)
+            except OSError as error:
+                return Skip(uri, _denied(error))
+            if before == after and len(data) == after.size:
+                reason = binary_reason(data, self.boundaries.binary_threshold)
+                return Skip(uri, reason) if reason else (data, after)
+        return Skip(uri, "changes while it is read; the next run takes it")
+
+    def _uri(self, path: str) -> str:
+        """The path as text that can be stored and shown; an undecodable name gets its hash, to stay unique."""
+        try:
+            path.encode("utf-8")
+            if path.isprintable():
+                return path
+        except UnicodeEncodeError:
+            pass
+        raw = os.fsencode(path)
+        shown = raw.decode("utf-8", "backslashreplace").encode("unicode_escape").decode("ascii")
+        uri = f"{shown}~{blake2b(raw, digest_size=4).hexdigest()}"
+        self._raw[uri] = path
+        return uri
+
+    def _judge(self, uri: str, path: str) -> FileState | Skip:
+        if not self._watched(path):
+            return Skip(uri, "outside watch_paths")
+        if never_read(path):
+            return Skip(uri, "never read: this name holds secrets")
+        extension = PurePosixPath(path).suffix.lower()
+        if reason := self._extension_reason(extension):
+            return Skip(uri, reason)
+        try:
+            info = os.lstat(self.root / path)
+            if stat.S_ISLNK(info.st_mode):
+                reason, info = self._through_link(path)
+                if reason:
+                    return Skip(uri, reason)
+        except OSError as error:
+            return Skip(uri, _denied(error))
+        if not stat.S_ISREG(info.st_mode):
+            return Skip(uri, "not a regular file")
+        limit = self.boundaries.max_bytes
+        if info.st_size > limit and path not in self.boundaries.size_exceptions:
+            return Skip(uri, f"larger than {limit / (1 << 20):g} MB ({info.st_size / (1 << 20):.1f} MB)")
+        return FileState(uri, _stamp(info), language_of(path))
+
+    def _watched(self, path: str) -> bool:
+        watch = self.boundaries.watch_paths
+        return not watch or any(path == folder or path.startswith(folder + "/") for folder in watch)
+
+    def _extension_reason(self, extension: str) -> str:
+        if self.boundaries.allowed_extensions and extension not in self.boundaries.allowed_extensions:
+            return f"extension {extension or '(none)'} is not in allowed_extensions"
+        if extension in self.boundaries.blocked_extensions:
+            return f"extension {extension} is in blocked_extensions"
+        return f"binary (extension {extension})" if extension[1:] in BINARY else ""
+
+    def _through_link(self, path: str) -> tuple[str, os.stat_result]:
+        link = self.root / path
+        info = os.lstat(link)
+        if not self.boundaries.follow_symlinks:
+            return "symbolic link", info
+        try:
+            target = link.resolve(strict=True)
+        except (OSError, RuntimeError):
+            return "symbolic link to nothing, or in a circle", info
+        if not target.is_relative_to(self.root):
+            return "symbolic link out of the project", info
+        self._raw[path] = target.relative_to(self.root).as_posix()
+        return "", target.stat()
+
+    def _read_once(self, path: str) -> tuple[bytes, Stamp, Stamp]:
+        descriptor = _open_below(self.root, path)
+        with os.fdopen(descriptor, "rb") as file:
+            info = os.fstat(descriptor)
+            if not stat.S_ISREG(info.st_mode):
+                raise OSError(0, "not a regular file")
+            data = file.read(info.st_size + 1)
+            return data, _stamp(info), _stamp(os.fstat(descriptor))
+
+
+def _open_below(root: Path, path: str) -> int:
+    """Open a file by walking down from the root; a link anywhere on the way is refused by the system."""
+    if os.open not in os.supports_dir_fd:  # Windows
+        target = (root / path).resolve(strict=True)
+        if not target.is_relative_to(root):
+            raise OSError(0, "outside the project")
+        return os.open(target, _OPEN)
+    *folders, name = path.split("/")
+    here = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            below = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | _NO_FOLLOW, dir_fd=here)
+            os.close(here)
+            here = below
+        return os.open(name, _OPEN | _NO_FOLLOW, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+def _stamp(info: os.stat_result) -> Stamp:
+    return Stamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+
+
+def _denied(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "gone"
+    return f"cannot be read: {error.strerror or error}"

@@ -1,0 +1,151 @@
+"""What a file is: its language by name, whether its bytes are text, and what is never read at all."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+_EXTENSIONS: dict[str, str] = {
+    extension: language
+    for language, extensions in {
+        "python": "py pyi pyw pyx",
+        "javascript": "js mjs cjs jsx",
+        "typescript": "ts mts cts",
+        "tsx": "tsx",
+        "kotlin": "kt kts",
+        "java": "java",
+        "go": "go",
+        "rust": "rs",
+        "c": "c h",
+        "cpp": "cc cpp cxx hh hpp hxx ipp inl cu cuh",
+        "csharp": "cs csx",
+        "ruby": "rb rake gemspec",
+        "php": "php phtml",
+        "swift": "swift",
+        "scala": "scala sc sbt",
+        "shell": "sh bash zsh ksh bats",
+        "lua": "lua",
+        "elixir": "ex exs",
+        "zig": "zig zon",
+        "haskell": "hs",
+        "markdown": "md markdown mdx mkd",
+        "rst": "rst rest",
+        "asciidoc": "adoc asciidoc asc",
+        "text": "txt text log",
+        "yaml": "yaml yml",
+        "toml": "toml",
+        "json": "json jsonc json5 webmanifest",
+        "sql": "sql ddl",
+        "html": "html htm xhtml vue svelte",
+        "css": "css scss sass less",
+        "xml": "xml xsd xsl svg plist csproj props targets",
+        "ini": "ini cfg conf editorconfig desktop service",
+        "properties": "properties",
+        "hcl": "tf tfvars hcl",
+        "gettext": "po pot",
+    }.items()
+    for extension in extensions.split()
+}
+_NAMES = {
+    "dockerfile": "dockerfile",
+    "containerfile": "dockerfile",
+    "makefile": "make",
+    "gnumakefile": "make",
+    "gemfile": "ruby",
+    "rakefile": "ruby",
+    "vagrantfile": "ruby",
+    "jenkinsfile": "groovy",
+    "cmakelists.txt": "cmake",
+    "go.mod": "go.mod",
+    "readme": "text",
+    "license": "text",
+    "changelog": "text",
+    ".bashrc": "shell",
+    ".profile": "shell",
+    ".zshrc": "shell",
+    ".npmrc": "ini",
+    ".gitconfig": "ini",
+}
+_INTERPRETERS = {"python": "python", "node": "javascript", "bash": "shell", "sh": "shell", "zsh": "shell", "ruby": "ruby",
+                 "php": "php", "lua": "lua", "elixir": "elixir"}  # fmt: skip
+
+BINARY = frozenset(
+    "exe dll so dylib a o obj lib bin dat class jar war ear pyc pyo pyd whl egg wasm mo gmo jpg jpeg png gif bmp ico tif "
+    "tiff webp heic psd ai mp3 mp4 m4a wav flac ogg avi mov mkv webm pdf doc docx xls xlsx ppt pptx odt ods odp zip gz "
+    "tgz bz2 xz zst 7z rar tar iso dmg deb rpm msi apk ipa ttf otf woff woff2 eot db sqlite sqlite3 duckdb parquet arrow "
+    "npy npz pkl pickle h5 hdf5 onnx pt pth safetensors gguf mmdb shp shx dbf keystore jks".split()
+)
+
+# Never opened, whatever the configuration says: they exist to hold secrets.
+_NEVER = (
+    "*.private", "*.secret", ".env", ".env.*", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.ppk",
+    ".netrc", "_netrc", ".pgpass", ".htpasswd", "*.jks", "*.keystore", "*.p12", "*.pfx", "*.kdbx", ".git-credentials",
+    ".aws/credentials", ".docker/config.json", ".ssh/*",
+)  # fmt: skip
+_HARMLESS = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
+
+_MAGIC = (b"\x7fELF", b"MZ\x90", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"%PDF", b"\x1f\x8b", b"BZh",
+          b"\xfd7zXZ", b"SQLite format 3", b"\xca\xfe\xba\xbe", b"OggS", b"ID3", b"RIFF", b"\x28\xb5\x2f\xfd")  # fmt: skip
+_HEAD = 8192
+_CPP_WORDS = (b"namespace ", b"template <", b"template<", b"std::", b"public:", b"private:")
+
+
+def never_read(path: str) -> bool:
+    """Whether a file is one that exists to hold secrets."""
+    lowered = path.lower()
+    name = lowered.rpartition("/")[2]
+    if any(fnmatchcase(name, pattern) for pattern in _HARMLESS):
+        return False
+    return any(
+        fnmatchcase(name, pattern) if "/" not in pattern else fnmatchcase("/" + lowered, "*/" + pattern) for pattern in _NEVER
+    )
+
+
+def language_of(path: str) -> str:
+    """The language by name alone; empty if the name does not tell."""
+    pure = PurePosixPath(path.lower())
+    if pure.name in _NAMES:
+        return _NAMES[pure.name]
+    if pure.name.startswith("dockerfile"):
+        return "dockerfile"
+    return _EXTENSIONS.get(pure.suffix[1:], _NAMES.get(pure.stem, ""))
+
+
+def language_by_content(path: str, data: bytes) -> str:
+    """The language, where the first bytes tell more than the name."""
+    language = language_of(path)
+    if language == "c" and path.lower().endswith(".h") and any(word in data for word in _CPP_WORDS):
+        return "cpp"
+    return language or language_of_script(data[:_HEAD])
+
+
+def language_of_script(head: bytes) -> str:
+    """The language by the interpreter named in the first line; empty if there is none."""
+    if not head.startswith(b"#!"):
+        return ""
+    words = head.split(b"\n", 1)[0][2:].decode("ascii", "replace").split()
+    names = [word.rpartition("/")[2] for word in words if not word.startswith("-")]
+    name = names[1] if len(names) > 1 and names[0] == "env" else (names[0] if names else "")
+    return _INTERPRETERS.get(name.rstrip("0123456789."), "")
+
+
+def binary_reason(data: bytes, threshold_percent: int = 30) -> str:
+    """Why these bytes are not text; empty if they are. Valid UTF-8 in any script is text."""
+    head = data[:_HEAD]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return ""
+    if head.startswith(_MAGIC):
+        return "binary (magic number)"
+    if b"\x00" in data:
+        return "binary (NUL byte)"
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(head) - 3:
+            return _share(head, threshold_percent)
+    return ""
+
+
+def _share(head: bytes, threshold_percent: int) -> str:
+    strange = sum(byte < 9 or 13 < byte < 32 or byte >= 127 for byte in head)
+    return f"binary ({100 * strange // len(head)} % non-text)" if strange * 100 > threshold_percent * len(head) else ""

@@ -1,0 +1,1 @@
+"""Where documents, vectors and memories are kept."""

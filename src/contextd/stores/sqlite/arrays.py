@@ -1,0 +1,69 @@
+"""Named arrays in one file that is mapped into memory: written once, whole, and never changed."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.errors import StorageError
+
+_MAGIC = b"ctxarr1\n"
+_ALIGN = 64
+
+Array = NDArray[Any]
+
+
+def write(path: Path, arrays: Mapping[str, Array], extra: Mapping[str, Any]) -> None:
+    """Write under a temporary name, sync, and move in place."""
+    head, position = {}, 0
+    for name, array in arrays.items():
+        head[name] = {"dtype": array.dtype.str, "shape": array.shape, "at": position}
+        position += -(-array.nbytes // _ALIGN) * _ALIGN
+    encoded = json.dumps({"arrays": head, "extra": dict(extra), "size": position}).encode()
+    start = -(-(len(_MAGIC) + 4 + len(encoded)) // _ALIGN) * _ALIGN
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            file.write((_MAGIC + struct.pack("<I", len(encoded)) + encoded).ljust(start, b"\0"))
+            for array in arrays.values():
+                file.write(np.ascontiguousarray(array).data)
+                file.write(b"\0" * (-array.nbytes % _ALIGN))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
+    """The arrays, mapped, and what was stored with them; a damaged file is refused."""
+    with path.open("rb") as file:
+        prefix = file.read(len(_MAGIC) + 4)
+        if len(prefix) < len(_MAGIC) + 4 or prefix[: len(_MAGIC)] != _MAGIC:
+            raise StorageError(f"{path} is damaged; it is rebuilt from the database", code="derived")
+        (size,) = struct.unpack("<I", prefix[len(_MAGIC) :])
+        try:
+            head = json.loads(file.read(size))
+            start = -(-(len(prefix) + size) // _ALIGN) * _ALIGN
+            if os.fstat(file.fileno()).st_size < start + head["size"]:
+                raise ValueError("cut short")
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return {name: _array(mapped, start, spec) for name, spec in head["arrays"].items()}, head["extra"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise StorageError(f"{path} is damaged ({error}); it is rebuilt from the database", code="derived") from None
+
+
+def _array(mapped: mmap.mmap, start: int, spec: Mapping[str, Any]) -> Array:
+    shape = tuple(spec["shape"])
+    count = int(np.prod(shape))
+    if count == 0:
+        return np.zeros(shape, np.dtype(spec["dtype"]))
+    return np.frombuffer(mapped, np.dtype(spec["dtype"]), count, start + spec["at"]).reshape(shape)

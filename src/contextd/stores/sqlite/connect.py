@@ -1,0 +1,158 @@
+"""Opening a database: safe settings, migrations by number, and foreign errors turned into ours in one place."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+
+import apsw
+
+from contextd.errors import ContextdError, IndexMismatch, StorageError
+
+BUSY_MILLISECONDS = 20_000
+
+_REMEDIES: tuple[tuple[type[apsw.Error], str, str], ...] = (
+    (apsw.FullError, "storage_full", "the disk is full; nothing was half-written. Free some space and try again"),
+    (
+        apsw.BusyError,
+        "locked",
+        "the database is in use by another process; try again, or see who with `contextd stats`",
+    ),
+    (apsw.LockedError, "locked", "the database is in use; try again"),
+    (apsw.ReadOnlyError, "read_only", "the database is read-only; check the permissions of the file and its folder"),
+    (apsw.CorruptError, "corrupt", "the database is damaged"),
+    (apsw.NotADBError, "corrupt", "the file is not a database, or is encrypted"),
+    (
+        apsw.CantOpenError,
+        "cannot_open",
+        "the database cannot be opened; check that its folder exists and may be written",
+    ),
+    (apsw.IOError, "io", "the disk reported an error; nothing more is written until it is healthy"),
+)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Foreign errors inside become ours, with the file and the remedy."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise storage_error(path, error) from error
+    except OSError as error:
+        code = "storage_full" if error.errno == 28 else "read_only" if error.errno in (13, 30) else "io"
+        raise StorageError(f"{path}: {error.strerror or error}", code=code) from error
+
+
+def storage_error(path: Path, error: apsw.Error) -> ContextdError:
+    """Our error for one of SQLite's."""
+    if isinstance(error, apsw.IOError) and _out_of_space(error):
+        error = apsw.FullError(str(error))
+    for kind, code, remedy in _REMEDIES:
+        if isinstance(error, kind):
+            return StorageError(f"{path}: {remedy} ({error})", code=code)
+    return StorageError(f"{path}: {error}", code="storage")
+
+
+def _out_of_space(error: apsw.Error) -> bool:
+    return "no space" in str(error).lower() or "disk is full" in str(error).lower()
+
+
+def connect(path: Path, *, durable: bool, write: bool = True) -> apsw.Connection:
+    """A connection with our settings. A database that cannot be written is opened for reading alone."""
+    with translated(path):
+        if write:
+            try:
+                return _set_up(apsw.Connection(str(path)), durable=durable, write=True)
+            except (apsw.ReadOnlyError, apsw.CantOpenError):
+                if not path.exists():
+                    raise
+        return _read_only(path)
+
+
+def _read_only(path: Path) -> apsw.Connection:
+    """Beside a writer the shared memory is used; alone in a read-only folder the file is taken as it is."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    wal = path.with_name(path.name + "-wal")
+    settled = not wal.exists() or wal.stat().st_size == 0
+    for option in ("mode=ro", "immutable=1") if not settled or os.access(path.parent, os.W_OK) else ("immutable=1",):
+        try:
+            connection = apsw.Connection(f"{path.absolute().as_uri()}?{option}", flags=flags)
+            return _set_up(connection, durable=False, write=False)
+        except apsw.CantOpenError:
+            continue
+    raise apsw.CantOpenError(f"cannot read {path.name}")
+
+
+def _set_up(connection: apsw.Connection, *, durable: bool, write: bool) -> apsw.Connection:
+    connection.set_busy_timeout(BUSY_MILLISECONDS)
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    if not write:
+        connection.execute("select count(*) from sqlite_master").fetchall()
+        return connection
+    secure = "on" if durable else "off"
+    connection.execute(f"pragma auto_vacuum = incremental; pragma secure_delete = {secure}")
+    connection.execute("pragma journal_mode = wal")
+    connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}; pragma cache_size = -16000")
+    connection.execute("pragma wal_autocheckpoint = 2000; pragma journal_size_limit = 33554432; pragma temp_store = memory")
+    return connection
+
+
+def migrate(connection: apsw.Connection, path: Path, folders: tuple[str, ...], *, durable: bool) -> None:
+    """Bring the schema up to date: one transaction a step, a copy of the record first, a newer schema left alone."""
+    with translated(path):
+        steps = _steps(folders)
+        version = _version(connection)
+        if version > len(steps):
+            raise IndexMismatch(
+                f"{path} was written by a newer contextd (schema {version}, this one knows {len(steps)}); upgrade contextd"
+            )
+        if version == len(steps) or connection.readonly("main"):
+            return
+        backup = _backed_up(connection, path) if durable and version else None
+        for number, script in enumerate(steps[version:], version + 1):
+            _step(connection, number, script)
+        if backup is not None:
+            backup.unlink(missing_ok=True)
+
+
+def _step(connection: apsw.Connection, number: int, script: str) -> None:
+    connection.execute("begin immediate")
+    try:
+        if _version(connection) < number:
+            connection.execute(script)
+            connection.execute(f"pragma user_version = {number:d}")
+        connection.execute("commit")
+    except BaseException:
+        connection.execute("rollback")
+        raise
+
+
+def _version(connection: apsw.Connection) -> int:
+    return int(next(iter(connection.execute("pragma user_version")))[0])
+
+
+def _steps(folders: tuple[str, ...]) -> list[str]:
+    """All migrations in order: by number, and within a number by folder."""
+    found = []
+    for place, folder in enumerate(folders):
+        for entry in files("contextd.stores.sqlite").joinpath(folder).iterdir():
+            match = re.match(r"(\d+)_\w+\.sql$", entry.name)
+            if match:
+                found.append((int(match[1]), place, entry.read_text("utf-8")))
+    return [script for _, _, script in sorted(found)]
+
+
+def _backed_up(connection: apsw.Connection, path: Path) -> Path:
+    target = path.with_name(path.name + ".before-migration")
+    target.unlink(missing_ok=True)
+    copy = apsw.Connection(str(target))
+    with copy.backup("main", connection, "main") as backup:
+        while not backup.done:
+            backup.step(1000)
+    copy.close()
+    return target

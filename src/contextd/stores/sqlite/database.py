@@ -1,0 +1,104 @@
+"""A database file: a connection for each thread, writes in transactions that begin as writers, errors in our words."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from contextd.errors import StorageError
+from contextd.stores.sqlite.connect import BUSY_MILLISECONDS, connect, migrate, translated
+
+T = TypeVar("T")
+
+
+class Database:
+    """One file. `durable` syncs every commit and wipes what is deleted."""
+
+    def __init__(self, path: Path, *, durable: bool, schemas: tuple[str, ...]) -> None:
+        self.path = path
+        self._durable = durable
+        self._local = threading.local()
+        self.write_lock = threading.RLock()
+        with translated(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        connection = self.connection
+        migrate(connection, path, schemas, durable=durable)
+        self.read_only = connection.readonly("main")
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """This thread's connection."""
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = connect(self.path, durable=self._durable)
+        return connection
+
+    def query(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """The rows of a query."""
+        with translated(self.path):
+            return rows(self.connection, query, values)
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """One read transaction: nothing changes inside it. A second one inside it sees the same."""
+        with translated(self.path):
+            connection = self.connection
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("begin")
+            try:
+                yield connection
+            finally:
+                connection.execute("rollback")
+
+    def transact(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run some writes in one transaction; all of them happen or none."""
+        if self.read_only:
+            raise StorageError(f"{self.path} is read-only; check the permissions of the file and its folder", code="read_only")
+        with translated(self.path), self.write_lock:
+            connection = self.connection
+            connection.execute("begin immediate")
+            try:
+                result = work(connection)
+                connection.execute("commit")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("rollback")
+                raise
+            return result
+
+    def checkpoint(self) -> bool:
+        """Empty the write-ahead log into the database; False while a reader of another process holds it."""
+        with translated(self.path), self.write_lock:
+            self.connection.set_busy_timeout(1000)
+            try:
+                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.BusyError:
+                return False
+            finally:
+                self.connection.set_busy_timeout(BUSY_MILLISECONDS)
+            return True
+
+    def shrink(self) -> None:
+        """Give free pages back to the disk."""
+        with translated(self.path), self.write_lock:
+            self.connection.execute("pragma incremental_vacuum").fetchall()
+            self.checkpoint()
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None
+
+
+def rows(connection: apsw.Connection, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    """The rows of a query on a connection."""
+    return connection.execute(query, tuple(values)).fetchall()

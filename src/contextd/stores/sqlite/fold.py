@@ -1,0 +1,151 @@
+"""Folding: what is newer than the base and the base become a new base; or, when there is none, the database becomes one.
+
+A temporary file, a sync, a rename, then the pointer in the database: a crash at any moment leaves the old base or the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+
+from contextd.pieces import words_of
+from contextd.stores.sqlite import arrays
+from contextd.stores.sqlite.database import rows
+from contextd.stores.sqlite.postings import Counts, Keys, smallest, turn, unpack
+from contextd.stores.sqlite.snapshot import (
+    EMPTY,
+    Ints,
+    Snapshot,
+    base_path,
+    head_of,
+    living_documents,
+    segment_of,
+    with_vectors,
+)
+from contextd.types import Piece
+
+_SOME = 4096  # rows outside the base that can be searched without being felt
+
+_POINT = """update workspace set generation = ?, folded_seq = ? where workspace_id = ? and generation = ?"""
+_WORDS = "select content_id, data from words where workspace_id = ?"
+_TEXTS = "select content_id, text from content where workspace_id = ? order by content_id"
+_PIECES = """
+select kind, label, heading, names, start_at, end_at from chunk
+where workspace_id = ? and content_id = ? order by ordinal"""
+
+
+def worth_it(snapshot: Snapshot) -> bool:
+    """Whether enough is new, compared with what a new base costs."""
+    base = int(snapshot.base.starts[-1])
+    return snapshot.total - base > max(_SOME, base // 2)
+
+
+def write(snapshot: Snapshot, folder: Path) -> int:
+    """Write the next generation; the living contents in order of their ids."""
+    living = np.unique(snapshot.content_of_document[snapshot.content_of_document >= 0])
+    order = living[np.argsort(snapshot.contents[living], kind="stable")]
+    sizes = np.diff(snapshot.starts)[order]
+    new_row, old_row = _renumbered(snapshot, order, sizes)
+    names = sorted(set(snapshot.kinds[old_row].tolist()))
+    found = {
+        "contents": snapshot.contents[order],
+        "starts": np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes))),
+        "kinds": np.searchsorted(np.array(names, dtype=object), snapshot.kinds[old_row]).astype(np.uint8),
+        "lengths": snapshot.lengths[old_row],
+    }
+    found |= _postings(snapshot, new_row, len(old_row))
+    found |= _matrices(snapshot, new_row, len(old_row))
+    spaces = [name.removeprefix("matrix:") for name in found if name.startswith("matrix:")]
+    generation = snapshot.head.generation + 1
+    arrays.write(base_path(folder, generation), found, {"kinds": names, "spaces": spaces})
+    return generation
+
+
+def point_to(connection: apsw.Connection, snapshot: Snapshot, generation: int) -> None:
+    """Make a generation the base, if the one it was made from still is; drop the word lists it now holds."""
+    head = snapshot.head
+    connection.execute(_POINT, (generation, head.seq, snapshot.workspace, head.generation))
+    if connection.changes():
+        connection.execute("delete from words where workspace_id = ? and seq <= ?", (snapshot.workspace, head.seq))
+
+
+def remove_others(folder: Path, generation: int) -> None:
+    """Delete base files nobody points to; one that is still open elsewhere goes at the next fold."""
+    for path in folder.glob("base-*.arrays"):
+        if path != base_path(folder, generation):
+            try:
+                path.unlink()
+            except OSError:
+                continue
+
+
+def rebuilt(connection: apsw.Connection, workspace: int) -> Snapshot:
+    """A snapshot without a base file: word lists are made again from the stored texts."""
+    head = head_of(connection, workspace)
+    fresh, kinds = [], {}
+    stored = {content: unpack(data) for content, data in rows(connection, _WORDS, (workspace,))}
+    for content, packed in rows(connection, _TEXTS, (workspace,)):
+        text = zlib.decompress(packed).decode("utf-8")
+        pieces = rows(connection, _PIECES, (workspace, content))
+        kinds[content] = [piece[0] for piece in pieces]
+        fresh.append((content, stored.get(content) or _words(pieces, text)))
+    segments = (segment_of(fresh, kinds),) if fresh else ()
+    bare = Snapshot(workspace, head, EMPTY, segments, {}, living_documents(connection, workspace))
+    return with_vectors(bare, connection, -1)
+
+
+def _words(pieces: list[Any], text: str) -> list[tuple[Keys, Counts]]:
+    encoded = []
+    for kind, label, heading, names, start, end in pieces:
+        piece = Piece(start, end, 0, 0, kind, label, tuple(json.loads(heading)), 0, tuple(json.loads(names)))
+        data = words_of(piece, text)
+        entries = len(data) // 9
+        encoded.append((np.frombuffer(data, np.uint64, entries), np.frombuffer(data, np.uint8, entries, 8 * entries)))
+    return encoded
+
+
+def _renumbered(snapshot: Snapshot, order: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """From old row to new (-1: gone), and from new to old."""
+    total = int(sizes.sum())
+    first = np.repeat(snapshot.starts[order] - np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)[:-1])), sizes)
+    old_row = first + np.arange(total)
+    new_row = np.full(snapshot.total, -1, np.int64)
+    new_row[old_row] = np.arange(total)
+    return new_row, old_row
+
+
+def _postings(snapshot: Snapshot, new_row: Ints, total: int) -> dict[str, arrays.Array]:
+    keys, places, counts = [], [], []
+    for first, postings in snapshot.postings():
+        some_keys, some_rows, some_counts = postings.expanded()
+        moved = new_row[some_rows.astype(np.int64) + first]
+        keep = moved >= 0
+        keys.append(some_keys[keep])
+        places.append(moved[keep])
+        counts.append(some_counts[keep])
+    turned = turn(np.concatenate(keys), np.concatenate(places), np.concatenate(counts))
+    return {
+        "keys": turned.keys,
+        "key_starts": turned.starts,
+        "rows": smallest(turned.rows, total),
+        "counts": turned.counts,
+    }
+
+
+def _matrices(snapshot: Snapshot, new_row: Ints, total: int) -> dict[str, arrays.Array]:
+    found: dict[str, arrays.Array] = {}
+    for space, parts in snapshot.vectors.items():
+        matrix = np.zeros((total, parts[0].matrix.shape[1]), np.int8)
+        scales = np.zeros(total, np.float32)
+        for part in parts:
+            moved = new_row[part.rows]
+            keep = moved >= 0
+            matrix[moved[keep]] = part.matrix[keep]
+            scales[moved[keep]] = part.scales[keep]
+        found[f"matrix:{space}"], found[f"scales:{space}"] = matrix, scales
+    return found

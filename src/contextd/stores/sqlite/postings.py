@@ -1,0 +1,71 @@
+"""Word lists turned round: from term to the rows it occurs in. One structure for the base file and for what is newer."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys = NDArray[np.uint64]
+Rows = NDArray[Any]
+Counts = NDArray[np.uint8]
+
+_ENTRY = 9  # bytes: a key and a count
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Sorted keys; `rows[starts[i]:starts[i + 1]]` are the rows of key i, ascending, with a count for each."""
+
+    keys: Keys
+    starts: NDArray[np.int64]
+    rows: Rows
+    counts: Counts
+
+    def find(self, key: int) -> tuple[Rows, Counts]:
+        """The rows of one term and how often it occurs in each."""
+        place = int(np.searchsorted(self.keys, np.uint64(key)))
+        if place >= len(self.keys) or self.keys[place] != key:
+            return self.rows[:0], self.counts[:0]
+        start, end = self.starts[place], self.starts[place + 1]
+        return self.rows[start:end], self.counts[start:end]
+
+    def expanded(self) -> tuple[Keys, Rows, Counts]:
+        """One entry for each occurrence in a row."""
+        return np.repeat(self.keys, np.diff(self.starts)), self.rows, self.counts
+
+
+def turn(keys: Keys, rows: Rows, counts: Counts) -> Postings:
+    """Postings of entries in any order."""
+    order = np.lexsort((rows, keys))
+    keys = keys[order]
+    first = np.flatnonzero(np.concatenate((np.array([True]), keys[1:] != keys[:-1]))) if len(keys) else np.zeros(0, np.int64)
+    starts = np.append(first, len(keys)).astype(np.int64)
+    return Postings(keys[first], starts, rows[order], counts[order])
+
+
+def pack(words: Sequence[bytes]) -> bytes:
+    """The encoded word lists of a content's pieces as one blob."""
+    return struct.pack(f"<I{len(words)}I", len(words), *map(len, words)) + b"".join(words)
+
+
+def unpack(data: bytes) -> list[tuple[Keys, Counts]]:
+    """Keys and counts of each piece."""
+    (number,) = struct.unpack_from("<I", data)
+    sizes = struct.unpack_from(f"<{number}I", data, 4)
+    position, found = 4 + 4 * number, []
+    for size in sizes:
+        entries = size // _ENTRY
+        keys = np.frombuffer(data, np.uint64, entries, position)
+        found.append((keys, np.frombuffer(data, np.uint8, entries, position + 8 * entries)))
+        position += size
+    return found
+
+
+def smallest(rows: NDArray[np.int64], most: int) -> Rows:
+    """Row numbers in as few bytes as they need."""
+    return rows.astype(np.uint16 if most <= 0xFFFF else np.uint32)

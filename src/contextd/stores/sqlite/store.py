@@ -1,0 +1,351 @@
+"""One workspace in one database: writes in single transactions, a change feed, and views for readers.
+
+The writer's side is used under the lease of the project (`indexing.lease`); readers need none. Every transaction that writes
+begins as a writer, so that none can deadlock half-way.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from contextd.errors import IndexMismatch, StorageError
+from contextd.pieces import with_context
+from contextd.ports import Matrix
+from contextd.stores.sqlite import fold
+from contextd.stores.sqlite.connect import translated
+from contextd.stores.sqlite.database import Database
+from contextd.stores.sqlite.postings import pack
+from contextd.stores.sqlite.snapshot import Snapshot, advance, head_of, load
+from contextd.stores.sqlite.vectors import quantize
+from contextd.stores.sqlite.view import View
+from contextd.terms import encode_path
+from contextd.types import Change, DocumentRow, Parsed, Scope, Stamp
+
+_REGISTER = "insert or ignore into workspace values (?, 0, 0, 0, 0)"
+_NEXT = "update workspace set seq = seq + 1 where workspace_id = ? returning seq"
+_RETIRE = "update document set dead_seq = ? where workspace_id = ? and document_id = ? and dead_seq is null"
+_INSERT = "insert into document values (?, ?, ?, null, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_CONTENT = "insert or ignore into content values (?, ?, ?, ?)"
+_CHUNK = "insert or ignore into chunk values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_WORDS = "insert or ignore into words values (?, ?, ?, ?)"
+_VECTOR = "insert or replace into vector values (?, ?, ?, ?, ?)"
+_SHARE = """
+insert into document select workspace_id, document_id, ?, null, source_id, uri, content_id, ?, language, size, mtime_ns,
+  ctime_ns, inode, digest, modified, path_terms
+from document where workspace_id = ? and source_id = ? and dead_seq is null and acl_id != ?"""
+_RETIRE_OLD = """
+update document set dead_seq = ?1 where workspace_id = ?2 and dead_seq is null and seq < ?3
+  and exists (select 1 from document n where n.workspace_id = ?2 and n.document_id = document.document_id and n.seq = ?3)"""
+_TOUCH = """update document set size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?
+where workspace_id = ? and document_id = ? and dead_seq is null"""
+_DOCUMENTS = """
+select document_id, source_id, uri, content_id, acl_id, language, size, mtime_ns, ctime_ns, inode, digest, modified
+from document where workspace_id = ? and source_id = ? and dead_seq is null"""
+_CHANGES = """
+select seq, document_id, 'put' from document where workspace_id = ?1 and seq > ?2
+union all select dead_seq, document_id, 'gone' from document d where workspace_id = ?1 and dead_seq > ?2
+  and not exists (select 1 from document n where n.workspace_id = ?1 and n.document_id = d.document_id and n.seq = d.dead_seq)
+order by 1"""
+_PIECES = "select start_at, end_at, label, heading from chunk where workspace_id = ? and content_id = ? order by ordinal"
+_FINDS = """
+select d.uri, f.line, f.rule from find f join document d
+on d.workspace_id = f.workspace_id and d.content_id = f.content_id and d.dead_seq is null
+where f.workspace_id = ? order by d.uri, f.line"""
+_LANGUAGES = """
+select language, count(*) from document where workspace_id = ? and dead_seq is null group by language order by 2 desc"""
+_OF_CONTENT = ("content", "chunk", "words", "vector", "find")
+_ERASE = tuple(f"delete from {table} where workspace_id = ? and content_id = ?" for table in _OF_CONTENT)  # noqa: S608
+_COLLECT = tuple(
+    f"""delete from {table} where workspace_id = ?1
+    and content_id not in (select content_id from document where workspace_id = ?1 and dead_seq is null)"""  # noqa: S608
+    for table in _OF_CONTENT
+)
+_MISSING = """
+select c.content_id, c.text from content c where c.workspace_id = ?1
+  and not exists (select 1 from vector v where v.workspace_id = ?1 and v.content_id = c.content_id and v.space = ?2)
+  and exists (select 1 from chunk k where k.workspace_id = ?1 and k.content_id = c.content_id)
+limit ?3"""
+
+
+def acl_id(principals: frozenset[str]) -> int:
+    """The id of an access list: the same list has the same id."""
+    data = json.dumps(sorted(principals)).encode()
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little") >> 1
+
+
+class SqliteStore:
+    """Documents of one workspace. `folder` holds the base files; without one, everything stays in the database."""
+
+    def __init__(self, database: Database, workspace: int, folder: Path | None = None) -> None:
+        self.database, self.workspace, self.folder = database, workspace, folder
+        self._snapshot: Snapshot | None = None
+        self._snapshot_lock = threading.Lock()
+
+    # Reading
+
+    @contextmanager
+    def view(self, scope: Scope) -> Iterator[View]:
+        """What may be seen now; one read transaction holds it still."""
+        with self.database.reading() as connection:
+            yield View(connection, self._current(connection), scope)
+
+    def changes(self, after: int) -> Iterator[Change]:
+        """Every change behind a position, in order."""
+        if after < head_of(self.database.connection, self.workspace).collected:
+            raise IndexMismatch(f"the changes after {after} have been collected; read everything again")
+        for seq, document, what in self.rows(_CHANGES, after):
+            yield Change(seq, self.workspace, document, what)
+
+    def position(self) -> int:
+        """The position of the last change."""
+        return head_of(self.database.connection, self.workspace).seq
+
+    def documents(self, source: int) -> dict[str, DocumentRow]:
+        """The living documents of a source by uri."""
+        return {row[2]: _document(row) for row in self.rows(_DOCUMENTS, source)}
+
+    def has_content(self, content: int) -> bool:
+        """Whether this content is stored."""
+        return bool(self.rows("select 1 from content where workspace_id = ? and content_id = ?", content))
+
+    def holds(self, prefix: str) -> bool:
+        """Whether there are vectors of a space whose name begins so."""
+        query = "select 1 from vector where workspace_id = ? and substr(space, 1, ?) = ? limit 1"
+        return bool(self.rows(query, len(prefix), prefix))
+
+    def finds(self) -> list[tuple[str, int, str]]:
+        """Secrets that were scrubbed: path, line, rule."""
+        return [(uri, line, rule) for uri, line, rule in self.rows(_FINDS)]
+
+    def failures(self) -> list[tuple[str, str, int]]:
+        """Files that failed: path, error, retries."""
+        query = "select uri, error, retries from failure where workspace_id = ? order by uri"
+        return [(uri, error, retries) for uri, error, retries in self.rows(query)]
+
+    def summary(self) -> dict[str, object]:
+        """Counts and sizes, for people."""
+        head = head_of(self.database.connection, self.workspace)
+        spaces = dict(self.rows("select space, count(*) from vector where workspace_id = ? group by space"))
+        languages = dict(self.rows(_LANGUAGES))
+        return {
+            "documents": sum(languages.values()),
+            "contents": self.rows("select count(*) from content where workspace_id = ?")[0][0],
+            "chunks": self.rows("select count(*) from chunk where workspace_id = ?")[0][0],
+            "tokens": self.rows("select coalesce(sum(tokens), 0) from chunk where workspace_id = ?")[0][0],
+            "languages": languages,
+            "embedded_contents": spaces,
+            "position": head.seq,
+            "generation": head.generation,
+            "secrets_scrubbed": self.rows("select count(*) from find where workspace_id = ?")[0][0],
+            "failures": len(self.failures()),
+            "bytes": sum(path.stat().st_size for path in self.database.path.parent.iterdir() if path.is_file()),
+        }
+
+    def rows(self, query: str, *values: Any) -> list[Any]:
+        """Rows of a query that names the workspace as its first value; for reports."""
+        return self.database.query(query, (self.workspace, *values))
+
+    # Writing
+
+    def put(self, document: DocumentRow, parsed: Parsed | None, vectors: Mapping[str, Matrix]) -> int:
+        """Write one document in one transaction; a reader sees the old one or the new one."""
+
+        return self.database.transact(lambda connection: self.put_row(connection, document, parsed, vectors))
+
+    def put_row(
+        self, connection: apsw.Connection, document: DocumentRow, parsed: Parsed | None, vectors: Mapping[str, Matrix]
+    ) -> int:
+        """The same inside a transaction of the caller's."""
+        seq = self._next(connection)
+        connection.execute(_RETIRE, (seq, self.workspace, document.id))
+        s = document.stamp
+        path_terms = encode_path(document.uri) if document.digest else b""
+        connection.execute(_INSERT, (
+            self.workspace, document.id, seq, document.source, document.uri, document.content, document.acl,
+            document.language, s.size, s.mtime_ns, s.ctime_ns, s.inode, document.digest, document.modified, path_terms,
+        ))  # fmt: skip
+        if parsed is not None:
+            self._put_content(connection, seq, document.content, parsed, vectors)
+        return seq
+
+    def erase_row(self, connection: apsw.Connection, document: int) -> None:
+        """Take a document out and its content with it, inside a transaction of the caller's."""
+        query = "select content_id from document where workspace_id = ? and document_id = ?"
+        contents = {row[0] for row in connection.execute(query, (self.workspace, document))}
+        connection.execute(_RETIRE, (self._next(connection), self.workspace, document))
+        for query in _ERASE:
+            connection.executemany(query, [(self.workspace, content) for content in contents])
+
+    def remove(self, source: int, uris: Sequence[str]) -> int:
+        """Take documents of a source out."""
+        known = self.documents(source)
+
+        def write(connection: apsw.Connection) -> int:
+            seq = self._next(connection)
+            for uri in uris:
+                if uri in known:
+                    connection.execute(_RETIRE, (seq, self.workspace, known[uri].id))
+            return seq
+
+        return self.database.transact(write)
+
+    def touch(self, rows: Sequence[DocumentRow]) -> None:
+        """Note new stamps of documents whose content is the same: no change for readers."""
+        values = [(r.stamp.size, r.stamp.mtime_ns, r.stamp.ctime_ns, r.stamp.inode, self.workspace, r.id) for r in rows]
+        if values:
+            self.database.transact(lambda connection: connection.executemany(_TOUCH, values))
+
+    def grant(self, principals: frozenset[str]) -> int:
+        """The id of an access list, kept."""
+        number = acl_id(principals)
+        values = [(self.workspace, number, principal) for principal in sorted(principals)]
+        self.database.transact(lambda connection: connection.executemany("insert or ignore into acl values (?, ?, ?)", values))
+        return number
+
+    def share(self, source: int, acl: int) -> None:
+        """Give all documents of a source another access list: each becomes a new row, as after any change."""
+
+        def write(connection: apsw.Connection) -> None:
+            seq = self._next(connection)
+            connection.execute(_SHARE, (seq, acl, self.workspace, source, acl))
+            connection.execute(_RETIRE_OLD, (seq, self.workspace, seq))
+
+        self.database.transact(write)
+
+    def missing_vectors(self, space: str, limit: int) -> list[tuple[int, list[str]]]:
+        """Contents without vectors in a space, with the texts to embed."""
+        result = []
+        for content, packed in self.rows(_MISSING, space, limit):
+            text = zlib.decompress(packed).decode("utf-8")
+            pieces = self.rows(_PIECES, content)
+            result.append((content, [with_context(text[a:b], label, json.loads(path)) for a, b, label, path in pieces]))
+        return result
+
+    def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:
+        """Keep vectors for contents that are still there."""
+
+        def write(connection: apsw.Connection) -> None:
+            seq = self._next(connection)
+            for content, matrix in vectors.items():
+                if connection.execute(
+                    "select 1 from content where workspace_id = ? and content_id = ?", (self.workspace, content)
+                ).fetchone():
+                    connection.execute(_VECTOR, (self.workspace, content, space, seq, quantize(matrix)))
+
+        self.database.transact(write)
+
+    def note_error(self, uri: str, error: str) -> None:
+        """Record that a file failed."""
+        query = """insert into failure values (?, ?, ?, ?, 0)
+        on conflict do update set error = excluded.error, at = excluded.at, retries = retries + 1"""
+        at = time.time_ns() // 1000
+        self.database.transact(lambda connection: connection.execute(query, (self.workspace, uri, error, at)))
+
+    def clear_errors(self, uris: Sequence[str]) -> None:
+        """Forget failures of files that are well again, or gone."""
+        values = [(self.workspace, uri) for uri in uris]
+        query = "delete from failure where workspace_id = ? and uri = ?"
+        self.database.transact(lambda connection: connection.executemany(query, values))
+
+    def setting(self, name: str) -> str | None:
+        """A value kept with the index."""
+        found = self.rows("select value from setting where workspace_id = ? and name = ?", name)
+        return found[0][0] if found else None
+
+    def set_setting(self, name: str, value: str) -> None:
+        """Keep a value with the index."""
+        query = "insert or replace into setting values (?, ?, ?)"
+        self.database.transact(lambda connection: connection.execute(query, (self.workspace, name, value)))
+
+    # Upkeep
+
+    def fold(self, *, force: bool = False) -> bool:
+        """Write a new base when enough is new, and point to it."""
+        if self.folder is None:
+            return False
+        with self.database.write_lock, self.database.reading() as connection:
+            snapshot = self._current(connection)
+        if not fold.worth_it(snapshot) and not force:
+            return False
+        with translated(self.folder):
+            generation = fold.write(snapshot, self.folder)
+        self.database.transact(lambda connection: fold.point_to(connection, snapshot, generation))
+        fold.remove_others(self.folder, generation)
+        return True
+
+    def finish(self) -> None:
+        """Collect what nothing refers to, and give the space back to the disk."""
+
+        def collect(connection: apsw.Connection) -> None:
+            seq = head_of(connection, self.workspace).seq
+            connection.execute("delete from document where workspace_id = ? and dead_seq is not null", (self.workspace,))
+            for query in _COLLECT:
+                connection.execute(query, (self.workspace,))
+            connection.execute("update workspace set collected_seq = ? where workspace_id = ?", (seq, self.workspace))
+
+        if self.rows("select 1 from document where workspace_id = ? and dead_seq is not null limit 1"):
+            self.database.transact(collect)
+        self.database.shrink()
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        self.database.close()
+
+    # Inside
+
+    def _current(self, connection: apsw.Connection) -> Snapshot:
+        """The snapshot at a transaction's position. A missing or damaged base is made again in memory, until the next fold."""
+        with self._snapshot_lock:
+            try:
+                old = self._snapshot
+                self._snapshot = advance(old, connection, self.folder) if old else load(connection, self.workspace, self.folder)
+            except (FileNotFoundError, StorageError):
+                self._snapshot = fold.rebuilt(connection, self.workspace)
+            return self._snapshot
+
+    def _next(self, connection: apsw.Connection) -> int:
+        connection.execute(_REGISTER, (self.workspace,))
+        return int(next(iter(connection.execute(_NEXT, (self.workspace,))))[0])
+
+    def _put_content(
+        self, connection: apsw.Connection, seq: int, content: int, parsed: Parsed, vectors: Mapping[str, Matrix]
+    ) -> None:
+        packed = zlib.compress(parsed.text.encode("utf-8"), 6)
+        connection.execute(_CONTENT, (self.workspace, content, seq, packed))
+        connection.executemany(
+            _CHUNK,
+            (
+                (self.workspace, content, ordinal, p.kind, p.label, _json(p.heading), _json(p.names), p.start_line, p.end_line,
+                 p.start, p.end, p.tokens)
+                for ordinal, p in enumerate(parsed.pieces)
+            ),
+        )  # fmt: skip
+        connection.execute(_WORDS, (self.workspace, content, seq, pack(parsed.words)))
+        finds = [(self.workspace, content, find.line, find.rule) for find in parsed.finds]
+        connection.executemany("insert or ignore into find values (?, ?, ?, ?)", finds)
+        for space, matrix in vectors.items():
+            connection.execute(_VECTOR, (self.workspace, content, space, seq, quantize(matrix)))
+
+
+def _json(value: Sequence[str]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else "[]"
+
+
+def _document(row: Any) -> DocumentRow:
+    number, source, uri, content, acl, language, size, mtime, ctime, inode, digest, modified = row
+    return DocumentRow(number, source, uri, content, acl, language, Stamp(size, mtime, ctime, inode), digest, modified)
+
+
+def open_index(folder: Path, workspace: int) -> SqliteStore:
+    """The index of a project; its folder is made when it is not there."""
+    return SqliteStore(Database(folder / "index.db", durable=False, schemas=("index",)), workspace, folder)

@@ -1,0 +1,104 @@
+"""Text to search terms: one tokenizer for every field, engine and query.
+
+A word is lower-cased and stemmed. An identifier counts whole and by its parts (`getUserName` is
+getusername, get, user, name). Runs of Chinese, Japanese and Korean letters count as pairs of letters.
+Terms are kept as 64-bit keys, salted by field, so that word lists are arrays of integers.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import pairwise
+
+import Stemmer
+
+BODY, NAME, STEM, FOLDER = "", "\x00", "\x01", "\x02"
+
+_LONGEST = 64  # longer runs are data, not words
+_TOKEN = re.compile(r"[CcFf]#(?!\w)|[Cc]\+\+|[€£¥]|\w+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_stem = Stemmer.Stemmer("english", 0).stemWord
+
+
+@lru_cache(maxsize=1 << 18)
+def terms_of(token: str) -> tuple[str, ...]:
+    """The terms of one token of text, most specific first."""
+    if len(token) > _LONGEST:
+        return ()
+    whole = token.lower()
+    if whole.isascii():
+        return _identifier(token, whole) if token.isalnum() or "_" in token else (whole,)
+    if _WIDE.search(whole):
+        return _pairs(whole)
+    return (_stem(whole),)
+
+
+def split(text: str) -> list[str]:
+    """All terms of a text, in order, with repetitions."""
+    return [term for token in _TOKEN.findall(text) for term in terms_of(token)]
+
+
+def parts_of(identifier: str) -> list[str]:
+    """The lower-case words inside an identifier."""
+    return [part.lower() for part in _PART.findall(identifier)]
+
+
+@lru_cache(maxsize=1 << 18)
+def key(term: str, field: str = BODY) -> int:
+    """The 64-bit key of a term in a field."""
+    return int.from_bytes(blake2b((field + term).encode("utf-8", "replace"), digest_size=8).digest(), "little")
+
+
+@lru_cache(maxsize=1 << 18)
+def _keys_of(token: str) -> tuple[int, ...]:
+    return tuple(key(term) for term in terms_of(token))
+
+
+def encode(text: str, names: Iterable[str] = ()) -> bytes:
+    """Count the terms of a text: the keys (8 bytes each), then a count (1 byte) for each.
+
+    A name that the text defines is a key of its own field with the count 0, so that lengths stay those of the text.
+    """
+    counts: dict[int, int] = {}
+    get = counts.get
+    for token, times in Counter(_TOKEN.findall(text)).items():
+        for term_key in _keys_of(token):
+            counts[term_key] = get(term_key, 0) + times
+    for name in names:
+        counts.setdefault(key(name, NAME), 0)
+    return array("Q", counts).tobytes() + bytes([count if count < 255 else 255 for count in counts.values()])
+
+
+def encode_path(path: str) -> bytes:
+    """The keys of a path: the words of its stem and of its folders, each in a field of its own."""
+    *folders, name = path.split("/")
+    stem = name.split(".")[0] or name
+    keys = {key(term, STEM) for term in split(stem)} | {key(stem.lower(), STEM)}
+    keys |= {key(term, FOLDER) for folder in folders for term in split(folder)}
+    return array("Q", sorted(keys)).tobytes()
+
+
+def defined_names(label: str) -> list[str]:
+    """The names under which a chunk labelled `Class.method` is looked up, lower-case."""
+    whole = label.lower()
+    last = whole.rpartition(".")[2]
+    return [whole] if last == whole else [whole, last]
+
+
+def _identifier(token: str, whole: str) -> tuple[str, ...]:
+    if whole == token and token.isalpha():
+        return (_stem(whole),)
+    parts = [_stem(part.lower()) for part in _PART.findall(token)]
+    if len(parts) <= 1:
+        return (parts[0] if parts else whole,)
+    return (whole.strip("_"), *dict.fromkeys(parts))
+
+
+def _pairs(word: str) -> tuple[str, ...]:
+    return tuple(a + b for a, b in pairwise(word)) or (word,)

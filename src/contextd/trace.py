@@ -1,0 +1,76 @@
+"""What happened on the way to an answer: steps with counts and times, drops with reasons, warnings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from contextd.errors import Unavailable
+
+T = TypeVar("T")
+
+
+class DeadlineExceeded(Unavailable):
+    """The caller's deadline passed before a required step could start."""
+
+    code = "deadline"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One finished step."""
+
+    name: str
+    milliseconds: float
+    count: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Something that was found and left out."""
+
+    step: str
+    what: str
+    why: str
+
+
+@dataclass(slots=True)
+class Trace:
+    """Collects steps, drops and warnings; checks the deadline between steps."""
+
+    deadline: float | None = None
+    steps: list[Step] = field(default_factory=list)
+    drops: list[Drop] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def step(self, name: str, work: Callable[[], T]) -> T:
+        """Run a required step; refuse to start it after the deadline."""
+        self._check(name)
+        began = time.perf_counter()
+        result = work()
+        count = len(result) if hasattr(result, "__len__") else None
+        self.steps.append(Step(name, (time.perf_counter() - began) * 1000, count))
+        return result
+
+    def attempt(self, name: str, work: Callable[[], T], otherwise: T) -> T:
+        """Run an optional step; when it is unavailable, warn and go on with `otherwise`."""
+        try:
+            return self.step(name, work)
+        except Unavailable as error:
+            self.warn(f"{name}: {error}")
+            return otherwise
+
+    def warn(self, message: str) -> None:
+        """Add a warning once."""
+        if message not in self.warnings:
+            self.warnings.append(message)
+
+    def drop(self, step: str, what: str, why: str) -> None:
+        """Note that something was left out, and why."""
+        self.drops.append(Drop(step, what, why))
+
+    def _check(self, name: str) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise DeadlineExceeded(f"the deadline passed before {name}; allow more time or a smaller scope")

@@ -1,0 +1,241 @@
+"""The words of contextd as plain values: nothing here does anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from contextd.trace import Trace
+
+OWNER = "owner"
+EVERYONE = "everyone"
+
+
+class ChunkId(NamedTuple):
+    """Names a chunk at one moment; not promised across edits."""
+
+    document: int
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who asks: a small set of principals. Nobody is a superuser."""
+
+    principals: frozenset[str]
+
+    @classmethod
+    def named(cls, name: str, *groups: str) -> Reader:
+        """The reader `name`, who is also one of `everyone`."""
+        return cls(frozenset((name, EVERYONE, *groups)))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which chunks may answer. Workspaces and reader always apply; an empty field does not narrow."""
+
+    workspaces: tuple[int, ...]
+    reader: Reader
+    sources: frozenset[int] = frozenset()
+    paths: tuple[str, ...] = ()
+    languages: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset()
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a chunker cuts: a span of the stored text, with everything but its place in the world."""
+
+    start: int
+    end: int
+    start_line: int
+    end_line: int
+    kind: str
+    label: str = ""
+    heading: tuple[str, ...] = ()
+    tokens: int = 0
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """A secret that was scrubbed: where and by which rule, never what."""
+
+    line: int
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A document's text after scrub and chunk. `words` holds one encoded term list per piece."""
+
+    text: str
+    pieces: tuple[Piece, ...]
+    words: tuple[bytes, ...]
+    finds: tuple[Find, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells, without reading it, that a file has not changed."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """A document as the store keeps it, without its text."""
+
+    id: int
+    source: int
+    uri: str
+    content: int
+    acl: int
+    language: str
+    stamp: Stamp
+    digest: bytes
+    modified: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The retrievable piece of a document, as a reader gets it."""
+
+    id: ChunkId
+    workspace: int
+    uri: str
+    language: str
+    kind: str
+    label: str
+    heading: tuple[str, ...]
+    text: str
+    start_line: int
+    end_line: int
+    start: int
+    end: int
+    tokens: int
+    modified: int
+    pieces_in_document: int = 1
+    confidence: float = 1.0
+
+
+class About(NamedTuple):
+    """What can be said of a chunk without its text."""
+
+    uri: str
+    language: str
+    kind: str
+    modified: int
+
+
+class Found(NamedTuple):
+    """One answer of one arm: comparable inside that arm of that workspace only."""
+
+    chunk: ChunkId
+    score: float
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of the change feed."""
+
+    seq: int
+    workspace: int
+    document: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question with everything that decides its answer. `deadline` is on the monotonic clock."""
+
+    text: str
+    scope: Scope
+    budget: int = 1500
+    template: str = "markdown"
+    k: int = 12
+    min_score: float = 0.3
+    diversity: float = 0.7
+    history: tuple[str, ...] = ()
+    now: int = 0
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the query means: its class, the words and names to look for, and the narrowed scope."""
+
+    route: str
+    text: str
+    scope: Scope
+    terms: Mapping[str, float]
+    names: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    wants_tests: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """Candidates of one workspace with their standing in every arm."""
+
+    chunks: tuple[ChunkId, ...]
+    arms: Mapping[str, Sequence[float]]
+    found_by: Mapping[str, int]
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A chunk on its way to becoming a hit: its standing in every arm, and one score."""
+
+    chunk: ChunkId
+    arms: Mapping[str, float]
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that was found, its calibrated relevance 0..1, and why it is there."""
+
+    chunk: Chunk
+    score: float
+    rank_score: float
+    why: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The answer: text within the budget, the hits it was made of, and how it came about."""
+
+    text: str
+    tokens: int
+    budget: int
+    tokenizer: str
+    template: str
+    hits: tuple[Hit, ...]
+    plan: Plan
+    trace: Trace
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A fact a person told; a document with one chunk and a few more columns."""
+
+    id: str
+    workspace: int
+    text: str
+    kind: str
+    principals: frozenset[str]
+    created: int

@@ -1,0 +1,1 @@
+"""Processes of our own in which parsers run, and their driver."""

@@ -1,0 +1,55 @@
+"""The worker: reads jobs from standard input, writes parsed documents to standard output, knows no database and no files.
+
+Started as `python -m contextd.workers.parse`. A hang or a crash here costs one document: the driver kills and restarts it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from contextd.chunking.cut import Limits
+from contextd.models.tokens import O200k
+from contextd.parsing import parse
+from contextd.scrub_rules import Rule
+from contextd.workers import wire
+
+_MEMORY = 2 << 30
+
+
+def main() -> None:
+    """Serve until the driver closes the pipe."""
+    _limit_memory()
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not reach the frames
+    settings = wire.receive(source)
+    if settings is None:
+        return
+    limits, rules = Limits(**settings[0]["limits"]), [Rule(*rule) for rule in settings[0]["rules"]]
+    count = O200k().count
+    while (frame := wire.receive(source)) is not None:
+        head, data = frame
+        wire.send(sink, *_answer(head, data, limits, rules, count))
+
+
+def _answer(head: Any, data: bytes, limits: Limits, rules: list[Rule], count: Any) -> tuple[Any, list[bytes]]:
+    try:
+        return wire.pack(parse(data, head["language"], limits, count, rules, plain=head["plain"]))
+    except MemoryError:
+        return {"error": "out of memory"}, []
+    except Exception as error:  # a parser may raise anything; the driver decides what it costs
+        return {"error": f"{type(error).__name__}: {error}"[:300]}, []
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    main()

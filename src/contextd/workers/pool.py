@@ -1,0 +1,188 @@
+"""The driver of the parse workers: a process each, a job at a time, a limit on every job.
+
+A job that hangs or kills its worker is tried once more cut by plain lines; if that fails too it is reported as failed.
+"""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from types import TracebackType
+from typing import Any
+
+from contextd.chunking.cut import Limits
+from contextd.ports import Job, Outcome
+from contextd.scrub_rules import Rule
+from contextd.workers import wire
+
+SECONDS_PER_JOB = 2.0
+_START = 30.0  # a cold start on a busy machine
+_COMMAND = (sys.executable, "-m", "contextd.workers.parse")
+
+
+class Died(Exception):
+    """The worker ended before it answered."""
+
+
+class Worker:
+    """One worker process; started on its first job and again after each death."""
+
+    def __init__(self, settings: Any, seconds: float, command: Sequence[str] = _COMMAND) -> None:
+        self._settings, self._seconds, self._command = settings, seconds, command
+        self._process: subprocess.Popen[bytes] | None = None
+        self.deadline: float | None = None
+
+    def ask(self, job: Job, *, plain: bool) -> Outcome:
+        """The outcome of one job; raises Died when the process did not survive it."""
+        process, seconds = self._process, self._seconds
+        if process is None or process.poll() is not None:
+            process, seconds = self._start(), self._seconds + _START
+        if process.stdin is None or process.stdout is None:
+            raise Died
+        self.deadline = time.monotonic() + seconds
+        try:
+            wire.send(process.stdin, {"language": job.language, "plain": plain}, [job.data])
+            frame = wire.receive(process.stdout)
+        except (OSError, ValueError):
+            frame = None
+        finally:
+            self.deadline = None
+        if frame is None:
+            self.stop()
+            raise Died
+        head, body = frame
+        return Outcome(job, None, head["error"]) if "error" in head else Outcome(job, wire.unpack(head, body))
+
+    def check(self) -> None:
+        """Kill the process if its job has taken too long; called from another thread."""
+        if self.deadline is not None and time.monotonic() > self.deadline and self._process is not None:
+            self._process.kill()
+
+    def stop(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            for stream in (self._process.stdin, self._process.stdout):
+                if stream is not None:
+                    stream.close()
+            self._process.wait()
+            self._process = None
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        if self._process.stdin is not None:
+            wire.send(self._process.stdin, self._settings)
+        return self._process
+
+
+class Pool:
+    """Several workers behind one `parse`."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        rules: Sequence[Rule] = (),
+        *,
+        workers: int = 2,
+        seconds: float = SECONDS_PER_JOB,
+        command: Sequence[str] = _COMMAND,
+    ) -> None:
+        settings = {"limits": asdict(limits), "rules": [tuple(rule) for rule in rules]}
+        self._workers = [Worker(settings, seconds, command) for _ in range(max(1, workers))]
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers."""
+        for worker in self._workers:
+            worker.stop()
+
+    def parse(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
+        """The outcome of every job as it comes; few are held in memory at a time."""
+        run = _Run(self._workers, iter(jobs))
+        return run.outcomes()
+
+
+class _Run:
+    """One pass over some jobs: a thread for each worker, one that watches the clock."""
+
+    def __init__(self, workers: list[Worker], jobs: Iterator[Job]) -> None:
+        self._workers, self._jobs = workers, jobs
+        self._take = threading.Lock()
+        self._done: queue.Queue[Outcome | BaseException | None] = queue.Queue(maxsize=4 * len(workers))
+        self._over = threading.Event()
+
+    def outcomes(self) -> Iterator[Outcome]:
+        threads = [threading.Thread(target=self._work, args=(worker,), daemon=True) for worker in self._workers]
+        watch = threading.Thread(target=self._watch, daemon=True)
+        for thread in (*threads, watch):
+            thread.start()
+        running = len(threads)
+        try:
+            while running:
+                outcome = self._done.get()
+                if outcome is None:
+                    running -= 1
+                elif isinstance(outcome, BaseException):
+                    raise outcome
+                else:
+                    yield outcome
+        finally:
+            self._over.set()
+            while running and any(thread.is_alive() for thread in threads):
+                self._drain()
+            watch.join()
+
+    def _drain(self) -> None:
+        """Let threads that wait to hand in their outcome see that the run is over."""
+        try:
+            self._done.get(timeout=0.05)
+        except queue.Empty:
+            return
+
+    def _work(self, worker: Worker) -> None:
+        try:
+            while not self._over.is_set():
+                with self._take:
+                    job = next(self._jobs, None)
+                if job is None:
+                    break
+                self._done.put(_settled(worker, job))
+        except BaseException as error:  # the reader of the jobs failed: its error belongs to the caller
+            self._done.put(error)
+        self._done.put(None)
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.05):
+            for worker in self._workers:
+                worker.check()
+
+
+def _settled(worker: Worker, job: Job) -> Outcome:
+    """Try a job as it is, then by plain lines."""
+    try:
+        outcome = worker.ask(job, plain=False)
+        if outcome.parsed is not None:
+            return outcome
+        reason = f"parser failed ({outcome.error})"
+    except Died:
+        reason = "parse_timeout or crash"
+    try:
+        outcome = worker.ask(job, plain=True)
+    except Died:
+        return Outcome(job, None, "parse_timeout or crash, even by plain lines")
+    if outcome.parsed is None:
+        return outcome
+    warnings = (*outcome.parsed.warnings, f"{reason}; cut by lines")
+    return Outcome(job, replace(outcome.parsed, warnings=warnings))
