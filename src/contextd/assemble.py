@@ -93,6 +93,11 @@ def _project(root: Path, home: Path, record: Record, settings: config.Settings) 
 
     recipe = json.dumps([chunking.VERSION, SCRUB_VERSION, asdict(limits), [rule.pattern for rule in rules]])
     store = _index(folder, workspace)
+
+    def renew() -> SqliteStore:
+        quarantine(folder)
+        return open_index(folder, workspace)
+
     return Project(
         root.name,
         root,
@@ -103,6 +108,7 @@ def _project(root: Path, home: Path, record: Record, settings: config.Settings) 
         Recipe(recipe, language_by_content),
         parser,
         lambda who: lease(folder, who),
+        renew,
     )
 
 

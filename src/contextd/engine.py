@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from contextd.config import Settings
-from contextd.errors import InvalidInput
+from contextd.errors import InvalidInput, StorageError
 from contextd.indexing import pipeline as indexing
 from contextd.indexing.embed import embed_missing
 from contextd.ports import Embedder, FileState, ProjectStore, Record, Skip, Source, Store, Tokens
@@ -34,6 +34,7 @@ class Project:
     recipe: indexing.Recipe
     parser: Callable[[], AbstractContextManager[ParserPort]]
     lease: Callable[[str], AbstractContextManager[None]]
+    renew: Callable[[], ProjectStore]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,28 @@ class Engine:
         progress: Callable[[indexing.Report], None] = lambda _: None,
         on_deep: Callable[[int], None] = lambda _: None,
     ) -> indexing.Report:
-        """Bring the index of the project up to date with its folder."""
+        """Bring the index of the project up to date with its folder; a damaged one is put aside and made anew."""
+        project = self._project()
+        try:
+            if verify:
+                project.store.check()
+            return self._index(verify, deep, progress, on_deep)
+        except StorageError as error:
+            if error.code != "corrupt":
+                raise
+            project.store.close()
+            self.project = replace(project, store=project.renew())
+            report = self._index(verify, deep, progress, on_deep)
+            report.warnings.append(f"the index was damaged and has been made anew; the old one is kept ({error})")
+            return report
+
+    def _index(
+        self,
+        verify: bool,
+        deep: bool,
+        progress: Callable[[indexing.Report], None],
+        on_deep: Callable[[int], None],
+    ) -> indexing.Report:
         project, bootstrap = self._project(), self.settings.bootstrap
         options = indexing.Options(
             verify,

@@ -198,6 +198,9 @@ class ProjectStore(Store, Protocol):
     def set_setting(self, name: str, value: str) -> None:
         """Keep a value with the index."""
 
+    def check(self) -> None:
+        """Look at everything that is stored; damage is an error."""
+
     def finds(self) -> list[tuple[str, int, str]]:
         """Secrets that were scrubbed: path, line, rule."""
 

@@ -47,7 +47,7 @@ _NOT_A_KEY = re2.compile(
     rb"size|count|limit|expires?|expiry|expiration|expired|ttl|timeout|policy|regex|pattern|format|prefix|suffix|index|"
     rb"class|error|errors|message|messages|reset|change|changed|required|enabled|validator|validators|hasher|hashers|"
     rb"placeholder|column|attr|param|parameter|kind|set|map|list|s|algorithm|generator|view|form|page|template|done|"
-    rb"method|function|endpoint|stream|counter|start|end|match|token(?:izer|ize|ized|s)?))$"
+    rb"method|function|endpoint|stream|counter|start|end|match|tokeni[sz]e[rd]?|tokens))$"
 )
 
 
@@ -126,7 +126,7 @@ def _rule_spans(data: bytes, compiled: tuple[_Compiled, ...]) -> Iterator[Span]:
         accept = _CHECKS[rule.check]
         for match in pattern.finditer(data):
             value = match.lastindex or 0
-            if accept(match.group(1) if value > 1 else b"", match.group(value)):
+            if MARK not in match.group(value) and accept(match.group(1) if value > 1 else b"", match.group(value)):
                 yield (*match.span(value), rule.name)
 
 
@@ -184,7 +184,7 @@ def _assigned(key: bytes, value: bytes) -> bool:
 
 
 def _literal(value: bytes) -> bool:
-    return len(value) > 1 and not _REFERENCE.search(value) and len(set(value)) > 2 and MARK not in value
+    return len(value) > 1 and not _REFERENCE.search(value) and len(set(value)) > 2
 
 
 def _entropy(value: bytes) -> float:

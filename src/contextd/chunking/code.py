@@ -123,7 +123,7 @@ def _definition(node: Node, walk: _Walk) -> _Definition | None:
     if node.type in walk.grammar.functions:
         return _Definition(_FUNCTION, _name(node, walk.language), None)
     if node.type in walk.grammar.classes:
-        return _Definition(_CLASS, _name(node, walk.language), None)
+        return _Definition(_CLASS, _name(node, walk.language), node)
     return None
 
 

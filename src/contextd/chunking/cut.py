@@ -16,6 +16,7 @@ from contextd.types import Piece
 _CHARACTERS = 4  # a token of code or English is four characters or more; an exact count follows
 _OVERLAP = 0.12  # of a unit that has to be split
 _LONG_LINE = 2000  # characters: longer lines are cut inside
+_SAMPLE = 60_000  # characters that are counted to judge a longer text
 _LABELS = 160  # characters of a label
 
 
@@ -118,21 +119,22 @@ def _together(one: Part, two: Part) -> Part:
 def _fit(part: Part, lines: Lines, limit: int, count: Callable[[str], int]) -> Iterator[Piece]:
     """One piece, or several with overlap when it has more tokens than the limit."""
     text = lines.text[lines.starts[part.first] : lines.starts[part.last]]
-    tokens = count(text) if len(text) <= limit * 12 else len(text) // 3
+    tokens = count(text) if len(text) <= _SAMPLE else count(text[:_SAMPLE]) * len(text) // _SAMPLE
     if tokens <= limit:
         if text.strip():
             yield _piece(part, lines, lines.starts[part.first], lines.starts[part.last], tokens)
         return
     size = int(len(text) / tokens * limit * 0.9)
-    signature = lines.lines[part.first].strip()[:_LABELS]
-    for number, (start, end) in enumerate(_windows(part, lines, max(size, 40))):
-        inside = (
-            part if number == 0 else replace(part, heading=(*part.heading, signature) if part.names else part.heading, names=())
-        )
-        yield from _exact(inside, lines, start, end, limit, count)
+    signature = (lines.lines[part.first].strip()[:_LABELS],) if part.names else ()
+    here, later = part, replace(part, heading=part.heading + signature, names=())
+    for start, end in _windows(part, lines, max(size, 40)):
+        yield from _exact(here, later, lines, start, end, limit, count)
+        here = later
 
 
-def _exact(part: Part, lines: Lines, start: int, end: int, limit: int, count: Callable[[str], int]) -> Iterator[Piece]:
+def _exact(
+    part: Part, later: Part, lines: Lines, start: int, end: int, limit: int, count: Callable[[str], int]
+) -> Iterator[Piece]:
     """The piece from start to end, halved until it fits: dense text has more tokens than its neighbors promised."""
     tokens = count(lines.text[start:end])
     if tokens <= limit or end - start < 2:
@@ -141,8 +143,8 @@ def _exact(part: Part, lines: Lines, start: int, end: int, limit: int, count: Ca
         return
     middle = lines.text.rfind("\n", start + 1, (start + end) // 2) + 1
     middle = middle if middle > start + (end - start) // 4 else (start + end) // 2
-    yield from _exact(part, lines, start, middle, limit, count)
-    yield from _exact(replace(part, names=()), lines, middle, end, limit, count)
+    yield from _exact(part, later, lines, start, middle, limit, count)
+    yield from _exact(later, later, lines, middle, end, limit, count)
 
 
 def _windows(part: Part, lines: Lines, size: int) -> Iterator[tuple[int, int]]:

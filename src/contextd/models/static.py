@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import struct
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from contextd.models.wordpiece import Pieces, read_vocabulary
 _BATCH = 128  # texts; the product of a batch is counts x pieces, and more texts only make it sparser
 _TOKEN = re.compile(r"\w+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_SHIFTS = 8  # a row is int8 times 2**0..2**8: with 256 pieces a sum stays below 2**24
 _SPECIAL = 5  # [PAD] [UNK] [CLS] [SEP] [MASK]
 
 Float = NDArray[np.float32]
@@ -28,7 +30,7 @@ class Static:
     """Averages of piece vectors, over the words inside identifiers. Words that say little were weighed down in training."""
 
     def __init__(self, folder: Path) -> None:
-        self._table, self._scales = _int8_table(folder)
+        self._table, self._shifts = _int8_table(folder)
         self._pieces = _Tokens(read_vocabulary(folder / "vocab.txt"))
         self.dimension = int(self._table.shape[1])
         self.space = f"static/{folder.name}/{self.dimension}/1"
@@ -48,8 +50,8 @@ class Static:
         used, columns = np.unique(ids, return_inverse=True)
         counts = np.zeros((len(texts), len(used)), np.float32)
         counts[rows, columns] = 1.0
-        vectors = counts @ (self._table[used].astype(np.float32) * self._scales[used, None])
-        return unit(vectors)
+        # Whole numbers below 2**24 add up exactly in any order, so a vector does not depend on its neighbors in a batch.
+        return unit(counts @ np.ldexp(self._table[used].astype(np.float32), self._shifts[used, None]))
 
     def _unique_pieces(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         pieces = self._pieces
@@ -93,27 +95,27 @@ def unit(vectors: Float) -> Float:
     return result
 
 
-def _int8_table(folder: Path) -> tuple[NDArray[np.int8], Float]:
-    """The table as int8 with a scale for each row, mapped into memory; made from the published floats on first use."""
-    table, scales = folder / "table.int8.npy", folder / "scales.npy"
-    if not (table.is_file() and scales.is_file()):
-        _convert(folder, table, scales)
+def _int8_table(folder: Path) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """The table as int8 with a power of two for each row, mapped into memory; made from the published floats on first use."""
+    table, shifts = folder / "table.int8.npy", folder / "shifts.npy"
+    if not (table.is_file() and shifts.is_file()):
+        _convert(folder, table, shifts)
     mapped: Any = np.load(table, mmap_mode="r")
-    return mapped, np.load(scales)
+    return mapped, np.load(shifts)
 
 
-def _convert(folder: Path, table: Path, scales: Path) -> None:
+def _convert(folder: Path, table: Path, shifts: Path) -> None:
     source = folder / "model.safetensors"
     if not source.is_file():
         raise Unavailable(f"no static model in {folder}; run `contextd models fetch`")
     floats = read_safetensors(source)
     floats[:_SPECIAL] = 0
-    largest = np.maximum(np.abs(floats).max(axis=1), 1e-9) / 127
-    for path, array in (
-        (scales, largest.astype(np.float32)),
-        (table, np.rint(floats / largest[:, None]).astype(np.int8)),
-    ):
-        temporary = path.with_suffix(".tmp.npy")
+    largest = np.maximum(np.abs(floats).max(axis=1), 1e-9)
+    smallest_step = largest.max() / 127 / 2**_SHIFTS
+    powers = np.clip(np.ceil(np.log2(largest / 127 / smallest_step)), 0, _SHIFTS).astype(np.int8)
+    values = np.rint(floats / np.ldexp(smallest_step, powers.astype(np.int32))[:, None]).astype(np.int8)
+    for path, array in ((shifts, powers), (table, values)):
+        temporary = path.with_suffix(f".{os.getpid()}.npy")
         np.save(temporary, array)
         temporary.replace(path)
 

@@ -73,7 +73,7 @@ class Ignore:
     def _own_reason(self, path: str, name: str, *, folder: bool) -> str:
         if folder and name.startswith(".") and name not in _SHOWN_HIDDEN:
             return f"in the hidden folder {name}"
-        probe = path + "/" if folder else path
+        probe = (path + "/" if folder else path).encode("utf-8", "replace").decode("utf-8")
         if self._configured.match_file(probe):
             return "ignored by ignore_patterns"
         for file_name, base, spec in self._specs_for(path.rpartition("/")[0]):

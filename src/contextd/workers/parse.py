@@ -28,6 +28,8 @@ def main() -> None:
         return
     limits, rules = Limits(**settings[0]["limits"]), [Rule(*rule) for rule in settings[0]["rules"]]
     count = O200k().count
+    count("")  # loads the vocabulary before the first job's clock starts
+    wire.send(sink, {"ready": True})
     while (frame := wire.receive(source)) is not None:
         head, data = frame
         wire.send(sink, *_answer(head, data, limits, rules, count))

@@ -39,15 +39,20 @@ class Worker:
 
     def ask(self, job: Job, *, plain: bool) -> Outcome:
         """The outcome of one job; raises Died when the process did not survive it."""
-        process, seconds = self._process, self._seconds
+        process = self._process
         if process is None or process.poll() is not None:
-            process, seconds = self._start(), self._seconds + _START
-        if process.stdin is None or process.stdout is None:
-            raise Died
+            process = self._start()
+        head, body = self._exchange(process, {"language": job.language, "plain": plain}, [job.data], self._seconds)
+        return Outcome(job, None, head["error"]) if "error" in head else Outcome(job, wire.unpack(head, body))
+
+    def _exchange(self, process: subprocess.Popen[bytes], head: Any, body: list[bytes], seconds: float) -> tuple[Any, bytes]:
+        """Send a frame and wait for the answer, not longer than so many seconds."""
+        frame = None
         self.deadline = time.monotonic() + seconds
         try:
-            wire.send(process.stdin, {"language": job.language, "plain": plain}, [job.data])
-            frame = wire.receive(process.stdout)
+            if process.stdin is not None and process.stdout is not None:
+                wire.send(process.stdin, head, body)
+                frame = wire.receive(process.stdout)
         except (OSError, ValueError):
             frame = None
         finally:
@@ -55,8 +60,7 @@ class Worker:
         if frame is None:
             self.stop()
             raise Died
-        head, body = frame
-        return Outcome(job, None, head["error"]) if "error" in head else Outcome(job, wire.unpack(head, body))
+        return frame
 
     def check(self) -> None:
         """Kill the process if its job has taken too long; called from another thread."""
@@ -74,11 +78,11 @@ class Worker:
             self._process = None
 
     def _start(self) -> subprocess.Popen[bytes]:
+        """A new process that has said it is ready."""
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
-        if self._process.stdin is not None:
-            wire.send(self._process.stdin, self._settings)
+        self._exchange(self._process, self._settings, [], _START)
         return self._process
 
 

@@ -95,10 +95,12 @@ def _set_up(connection: apsw.Connection, *, durable: bool, write: bool) -> apsw.
         connection.execute("select count(*) from sqlite_master").fetchall()
         return connection
     secure = "on" if durable else "off"
-    connection.execute(f"pragma auto_vacuum = incremental; pragma secure_delete = {secure}")
+    if not next(iter(connection.execute("pragma page_count")))[0]:
+        connection.execute("pragma auto_vacuum = incremental")
     connection.execute("pragma journal_mode = wal")
-    connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}; pragma cache_size = -16000")
-    connection.execute("pragma wal_autocheckpoint = 2000; pragma journal_size_limit = 33554432; pragma temp_store = memory")
+    connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}; pragma secure_delete = {secure}")
+    connection.execute("pragma wal_autocheckpoint = 2000; pragma journal_size_limit = 33554432; pragma cache_size = -16000")
+    connection.execute("pragma temp_store = memory")
     return connection
 
 

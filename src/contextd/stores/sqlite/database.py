@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,6 +86,12 @@ class Database:
                 self.connection.set_busy_timeout(BUSY_MILLISECONDS)
             return True
 
+    def check(self) -> None:
+        """Look at every page; a damaged database is an error."""
+        faults = self.query("pragma quick_check(1)")
+        if faults != [("ok",)]:
+            raise StorageError(f"{self.path}: the database is damaged ({faults[0][0]})", code="corrupt")
+
     def shrink(self) -> None:
         """Give free pages back to the disk."""
         with translated(self.path), self.write_lock:
@@ -97,6 +104,19 @@ class Database:
         if connection is not None:
             connection.close()
             self._local.connection = None
+
+
+def packed(text: str) -> bytes:
+    """A text as it is stored."""
+    return zlib.compress(text.encode("utf-8"), 6)
+
+
+def unpacked(data: bytes) -> str:
+    """A stored text; damage that SQLite cannot see is seen here."""
+    try:
+        return zlib.decompress(data).decode("utf-8")
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise StorageError(f"a stored text is damaged ({error}); run `contextd index --verify`", code="corrupt") from None
 
 
 def rows(connection: apsw.Connection, query: str, values: Sequence[Any] = ()) -> list[Any]:

@@ -6,7 +6,6 @@ A temporary file, a sync, a rename, then the pointer in the database: a crash at
 from __future__ import annotations
 
 import json
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from contextd.pieces import words_of
 from contextd.stores.sqlite import arrays
-from contextd.stores.sqlite.database import rows
+from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.postings import Counts, Keys, smallest, turn, unpack
 from contextd.stores.sqlite.snapshot import (
     EMPTY,
@@ -90,7 +89,7 @@ def rebuilt(connection: apsw.Connection, workspace: int) -> Snapshot:
     fresh, kinds = [], {}
     stored = {content: unpack(data) for content, data in rows(connection, _WORDS, (workspace,))}
     for content, packed in rows(connection, _TEXTS, (workspace,)):
-        text = zlib.decompress(packed).decode("utf-8")
+        text = unpacked(packed)
         pieces = rows(connection, _PIECES, (workspace, content))
         kinds[content] = [piece[0] for piece in pieces]
         fresh.append((content, stored.get(content) or _words(pieces, text)))

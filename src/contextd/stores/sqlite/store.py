@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -23,7 +22,7 @@ from contextd.pieces import with_context
 from contextd.ports import Matrix
 from contextd.stores.sqlite import fold
 from contextd.stores.sqlite.connect import translated
-from contextd.stores.sqlite.database import Database
+from contextd.stores.sqlite.database import Database, packed, unpacked
 from contextd.stores.sqlite.postings import pack
 from contextd.stores.sqlite.snapshot import Snapshot, advance, head_of, load
 from contextd.stores.sqlite.vectors import quantize
@@ -225,8 +224,8 @@ class SqliteStore:
     def missing_vectors(self, space: str, limit: int) -> list[tuple[int, list[str]]]:
         """Contents without vectors in a space, with the texts to embed."""
         result = []
-        for content, packed in self.rows(_MISSING, space, limit):
-            text = zlib.decompress(packed).decode("utf-8")
+        for content, data in self.rows(_MISSING, space, limit):
+            text = unpacked(data)
             pieces = self.rows(_PIECES, content)
             result.append((content, [with_context(text[a:b], label, json.loads(path)) for a, b, label, path in pieces]))
         return result
@@ -297,6 +296,12 @@ class SqliteStore:
             self.database.transact(collect)
         self.database.shrink()
 
+    def check(self) -> None:
+        """Look at every page and every text; damage is an error."""
+        self.database.check()
+        for (data,) in self.rows("select text from content where workspace_id = ?"):
+            unpacked(data)
+
     def close(self) -> None:
         """Close this thread's connection."""
         self.database.close()
@@ -320,8 +325,7 @@ class SqliteStore:
     def _put_content(
         self, connection: apsw.Connection, seq: int, content: int, parsed: Parsed, vectors: Mapping[str, Matrix]
     ) -> None:
-        packed = zlib.compress(parsed.text.encode("utf-8"), 6)
-        connection.execute(_CONTENT, (self.workspace, content, seq, packed))
+        connection.execute(_CONTENT, (self.workspace, content, seq, packed(parsed.text)))
         connection.executemany(
             _CHUNK,
             (

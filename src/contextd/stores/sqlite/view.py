@@ -7,7 +7,6 @@ rights once more when texts are fetched.
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.stores.sqlite.bm25 import Scores, bm25, frequency, idf
-from contextd.stores.sqlite.database import rows
+from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.stores.sqlite.vectors import cosines
 from contextd.types import About, Chunk, ChunkId, Found, Scope
@@ -243,7 +242,7 @@ class View:
         stored = rows(self._connection, _TEXT, (workspace, row[3]))
         if not stored:
             return []
-        text = zlib.decompress(stored[0][0]).decode("utf-8")
+        text = unpacked(stored[0][0])
         pieces = rows(self._connection, _CHUNKS, (workspace, row[3]))
         return [
             Chunk(

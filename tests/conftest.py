@@ -1,0 +1,122 @@
+"""Real projects, real stores, real models: every test has a home of its own, with the weights linked in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.engine import Engine
+
+WEIGHTS = Path(os.environ.get("CONTEXTD_HOME", Path(__file__).parent.parent / ".contextd-run")) / "models"
+
+SAMPLE = {
+    "src/app/routes.py": '''"""Routes of the application."""
+
+from app.store import load_user
+
+
+def register_route(path, handler):
+    """Register a handler for a path."""
+    ROUTES[path] = handler
+
+
+class Router:
+    """Finds the handler for a request."""
+
+    def match(self, request):
+        return ROUTES.get(request.path)
+''',
+    "src/app/store.py": '''"""Users in a database."""
+
+
+def load_user(name):
+    """Load a user by name."""
+    return DATABASE[name]
+
+
+def delete_user(name):
+    """Delete a user and all sessions."""
+    del DATABASE[name]
+''',
+    "docs/guide.md": "# Guide\n\n## Deployment\n\nDeploy with the blue-green strategy on Fridays.\n\n## Backups\n\nBackups run nightly.\n",
+    "config/settings.yaml": "server:\n  port: 8710\n  host: localhost\n",
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A data directory with model weights and nothing else."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    if WEIGHTS.is_dir():
+        shutil.copytree(WEIGHTS, folder / "models", copy_function=_link)
+    return folder
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+@pytest.fixture
+def make_project(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a folder with files."""
+
+    def make(files: dict[str, str | bytes] | None = None, name: str = "project") -> Path:
+        root = tmp_path / name
+        for path, content in (SAMPLE if files is None else files).items():
+            target = root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content if isinstance(content, bytes) else content.encode())
+        root.mkdir(exist_ok=True)
+        return root
+
+    return make
+
+
+@pytest.fixture
+def project(make_project: Callable[..., Path]) -> Path:
+    """The sample project."""
+    return make_project()
+
+
+@pytest.fixture
+def engine(project: Path, home: Path) -> Iterator[Engine]:
+    """An engine over the indexed sample project."""
+    opened = open_engine(project, home=home, environment={})
+    opened.index()
+    yield opened
+    opened.close()
+
+
+class Run:
+    """A finished command."""
+
+    def __init__(self, done: subprocess.CompletedProcess[bytes]) -> None:
+        self.code = done.returncode
+        self.out = done.stdout.decode("utf-8", "replace")
+        self.err = done.stderr.decode("utf-8", "replace")
+
+
+@pytest.fixture
+def contextd(home: Path) -> Callable[..., Run]:
+    """Runs the real command in a process of its own."""
+
+    def run(*arguments: str, cwd: Path | None = None, stdin: bytes = b"", timeout: float = 60, **environment: str) -> Run:
+        command = [sys.executable, "-m", "contextd", *arguments]
+        variables = {**os.environ, "CONTEXTD_HOME": str(home), **environment}
+        done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, timeout=timeout, env=variables)
+        answer = Run(done)
+        assert "Traceback" not in answer.err, answer.err
+        return answer
+
+    return run

@@ -1,0 +1,313 @@
+"""Faults of the disk and the database, by the ids of the fault catalogue."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.clock import tick
+from contextd.engine import Engine
+from contextd.errors import IndexMismatch, StorageError
+from contextd.stores.sqlite.record import Record
+from tests.conftest import Run
+from tests.indexing.test_index import state_of
+
+Contextd = Callable[..., Run]
+
+
+def many(make_project: Callable[..., Path], count: int = 120) -> Path:
+    return make_project({f"pkg{n % 7}/module_{n}.py": f'"""Module {n}."""\n\n\ndef function_{n}(x):\n    """Does {n}."""\n    return x * {n}\n' for n in range(count)})  # fmt: skip
+
+
+def test_F1_kill_at_any_moment_then_run_again(make_project: Callable[..., Path], home: Path, tmp_path: Path) -> None:
+    root = many(make_project)
+    calm = open_engine(root, home=home, environment={})
+    calm.index()
+    expected = state_of(calm)
+    wild_home = tmp_path / "wild"
+    shutil.copytree(home / "models", wild_home / "models")
+    variables = {**os.environ, "CONTEXTD_HOME": str(wild_home)}
+    chance = random.Random(3)
+    for _ in range(6):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "contextd", "index", "-p", str(root)], env=variables, stderr=subprocess.PIPE
+        )
+        time.sleep(0.4 + chance.random() * 1.2)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    wild = open_engine(root, home=wild_home, environment={})
+    wild.index()
+    assert state_of(wild) == expected
+    assert wild.project is not None
+    assert wild.project.store.rows("select count(*) from content where workspace_id = ?")[0][0] == len({row[5] for row in expected if row[0]})  # fmt: skip
+    for check in ("integrity_check", "foreign_key_check"):
+        assert wild.project.store.database.query(f"pragma {check}") in ([("ok",)], [])
+
+
+class FullDisk(apsw.VFS):
+    """A file system on which the nth write finds no space."""
+
+    def __init__(self) -> None:
+        self.left: int | None = None
+        self.below = apsw.vfs_names()[0]
+        super().__init__("full", self.below, makedefault=True)
+
+    def xOpen(self, name: object, flags: list[int]) -> apsw.VFSFile:
+        return FullFile(self, name, flags)
+
+
+class FullFile(apsw.VFSFile):
+    def __init__(self, disk: FullDisk, name: object, flags: list[int]) -> None:
+        self.disk = disk
+        super().__init__(disk.below, name, flags)
+
+    def xWrite(self, data: bytes, offset: int) -> None:
+        if self.disk.left is not None:
+            self.disk.left -= 1
+            if self.disk.left < 0:
+                raise apsw.FullError("no space left on device")
+        super().xWrite(data, offset)
+
+
+@pytest.fixture
+def full_disk() -> Iterator[FullDisk]:
+    disk = FullDisk()
+    yield disk
+    disk.unregister()
+
+
+def test_F3_a_full_disk_at_any_write_half_writes_nothing(project: Path, home: Path, full_disk: FullDisk) -> None:
+    """Reads go on, the error says so, and the same engine works when there is space again."""
+    engine = open_engine(project, home=home, environment={})
+    engine.index()
+    for number in range(0, 60, 3):
+        (project / "docs/guide.md").write_text(f"# Guide\n\nEdition {number} about herons.\n")
+        full_disk.left = number
+        try:
+            engine.index()
+        except StorageError as error:
+            assert error.code == "storage_full" and "full" in str(error)
+        full_disk.left = None
+        assert engine.search("load_user").hits
+        whole = [hit.chunk.text for hit in engine.search("herons", min_score=0).hits if "herons" in hit.chunk.text]
+        assert all(text.startswith("# Guide") for text in whole)
+        engine.index()
+        assert f"Edition {number}" in engine.search("herons edition", min_score=0).hits[0].chunk.text
+
+
+def test_F3_a_memory_that_found_no_space_was_not_acknowledged(home: Path, full_disk: FullDisk) -> None:
+    engine = open_engine(None, home=home, environment={})
+    engine.remember("the first fact about owls")
+    kept = 1
+    for number in range(25):
+        full_disk.left = number
+        try:
+            engine.remember(f"fact number {number} about owls")
+            kept += 1
+        except StorageError as error:
+            assert error.code == "storage_full"
+        full_disk.left = None
+        assert len(engine.search("owls", k=100, min_score=0).hits) == min(kept, 100)
+
+
+def without_power(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command so that permissions bind it, even for root."""
+    bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
+    command = [*(bound if os.getuid() == 0 else []), sys.executable, "-m", "contextd", *arguments]
+    return subprocess.run(command, env={**os.environ, "CONTEXTD_HOME": str(home)}, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.skipif(
+    os.getuid() == 0 and not shutil.which("setpriv"), reason="root without setpriv cannot be bound by permissions"
+)
+def test_F5_a_read_only_home_still_answers(engine: Engine, project: Path, home: Path) -> None:
+    engine.remember("the office is in Lisbon")
+    engine.close()
+    for path in (*home.rglob("*"), home):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        found = without_power("search", "-p", str(project), "load_user", home=home)
+        assert found.returncode == 0, found.stderr
+        assert "src/app/store.py" in found.stdout
+        written = without_power("remember", "something new", home=home)
+        assert written.returncode == 3 and "read-only" in written.stderr and str(home) in written.stderr
+        indexed = without_power("index", "-p", str(project), home=home)
+        assert indexed.returncode == 3 and "Traceback" not in indexed.stderr
+    finally:
+        for path in (home, *home.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def damage(path: Path, chance: random.Random, how: str) -> None:
+    data = bytearray(path.read_bytes())
+    if how == "header":
+        data[:100] = chance.randbytes(100)
+    elif how == "zero":
+        data = bytearray()
+    elif how == "cut":
+        data = data[: chance.randrange(1, len(data))]
+    else:
+        for _ in range(chance.randrange(1, 40)):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    path.write_bytes(bytes(data))
+
+
+@pytest.mark.parametrize("how", ["header", "zero", "cut", "flip"])
+def test_F6_a_damaged_index_is_put_aside_and_made_again(
+    engine: Engine, project: Path, home: Path, contextd: Contextd, how: str
+) -> None:
+    assert engine.project is not None
+    folder = engine.project.folder
+    engine.close()
+    chance = random.Random(how)
+    for _ in range(4):
+        for leftover in folder.glob("index.db-*"):
+            leftover.unlink()
+        damage(folder / "index.db", chance, how)
+        asked = contextd("search", "-p", str(project), "load_user")
+        assert asked.code in (0, 1, 3), asked.err
+        made = contextd("index", "-p", str(project), "--verify")
+        assert made.code == 0, made.err
+        assert contextd("search", "-p", str(project), "load_user").code == 0
+    if how in ("header", "cut"):
+        assert list(folder.glob("*.corrupt-*")), "never deleted"
+
+
+def test_F6_a_damaged_record_is_never_moved(home: Path, contextd: Contextd) -> None:
+    assert contextd("remember", "the office is in Lisbon", cwd=home).code == 0
+    record = home / "record.db"
+    data = bytearray(record.read_bytes())
+    data[:100] = b"\x00garbage" * 12 + b"1234"
+    record.write_bytes(bytes(data))
+    for leftover in home.glob("record.db-*"):
+        leftover.unlink()
+    broken = contextd("remember", "another fact", cwd=home)
+    assert broken.code == 3 and "record.db" in broken.err
+    assert record.read_bytes() == bytes(data)
+
+
+REMEMBER_MANY = """
+import sys
+from pathlib import Path
+from contextd.assemble import open_engine
+engine = open_engine(None, home=Path(sys.argv[1]), environment={"CONTEXTD_EMBEDDING__MODEL": "none", "CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
+for number in range(int(sys.argv[3])):
+    memory, _ = engine.remember(f"fact {sys.argv[2]} {number} about herons")
+    print(memory.id, flush=True)
+"""
+
+
+def test_F8_four_processes_remember_at_once_under_kill_and_no_acknowledged_memory_is_lost(home: Path, tmp_path: Path) -> None:
+    logs = [tmp_path / f"log{n}" for n in range(4)]
+    processes = []
+    for number, log in enumerate(logs):
+        command = [sys.executable, "-c", REMEMBER_MANY, str(home), f"p{number}", "150"]
+        processes.append(subprocess.Popen(command, stdout=log.open("wb"), stderr=subprocess.PIPE))
+    for victim, log in zip(processes[:2], logs[:2], strict=True):
+        while log.read_bytes().count(b"\n") < 20:
+            time.sleep(0.01)
+        victim.kill()
+    for number, process in enumerate(processes):
+        _, err = process.communicate(timeout=100)
+        assert number < 2 or process.returncode == 0, err.decode()
+        assert b"locked" not in err
+    acknowledged = {line for log in logs for line in log.read_text().split("\n")[:-1]}
+    record = Record(home / "record.db")
+    kept = {row[0] for row in record.memories(record.workspace("personal", "", "personal"))}
+    assert acknowledged <= kept and len(acknowledged) >= 340
+    assert record.database.query("pragma integrity_check") == [("ok",)]
+
+
+def test_F11_an_index_of_a_newer_version_is_left_alone(engine: Engine, project: Path, contextd: Contextd) -> None:
+    assert engine.project is not None
+    path = engine.project.store.database.path  # type: ignore[attr-defined]
+    engine.close()
+    connection = apsw.Connection(str(path))
+    connection.execute("pragma user_version = 99")
+    connection.close()
+    before = path.read_bytes()
+    run = contextd("search", "-p", str(project), "x")
+    assert run.code == 4 and "newer contextd" in run.err
+    assert path.read_bytes() == before
+
+
+def test_F11_a_migration_that_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from contextd.stores.sqlite import connect
+
+    steps = connect._steps(("index",))
+    monkeypatch.setattr(
+        connect, "_steps", lambda _: [*steps, "create table half (x integer) strict; insert into nowhere values (1)"]
+    )
+    path = tmp_path / "index.db"
+    connection = connect.connect(path, durable=True)
+    with pytest.raises(StorageError):
+        connect.migrate(connection, path, ("index",), durable=True)
+    assert list(connection.execute("select name from sqlite_master where name = 'half'")) == []
+    assert list(connection.execute("pragma user_version")) == [(1,)]
+    monkeypatch.setattr(connect, "_steps", lambda _: [])
+    with pytest.raises(IndexMismatch):
+        connect.migrate(connection, path, ("index",), durable=True)
+
+
+def test_F14_a_clock_that_jumps_back_gives_no_earlier_time() -> None:
+    first = tick("", 1_000_000, "aa")
+    second = tick(first, 500_000, "aa")
+    third = tick(second, 500_000, "aa")
+    later = tick(third, 2_000_000, "aa")
+    assert first < second < third < later
+    last = f"{1_000_000:012x}-ffff-aa"
+    assert tick(last, 0, "aa") > last
+
+
+def test_F14_times_in_the_past_and_the_future_are_indexed_once(engine: Engine, project: Path) -> None:
+    (project / "docs/guide.md").write_text("# Guide\n\nBackups of users.\n")
+    os.utime(project / "docs/guide.md", (0, 0))
+    os.utime(project / "src/app/store.py", (4e9, 4e9))
+    engine.index()
+    assert engine.index().files == 0
+    assert "1970-01-01" in engine.context("backups of users", template="detailed", min_score=0).text
+
+
+def test_F17_forgotten_means_gone_byte_for_byte(home: Path, project: Path) -> None:
+    """A byte search for random canaries in the data directory finds nothing after forget."""
+    chance = random.Random(11)
+    canaries = ["".join(chance.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(24)) for _ in range(5)]
+    engine = open_engine(project, home=home, environment={})
+    engine.index()
+    for canary in canaries:
+        memories = [engine.remember(f"the word {canary} number {n}", in_project=n % 2 == 0)[0] for n in range(3)]
+        assert sum(canary in hit.chunk.text for hit in engine.search(canary, min_score=0).hits) == 3
+        engine.context(f"what about {canary}", min_score=0)
+        for memory in memories:
+            assert engine.forget(memory.id) == "gone"
+        assert not any(canary in hit.chunk.text for hit in engine.search(canary, min_score=0).hits)
+    engine.close()
+    for path in home.rglob("*"):
+        if path.is_file() and "models" not in path.parts:
+            data = path.read_bytes()
+            assert not any(canary.encode() in data for canary in canaries), path
+    record = Record(home / "record.db")
+    assert len(record.tombstones(engine.personal)) == 5
+
+
+def test_F17_while_another_process_reads_forget_says_pending(home: Path) -> None:
+    engine = open_engine(None, home=home, environment={})
+    memory, _ = engine.remember("a fact about herons")
+    other = apsw.Connection(str(home / "record.db"))
+    other.execute("begin")
+    other.execute("select count(*) from content").fetchall()
+    engine.remember("another fact")
+    assert engine.forget(memory.id) == "pending"
+    other.execute("rollback")
+    assert not [hit for hit in engine.search("herons", min_score=0).hits if "herons" in hit.chunk.text]

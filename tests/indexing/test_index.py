@@ -1,0 +1,163 @@
+"""First run, later run, interrupted run: one path, and the disk's truth at the end of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.engine import Engine
+from contextd.errors import Unavailable
+from contextd.types import Reader, Scope
+
+
+def state_of(engine: Engine) -> set[tuple[object, ...]]:
+    """Everything the index holds, by value: path, span, kind, label, text, vector."""
+    assert engine.project is not None
+    store = engine.project.store
+    found: set[tuple[object, ...]] = set()
+    with store.view(Scope((engine.project.workspace,), Reader.named("owner"))) as view:
+        for row in store.documents(engine.project.source.id).values():
+            from contextd.types import ChunkId
+
+            for chunk in view.neighbors(ChunkId(row.id, 0)):
+                vector = view.vectors([chunk.id], engine.static.space).tobytes() if engine.static else b""
+                found.add((chunk.uri, chunk.start_line, chunk.end_line, chunk.kind, chunk.label, chunk.text, vector))
+    return found
+
+
+def test_a_second_run_reads_nothing(engine: Engine) -> None:
+    report = engine.index()
+    assert (report.files, report.written, report.unchanged) == (0, 0, 4)
+
+
+def test_what_changed_is_taken_and_what_is_gone_goes(engine: Engine, project: Path) -> None:
+    (project / "src/app/store.py").write_text("def rename_user(old, new):\n    pass\n")
+    (project / "docs/guide.md").unlink()
+    (project / "new.md").write_text("# Fresh\n\nA fresh page about pelicans.\n")
+    report = engine.index()
+    assert (report.written, report.removed, report.unchanged) == (2, 1, 2)
+    assert engine.search("pelicans", min_score=0).hits[0].chunk.uri == "new.md"
+    assert not any(hit.chunk.uri == "docs/guide.md" for hit in engine.search("deployment strategy fridays", min_score=0).hits)
+    assert engine.search("rename_user").hits[0].chunk.label == "rename_user"
+
+
+def test_F15_a_change_that_keeps_size_and_times_is_found_by_verify(engine: Engine, project: Path) -> None:
+    path = project / "src/app/store.py"
+    before = path.stat()
+    path.write_text(path.read_text().replace("delete_user", "banish_user"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    report = engine.index(verify=True)
+    assert report.written == 1
+    assert engine.search("banish_user").hits
+
+
+def test_a_touched_file_with_the_same_content_is_not_parsed_again(engine: Engine, project: Path) -> None:
+    os.utime(project / "src/app/store.py")
+    report = engine.index()
+    assert (report.written, report.chunks) == (0, 0)
+    assert engine.index().files == 0, "its new stamp was noted"
+
+
+def test_a_renamed_file_keeps_its_content(engine: Engine, project: Path) -> None:
+    (project / "src/app/store.py").rename(project / "src/app/users.py")
+    report = engine.index()
+    assert (report.written, report.chunks, report.removed) == (1, 0, 1)
+    assert engine.search("delete_user").hits[0].chunk.uri == "src/app/users.py"
+
+
+def test_the_same_input_gives_the_same_index(make_project: Callable[..., Path], home: Path) -> None:
+    states = []
+    for name in ("one", "two"):
+        engine = open_engine(make_project(name=name), home=home, environment={})
+        engine.index()
+        states.append(state_of(engine))
+    assert states[0] == states[1] and len(states[0]) == 4
+
+
+def test_other_limits_cut_everything_again(project: Path, home: Path) -> None:
+    engine = open_engine(project, home=home, environment={})
+    engine.index()
+    other = open_engine(project, home=home, environment={"CONTEXTD_CHUNKING__CODE_MAX_TOKENS": "40"})
+    assert other.index().written >= 2
+    assert all(row[6] is not None for row in state_of(other))
+    assert engine.index().written >= 2, "and back again"
+
+
+def test_I13_an_engine_that_fails_costs_vectors_not_words(project: Path, home: Path) -> None:
+    """FAULTS I-13: it dies, answers too few, answers the wrong length; words are committed, vectors follow later."""
+
+    class Broken:
+        space, dimension = "static/broken/4/1", 4
+
+        def __init__(self, how: str) -> None:
+            self.how = how
+
+        def documents(self, texts: Sequence[str]) -> np.ndarray:
+            if self.how == "dies":
+                raise Unavailable("the engine died")
+            rows = {"few": len(texts) - 1, "long": len(texts), "well": len(texts)}[self.how]
+            return np.ones((rows, 5 if self.how == "long" else 4), np.float32)
+
+        def query(self, text: str) -> np.ndarray:
+            return np.ones(4, np.float32) / 2
+
+    for how in ("dies", "few", "long"):
+        engine = open_engine(project, home=home / how, environment={})
+        engine.static = Broken(how)
+        report = engine.index()
+        assert report.written == 4 and any("by words" in w or "died" in w for w in report.warnings)
+        assert engine.search("load_user").hits, "words work"
+        engine.static = Broken("well")
+        engine.index()
+        assert engine.project is not None
+        with engine.project.store.view(Scope((engine.project.workspace,), Reader.named("owner"))) as view:
+            assert view.spaces()["static/broken/4/1"] == view.size()
+
+
+def test_a_failed_file_is_recorded_and_the_run_goes_on(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from contextd.ports import Outcome
+    from contextd.workers import pool
+
+    real = pool._settled
+
+    def failing(worker: pool.Worker, job: object) -> Outcome:
+        if job.uri.endswith("store.py"):  # type: ignore[attr-defined]
+            return Outcome(job, None, "no parser for this")  # type: ignore[arg-type]
+        return real(worker, job)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pool, "_settled", failing)
+    engine = open_engine(project, home=home, environment={})
+    report = engine.index()
+    assert report.written == 3 and report.failed == {"src/app/store.py": "no parser for this"}
+    assert engine.project is not None
+    assert engine.project.store.failures() == [("src/app/store.py", "no parser for this", 0)]
+    monkeypatch.setattr(pool, "_settled", real)
+    assert engine.index().written == 1
+    assert engine.project.store.failures() == []
+
+
+def test_two_writers_do_not_fight(engine: Engine) -> None:
+    assert engine.project is not None
+    with engine.project.lease("somebody else"), pytest.raises(Unavailable, match="somebody else"):
+        engine.index()
+
+
+def test_a_single_new_document_is_findable_in_milliseconds(engine: Engine, project: Path) -> None:
+    """Not a timed test: it must be found by the very next query, without a fold."""
+    assert engine.project is not None
+    (project / "late.md").write_text("# Late\n\nAbout walruses.\n")
+    engine.index()
+    assert engine.search("walruses", min_score=0).hits[0].chunk.uri == "late.md"
+
+
+def test_progress_is_told(project: Path, home: Path) -> None:
+    seen = []
+    engine = open_engine(project, home=home, environment={})
+    engine.index(progress=lambda report: seen.append((report.files, report.total)))
+    assert seen[-1] == (4, 4) and time.monotonic()

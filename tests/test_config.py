@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextd import config
+from contextd.errors import InvalidInput
+
+
+def load(tmp_path: Path, project: str = "", user: str = "", environment: dict[str, str] | None = None) -> config.Loaded:
+    (tmp_path / "user.toml").write_text(user)
+    (tmp_path / "context.toml").write_text(project)
+    return config.load(tmp_path / "user.toml", tmp_path / "context.toml", environment or {})
+
+
+def test_later_layers_win_and_say_so(tmp_path: Path) -> None:
+    user, project = "[context.budget]\ndefault_max_tokens = 100\n", "[context.budget]\ndefault_max_tokens = 200\n"
+    loaded = load(tmp_path, project, user, {"CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS": "300"})
+    assert loaded.settings.budget.default_max_tokens == 300
+    assert loaded.origins["budget.default_max_tokens"] == "environment"
+
+
+def test_a_layer_changes_only_what_it_names(tmp_path: Path) -> None:
+    loaded = load(tmp_path, "[context.query]\ndefault_k = 5\n", "[context.query]\nmmr_lambda = 0.9\n")
+    assert (loaded.settings.query.default_k, loaded.settings.query.mmr_lambda) == (5, 0.9)
+
+
+def test_an_unknown_key_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="did you mean query.default_k"):
+        load(tmp_path, "[context.query]\ndefault_kk = 5\n")
+
+
+def test_a_key_that_nothing_reads_yet_is_a_warning_that_names_it(tmp_path: Path) -> None:
+    assert any(
+        "watcher.debounce_ms" in warning for warning in load(tmp_path, "[context.watcher]\ndebounce_ms = 300\n").warnings
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[context.query]\ndefault_k = 'five'\n",
+        "[context.query]\nmmr_lambda = 3\n",
+        "[context.indexing]\nfollow_symlinks = 1\n",
+        "[context.watcher]\nignore_patterns = 'x'\n",
+        "[context.budget]\ndefault_max_tokens = 0\n",
+        "context = 3\n",
+        "[other]\nx = 1\n",
+        "[context.query\n",
+    ],
+)
+def test_a_wrong_value_is_refused_with_the_file_and_the_key(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"context\.toml"):
+        load(tmp_path, text)
+
+
+def test_X4_a_project_cannot_widen_anything(tmp_path: Path) -> None:
+    """FAULTS X-4: a hostile project file chooses no model, switches no scrubbing off, names no place outside."""
+    hostile = (
+        '[context.embedding]\nmodel = "/tmp/evil"\n[context.security]\nscrub_secrets = false\n'
+        '[context.watcher]\nwatch_paths = ["/etc", "../..", "~", "src"]\n'
+    )
+    loaded = load(tmp_path, hostile)
+    assert loaded.settings.embedding.model == config.Embedding().model
+    assert loaded.settings.security.scrub_secrets is True
+    assert loaded.settings.watcher.watch_paths == ("src",)
+    assert len(loaded.warnings) == 5
+
+
+def test_the_user_file_may_do_what_a_project_may_not(tmp_path: Path) -> None:
+    assert load(tmp_path, user='[context.embedding]\nmodel = "none"\n').settings.embedding.model == "none"
+
+
+@given(st.binary(max_size=200))
+def test_X4_no_bytes_of_a_settings_file_do_more_than_raise(data: bytes) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "context.toml"
+        path.write_bytes(data)
+        try:
+            config.load(None, path, {})
+        except InvalidInput as error:
+            assert str(path) in str(error)

@@ -1,0 +1,167 @@
+"""Secrets are found, values vanish, lines stay; and what is no secret stays too."""
+
+from __future__ import annotations
+
+import random
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contextd.errors import InvalidInput
+from contextd.scrub import MARK, scrub, scrub_text, user_rules
+
+RANDOM = random.Random(7)
+
+
+def some(alphabet: str, length: int) -> str:
+    return "".join(RANDOM.choice(alphabet) for _ in range(length))
+
+
+HEX, ALNUM, UPPER = "0123456789abcdef", string.ascii_letters + string.digits, string.ascii_uppercase + string.digits
+
+# Written apart so that this file itself holds nothing that looks like a secret.
+PLANTED = {
+    "aws access": "AK" + "IA" + some(UPPER, 16),
+    "aws secret": "aws_secret_access_key = " + (secret := some(ALNUM, 40)),
+    "github": "gh" + "p_" + some(ALNUM, 36),
+    "github fine": "github" + "_pat_" + some(ALNUM, 82),
+    "gitlab": "gl" + "pat-" + some(ALNUM, 20),
+    "slack": "xo" + "xb-" + some(string.digits, 12) + "-" + some(ALNUM, 24),
+    "slack hook": "https://hooks.slack" + ".com/services/T" + some(UPPER, 8) + "/B" + some(UPPER, 8) + "/" + some(ALNUM, 24),
+    "stripe": "sk" + "_live_" + some(ALNUM, 24),
+    "google": "AI" + "za" + some(ALNUM, 35),
+    "openai": "sk" + "-proj-" + some(ALNUM, 48),
+    "anthropic": "sk" + "-ant-" + some(ALNUM, 48),
+    "huggingface": "hf" + "_" + some(ALNUM, 34) + "9a",
+    "twilio": "SK" + some(HEX, 32),
+    "sendgrid": "SG" + "." + some(ALNUM, 22) + "." + some(ALNUM, 43),
+    "mailgun": "key" + "-" + some(HEX, 32),
+    "npm": "npm" + "_" + some(ALNUM, 36),
+    "pypi": "pypi" + "-" + some(ALNUM, 80),
+    "docker": "dckr" + "_pat_" + some(ALNUM, 27),
+    "digitalocean": "dop" + "_v1_" + some(HEX, 64),
+    "telegram": some("123456789", 9) + ":AA" + some(ALNUM, 33),
+    "jwt": "ey" + "J" + some(ALNUM, 20) + ".ey" + "J" + some(ALNUM, 40) + "." + some(ALNUM, 43),
+    "url": "postgres://admin:" + (password := some(ALNUM, 14)) + "@db.example.com/app",
+    "azure": "DefaultEndpointsProtocol=https;AccountName=x;Account" + "Key=" + some(ALNUM, 86) + "==",
+    "basic auth": "Authorization: Basic " + some(ALNUM, 24) + "7=",
+    "python assignment": 'db_password = "' + some(ALNUM, 12) + '"',
+    "json assignment": '"api_key": "' + some(ALNUM, 24) + '3"',
+    "php define": "define('DB_PASSWORD', '" + some(ALNUM, 12) + "');",
+    "php arrow": "'secret' => '" + some(ALNUM, 20) + "7',",
+    "xml": "<password>" + some(ALNUM, 12) + "</password>",
+    "curl": "curl -u admin:" + some(ALNUM, 12) + " https://example.com",
+    "vault": "hv" + "s." + some(ALNUM, 30),
+    "age": "AGE-SECRET" + "-KEY-1" + some(UPPER, 58),
+    "linear": "lin" + "_api_" + some(ALNUM, 40),
+    "databricks": "dap" + "i" + some(HEX, 32),
+}  # fmt: skip
+CONFIG = {
+    "env": "API_TOKEN=" + some(ALNUM, 24) + "5",
+    "yaml": "  password: " + some(ALNUM, 12),
+    "properties": "spring.datasource.password=" + some(ALNUM, 12),
+    "netrc": "machine example.com login me password " + some(ALNUM, 12),
+    "htpasswd": "admin:$apr1$" + some(ALNUM, 8) + "$" + some(ALNUM, 22),
+    "docker config": '"auth": "' + some(ALNUM, 32) + '"',
+    "npmrc": "//registry.example.com/:_auth" + "Token=" + some(ALNUM, 36),
+    "k8s": "  client-secret: " + some(ALNUM, 32) + "9",
+}
+
+
+def value_of(line: str) -> str:
+    """The longest run that looks random."""
+    import re
+
+    return max(re.findall(r"[A-Za-z0-9+/_-]{10,}", line), key=len)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_S1_known_formats_are_redacted_in_code(name: str) -> None:
+    line = PLANTED[name]
+    clean, finds = scrub(f"# first line\n{line}\n# last line\n".encode(), "python")
+    assert [find.line for find in finds] == [2], (name, finds)
+    assert MARK in clean and clean.count(b"\n") == 3
+    tail = value_of(line)[-10:]
+    assert tail.encode() not in clean
+
+
+@pytest.mark.parametrize("name", CONFIG)
+def test_S2_assignments_in_configuration_are_redacted(name: str) -> None:
+    clean, finds = scrub(f"# settings\n{CONFIG[name]}\n".encode(), "yaml")
+    assert [find.line for find in finds] == [2], (name, finds)
+    assert value_of(CONFIG[name])[-10:].encode() not in clean
+
+
+def test_S1_a_private_key_vanishes_and_its_lines_stay() -> None:
+    body = "\n".join(some(ALNUM, 64) for _ in range(5))
+    kind = "RSA PRIVATE" + " KEY"
+    text = f"before\n-----BEGIN {kind}-----\n{body}\n-----END {kind}-----\nafter\n"
+    clean, finds = scrub(text.encode(), "text")
+    assert [find.rule for find in finds] == ["private-key"] and finds[0].line == 2
+    assert clean.count(b"\n") == text.count("\n")
+    assert clean.split(b"\n")[8] == b"after"
+    assert not any(part.encode() in clean for part in body.split("\n"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'password = os.environ["PASSWORD"]',
+        "password = get_password()",
+        'password_field = "password"',
+        'token_type = "bearer"',
+        'SECRET_KEY = "${SECRET}"',
+        'token = "<your token>"',
+        'help="The password to use"',
+        "def check_password(password, hashed): pass",
+        'csrf_token_name = "csrfmiddlewaretoken"',
+        'const sha = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"',
+        'id = "123e4567-e89b-12d3-a456-426614174000"',
+        'integrity="sha512-abcdefabcdefabcdefabcdefabcdefabcdef"',
+        'tokens = ["def", "class", "return"]',
+        "password: str",
+        'key = "value"',
+        'placeholder="Enter your password"',
+        "https://user@example.com/path",
+        "git@github.com:owner/repo.git",
+    ],
+)
+def test_S3_what_is_no_secret_stays(line: str) -> None:
+    assert scrub(line.encode(), "python") == (line.encode(), [])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(), st.sampled_from(["python", "yaml", ""]))
+def test_scrubbing_keeps_the_number_of_lines(text: str, language: str) -> None:
+    data = text.encode("utf-8", "replace")
+    assert scrub(data, language)[0].count(b"\n") == data.count(b"\n")
+
+
+def test_scrubbing_twice_finds_nothing_new() -> None:
+    text = "\n".join((*PLANTED.values(), *CONFIG.values())).encode()
+    once, _ = scrub(text, "yaml")
+    assert scrub(once, "yaml") == (once, [])
+
+
+def test_S5_memories_go_through_the_same_rules() -> None:
+    clean, finds = scrub_text("my github token is " + PLANTED["github"])
+    assert clean == "my github token is [REDACTED]" and finds
+
+
+def test_Q10_a_users_pattern_cannot_hang() -> None:
+    """FAULTS Q-10: a nested quantifier took 43 s in Python's engine; RE2 is linear."""
+    import time
+
+    rules = user_rules([r"(a+)+$", r"internal-[0-9]{6}"])
+    began = time.monotonic()
+    clean, finds = scrub(b"a" * 200_000 + b"! internal-123456", "", rules)
+    assert time.monotonic() - began < 5
+    assert b"internal-123456" not in clean and finds
+
+
+@pytest.mark.parametrize("pattern", ["(?=x)", "(", "x" * 2000])
+def test_a_pattern_re2_cannot_run_is_refused_by_name(pattern: str) -> None:
+    with pytest.raises(InvalidInput, match="secret_patterns"):
+        user_rules([pattern])

@@ -1,0 +1,96 @@
+"""Parsers run where a crash or a hang costs one document."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from contextd.chunking.cut import Limits
+from contextd.ports import Job
+from contextd.workers.pool import Pool
+
+BAD_WORKER = """
+import sys, time, os, signal
+from contextd.workers import wire, parse as real
+import contextd.parsing, contextd.workers.parse
+honest = contextd.parsing.parse
+
+def parse(data, language, limits, count, extra=(), *, plain=False):
+    if data.startswith(b"hang") and not plain:
+        time.sleep(60)
+    if data.startswith(b"crash") and not plain:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if data.startswith(b"always"):
+        os._exit(3)
+    if data.startswith(b"raise") and not plain:
+        raise RuntimeError("no")
+    print("noise on standard output")
+    return honest(data, language, limits, count, extra, plain=plain)
+
+contextd.workers.parse.parse = parse
+real.main()
+"""
+
+
+def test_I3_I4_a_hang_or_a_crash_costs_one_file_its_structure(tmp_path: Path) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text(BAD_WORKER)
+    jobs = [
+        Job(name, name.encode() + b" = 1\n", "python") for name in ("good", "hang", "crash", "always", "raise", "also_good")
+    ]
+    with Pool(Limits(), workers=2, seconds=1.0, command=(sys.executable, str(script))) as pool:
+        began = time.monotonic()
+        outcomes = {outcome.job.uri: outcome for outcome in pool.parse(jobs)}
+    assert time.monotonic() - began < 60
+    assert set(outcomes) == {job.uri for job in jobs}
+    for name in ("good", "also_good"):
+        assert outcomes[name].parsed is not None and not outcomes[name].parsed.warnings
+    for name in ("hang", "crash", "raise"):
+        parsed = outcomes[name].parsed
+        assert parsed is not None and parsed.text == f"{name} = 1\n" and "cut by lines" in parsed.warnings[0]
+    assert outcomes["always"].parsed is None and outcomes["always"].error
+
+
+NESTED = {
+    "python": b"(" * 100_000 + b")" * 100_000,
+    "json": b"[" * 100_000 + b"]" * 100_000,
+    "javascript": b"a(" * 50_000,
+    "markdown": b"> " * 50_000 + b"x",
+    "yaml": b"a: &a [" + b"*a, " * 20_000 + b"]",
+    "cpp": b"template<" * 20_000,
+    "kotlin": b"a<b<c<d<" * 5_000,
+    "haskell": b"f $ " * 50_000,
+    "c": b"{" * 100_000,
+}
+
+
+def test_I3_deeply_nested_source_neither_crashes_nor_hangs() -> None:
+    with Pool(Limits(), workers=2) as pool:
+        outcomes = {o.job.uri: o for o in pool.parse(Job(language, data, language) for language, data in NESTED.items())}
+    for language, data in NESTED.items():
+        parsed = outcomes[language].parsed
+        assert parsed is not None, (language, outcomes[language].error)
+        assert parsed.text.encode() == data
+        assert parsed.pieces
+
+
+def test_I1_one_line_of_four_megabytes_is_cut_inside() -> None:
+    with Pool(Limits(), workers=1, seconds=20) as pool:
+        (outcome,) = pool.parse([Job("x", b"word " * 800_000, "")])
+    assert outcome.parsed is not None
+    assert max(piece.tokens for piece in outcome.parsed.pieces) <= 512
+
+
+def test_an_error_of_the_source_reaches_the_caller() -> None:
+    def jobs() -> object:
+        yield Job("a", b"x = 1", "python")
+        raise OSError("the disk is gone")
+
+    with Pool(Limits(), workers=2) as pool:
+        try:
+            list(pool.parse(jobs()))  # type: ignore[arg-type]
+        except OSError as error:
+            assert "gone" in str(error)
+        else:
+            raise AssertionError("the error was lost")
