@@ -48,6 +48,9 @@ tests: models
 campaign: models
 	$(BIN)/pytest -n 0 -m campaign --timeout 3600
 
+bench: models
+	$(BIN)/python -m benchmarks
+
 docs: $(READY)
 	$(BIN)/python docs/generate.py
 

@@ -67,5 +67,5 @@ def verdict(project: Project, path: str) -> tuple[bool, str]:
     state = project.source.judge(relative)
     if isinstance(state, Skip):
         return False, state.reason
-    read = project.source.read(relative)
+    read = project.source.read(state.uri)
     return (False, read.reason) if isinstance(read, Skip) else (True, state.language or "text")

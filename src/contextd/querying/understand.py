@@ -56,7 +56,8 @@ def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
     """Take `path:src lang:go kind:code_function` out of the text and narrow the scope by them."""
     found: dict[str, list[str]] = {}
     for name, value in _FILTER.findall(text):
-        found.setdefault(name[:4], []).append(value.strip('"'))
+        if value.strip('"'):
+            found.setdefault(name[:4], []).append(value.strip('"'))
     if not found:
         return text, scope
     narrowed = replace(

@@ -7,6 +7,7 @@ by a swap in the moment between look and read.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from contextd.errors import InvalidInput
 from contextd.ports import FileState, Skip
+from contextd.scrub import scrub_text
 from contextd.sources.filetypes import BINARY, binary_reason, language_of, never_read
 from contextd.sources.ignore import Ignore, walk
 from contextd.types import Stamp
@@ -31,6 +33,7 @@ _MARKERS = (
 )
 _SYSTEM = ("/", "/etc", "/proc", "/sys", "/usr", "/var", "/dev", "/bin", "/sbin", "/lib", "/boot", "/root", "/home",
            "/System", "/Library", "C:\\", "C:\\Windows")  # fmt: skip
+_LONG_RUN = re.compile(r"[A-Za-z0-9_-]{20}")  # a name shorter than this holds no secret
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -79,10 +82,10 @@ def _looks_like_a_project(folder: Path) -> bool:
 def refusal(folder: Path) -> str:
     """Why a folder must not be indexed; empty if it may."""
     resolved = folder.resolve()
-    if str(resolved) in _SYSTEM or any(resolved.is_relative_to(path) for path in ("/etc", "/proc", "/sys", "/dev")):
-        return f"{resolved} is a system folder; name a project below it"
     if resolved == Path.home().resolve():
         return f"{resolved} is your home directory; name a project inside it"
+    if str(resolved) in _SYSTEM or any(resolved.is_relative_to(path) for path in ("/etc", "/proc", "/sys", "/dev")):
+        return f"{resolved} is a system folder; name a project below it"
     return ""
 
 
@@ -132,10 +135,10 @@ class Files:
 
     def judge(self, path: str) -> FileState | Skip:
         """The same verdict for one path below the root."""
-        listed = self.ignore.listed
+        uri, listed = self._uri(path), self.ignore.listed
         if listed is not None and path not in listed and (self.root / path).exists():
-            return Skip(path, self.ignore.reason(path) or "ignored by git")
-        return self._judge(path, path) if not (ignored := self.ignore.reason(path)) else Skip(path, ignored)
+            return Skip(uri, self.ignore.reason(path) or "ignored by git")
+        return self._judge(uri, path) if not (ignored := self.ignore.reason(path)) else Skip(uri, ignored)
 
     def read(self, uri: str) -> tuple[bytes, Stamp] | Skip:
         """The bytes of one file and its stamp, or why it cannot be read; a file that changes meanwhile is read twice."""
@@ -151,16 +154,13 @@ class Files:
         return Skip(uri, "changes while it is read; the next run takes it")
 
     def _uri(self, path: str) -> str:
-        """The path as text that can be stored and shown; an undecodable name gets its hash, to stay unique."""
-        try:
-            path.encode("utf-8")
-            if path.isprintable():
-                return path
-        except UnicodeEncodeError:
-            pass
-        raw = os.fsencode(path)
-        shown = raw.decode("utf-8", "backslashreplace").encode("unicode_escape").decode("ascii")
-        uri = f"{shown}~{blake2b(raw, digest_size=4).hexdigest()}"
+        """The path as text that can be stored and shown; one that had to be altered gets a hash, to stay unique."""
+        shown = _shown(path)
+        if _LONG_RUN.search(shown):
+            shown, _ = scrub_text(shown)
+        if shown == path:
+            return path
+        uri = f"{shown}~{blake2b(os.fsencode(path), digest_size=4).hexdigest()}"
         self._raw[uri] = path
         return uri
 
@@ -220,6 +220,19 @@ class Files:
                 raise OSError(0, "not a regular file")
             data = file.read(info.st_size + 1)
             return data, _stamp(info), _stamp(os.fstat(descriptor))
+
+
+def _shown(path: str) -> str:
+    """A path without bytes that are no text and characters that cannot be seen."""
+    if path.isprintable() and path.isascii():
+        return path
+    try:
+        path.encode("utf-8")
+        if path.isprintable():
+            return path
+    except UnicodeEncodeError:
+        pass
+    return os.fsencode(path).decode("utf-8", "backslashreplace").encode("unicode_escape").decode("ascii")
 
 
 def _open_below(root: Path, path: str) -> int:

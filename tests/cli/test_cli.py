@@ -1,0 +1,190 @@
+"""The command as people use it: what it prints, its codes, and what bad input gets."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from contextd.cli import COMMANDS
+from tests.conftest import Run
+
+Contextd = Callable[..., Run]
+
+
+@pytest.fixture
+def indexed(project: Path, contextd: Contextd) -> Path:
+    assert contextd("index", "-p", str(project)).code == 0
+    return project
+
+
+def test_up_indexes_and_says_how_to_go_on(project: Path, contextd: Contextd) -> None:
+    run = contextd("up", cwd=project)
+    assert run.code == 0 and "4 files indexed" in run.out and "contextd search" in run.out and "mcp add" in run.out
+
+
+def test_search_prints_places_and_json(indexed: Path, contextd: Contextd) -> None:
+    assert "src/app/store.py:" in contextd("search", "delete a user", cwd=indexed).out
+    answer = json.loads(contextd("search", "delete_user", "--json", cwd=indexed).out)
+    assert {"path", "start_line", "end_line", "score", "kind", "label", "tokens"} <= set(answer["hits"][0])
+    assert answer["hits"][0]["path"] == "src/app/store.py" and 0 <= answer["hits"][0]["score"] <= 1
+    assert answer["groups"][0]["ranges"]
+
+
+def test_context_keeps_its_budget_and_prints_json(indexed: Path, contextd: Contextd) -> None:
+    answer = json.loads(contextd("context", "how is a user deleted", "-b", "120", "--json", cwd=indexed).out)
+    assert {"text", "tokens", "tokenizer", "hits", "warnings"} <= set(answer)
+    assert 0 < answer["tokens"] <= 120 and answer["tokenizer"] == "o200k_base"
+
+
+def test_explain_shows_every_step(indexed: Path, contextd: Contextd) -> None:
+    run = contextd("explain", "how is a user deleted", cwd=indexed)
+    for step in ("understand", "retrieve", "fuse", "boost", "cut", "diversify", "budget", "render"):
+        assert step in run.out
+    assert json.loads(contextd("explain", "delete_user", "--json", cwd=indexed).out)["trace"]["steps"]
+
+
+def test_a_question_from_a_pipe(indexed: Path, contextd: Contextd) -> None:
+    assert "store.py" in contextd("search", "-", cwd=indexed, stdin=b"delete_user").out
+
+
+def test_nothing_found_is_code_one(indexed: Path, contextd: Contextd) -> None:
+    run = contextd("search", "recipe for apple pie with cinnamon", cwd=indexed)
+    assert run.code == 1 and "nothing found" in run.out
+    assert contextd("context", "recipe for apple pie with cinnamon", cwd=indexed).code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("search", "-p", "/nowhere", "x"), "does not exist"),
+        (("index", "-p", "/"), "system folder"),
+        (("index", "-p", "/etc"), "system folder"),
+        (("index", "-p", str(Path.home())), "home directory"),
+        (("context", "x", "--budget", "0"), "budget"),
+        (("context", "x", "--budget", "-5"), "budget"),
+        (("context", "x", "--template", "nope"), "no template"),
+        (("search", "x", "-k", "0"), "k is 0"),
+        (("search",), "Missing argument"),
+        (("nonsense",), "No such command"),
+        (("forget", "abc"), "no memory"),
+        (("models", "fetch", "nope"), "no model"),
+        (("eval", "/nowhere.jsonl"), "cannot be read"),
+        (("remember", " "), "nothing to remember"),
+    ],
+)
+def test_bad_input_gets_a_clear_message_and_code_two(
+    indexed: Path, contextd: Contextd, arguments: tuple[str, ...], says: str
+) -> None:
+    run = contextd(*arguments, cwd=indexed)
+    assert run.code == 2 and says in run.err, run.err
+
+
+def test_an_empty_folder_is_said_to_be_empty(make_project: Callable[..., Path], contextd: Contextd) -> None:
+    run = contextd("index", cwd=make_project({}))
+    assert run.code == 1 and "nothing to index" in run.out
+
+
+def test_an_unknown_setting_stops_with_a_suggestion(project: Path, contextd: Contextd) -> None:
+    (project / "context.toml").write_text("[context.budget]\ndefault_max_token = 3\n")
+    run = contextd("search", "x", cwd=project)
+    assert run.code == 2 and "did you mean budget.default_max_tokens" in run.err
+
+
+def test_memories_and_rights(indexed: Path, contextd: Contextd) -> None:
+    run = contextd("remember", "I deploy on Fridays only", "--json", cwd=indexed)
+    memory = json.loads(run.out)["id"]
+    assert "Fridays only" in contextd("search", "when do I deploy", cwd=indexed).out
+    assert contextd("forget", memory, cwd=indexed).code == 0
+    assert "Fridays only" not in contextd("search", "when do I deploy", cwd=indexed).out
+    assert contextd("search", "delete_user", "--as", "ana", cwd=indexed).code == 1
+    assert contextd("share", "owner", "ana", cwd=indexed).code == 0
+    assert "ana" in contextd("who", cwd=indexed).out
+    assert contextd("search", "delete_user", "--as", "ana", cwd=indexed).code == 0
+    assert contextd("index", "--verify", cwd=indexed).code == 0
+    assert contextd("search", "delete_user", "--as", "ana", cwd=indexed).code == 0, "an index run keeps the rights"
+
+
+def test_looking_commands(indexed: Path, contextd: Contextd) -> None:
+    assert "documents\t4" in contextd("stats", cwd=indexed).out
+    assert json.loads(contextd("stats", "--json", cwd=indexed).out)["documents"] == 4
+    assert "budget.default_max_tokens\t1500\tdefault" in contextd("config", cwd=indexed).out
+    assert "4 indexable files" in contextd("validate-config", cwd=indexed).out
+    assert "src/app/store.py\tpython" in contextd("list-indexable", cwd=indexed).out
+    assert contextd("check-file", "src/app/store.py", cwd=indexed).code == 0
+    (indexed / ".env").write_text("X=1")
+    run = contextd("check-file", ".env", cwd=indexed)
+    assert run.code == 1 and "holds secrets" in run.out
+    assert "holds secrets" in contextd("list-indexable", "--skipped", cwd=indexed).out
+    assert contextd("check-file", "../../etc/passwd", cwd=indexed).code in (1, 2)
+    assert "python\t2" in contextd("project-stats", cwd=indexed).out
+    assert contextd("secrets", cwd=indexed).code == 1
+    assert "potion-base-8M" in contextd("models", "list", cwd=indexed).out
+    assert contextd("models", "verify", cwd=indexed).code == 0
+
+
+def test_init_writes_settings_once(project: Path, contextd: Contextd) -> None:
+    assert contextd("init", cwd=project).code == 0
+    assert contextd("config", cwd=project).code == 0
+    assert contextd("init", cwd=project).code == 2
+
+
+def test_eval_measures(indexed: Path, contextd: Contextd, tmp_path: Path) -> None:
+    file = tmp_path / "q.jsonl"
+    file.write_text(
+        '{"query": "delete_user", "relevant": ["src/app/store.py"], "category": "symbol"}\n'
+        '{"query": "blue green deployment", "relevant": [{"path": "docs/guide.md", "start_line": 1, "end_line": 5}], "secondary": [], "category": "words"}\n'
+    )
+    answer = json.loads(contextd("eval", str(file), "--json", "--per-query", cwd=indexed).out)
+    assert answer["means"]["all"]["ndcg@10"] == 1.0 and answer["means"]["all"]["within 500 tokens"] == 1.0
+    assert len(answer["queries"]) == 2
+    file.write_text("{bad\n")
+    assert contextd("eval", str(file), cwd=indexed).code == 2
+
+
+def test_control_characters_never_reach_the_terminal(make_project: Callable[..., Path], contextd: Contextd) -> None:
+    root = make_project({"evil\x1b[31m.py": "def herons():\n    return '\x1b]0;owned\x07'\n"})
+    contextd("index", cwd=root)
+    run = contextd("search", "herons", cwd=root)
+    assert run.code == 0 and "\x1b" not in run.out
+
+
+def test_on_a_terminal_there_are_colors_and_in_a_pipe_none(indexed: Path, home: Path, contextd: Contextd) -> None:
+    command = [sys.executable, "-m", "contextd", "search", "delete_user"]
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        command, cwd=indexed, stdout=slave, stderr=slave, env={**os.environ, "CONTEXTD_HOME": str(home), "TERM": "xterm"}
+    )
+    os.close(slave)
+    out = b""
+    while select.select([master], [], [], 20)[0]:
+        try:
+            part = os.read(master, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        out += part
+    process.wait(timeout=20)
+    assert b"\x1b[" in out and b"delete_user" in out
+    assert "\x1b[" not in contextd("search", "delete_user", cwd=indexed).out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_examples(contextd: Contextd, name: str) -> None:
+    run = contextd(name, "--help")
+    assert (run.code == 0 and "Example" in run.out and f"contextd {name}" in run.out) or name == "mcp"
+
+
+def test_help_is_there_at_once(contextd: Contextd) -> None:
+    """Nothing heavy is imported for help."""
+    code = "import sys; from contextd.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit: pass\nprint([m for m in ('numpy', 'apsw', 'mcp', 'rich', 'tiktoken', 'tree_sitter') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+    assert out.strip().endswith("[]")

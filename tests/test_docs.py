@@ -1,0 +1,49 @@
+"""The docs say what is."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contextd.cli import COMMANDS
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+
+
+def test_the_reference_is_not_stale() -> None:
+    done = subprocess.run([sys.executable, str(ROOT / "docs" / "generate.py"), "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere_and_commands_exist(page: Path) -> None:
+    text = page.read_text()
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+        assert (page.parent / target).exists(), target
+    for command in re.findall(r"(?m)^\s*(?:\$ )?contextd ([a-z][a-z-]*)", text):
+        assert command in COMMANDS, command
+    for target in re.findall(r"`make ([a-z]+)`", text):
+        assert re.search(rf"(?m)^{target}:", (ROOT / "Makefile").read_text()), target
+
+
+def test_the_librarys_example_works(project: Path, home: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, env={**os.environ, "CONTEXTD_HOME": str(home)}, timeout=60)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "of 800" in done.stdout
+
+
+def test_every_command_is_in_the_reference() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text()
+    assert all(f"### contextd {name}\n" in text for name in COMMANDS)
+
+
+def test_no_page_names_a_machine() -> None:
+    for page in PAGES:
+        assert not re.search(r"/(?:work|farm|root)/", page.read_text()), page
