@@ -15,13 +15,12 @@ from contextd import chunking, config
 from contextd.chunking.cut import Limits
 from contextd.engine import Engine, Project
 from contextd.errors import InvalidInput, StorageError, Unavailable
-from contextd.indexing.pipeline import Recipe
 from contextd.models import weights
 from contextd.models.tokens import O200k
-from contextd.ports import Embedder
+from contextd.ports import Embedder, Recipe
 from contextd.querying.render import TEMPLATES, custom
-from contextd.scrub import VERSION as SCRUB_VERSION
-from contextd.scrub import user_rules
+from contextd.scrub_rules import VERSION as SCRUB_VERSION
+from contextd.scrub_rules import Rule
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
 from contextd.sources.filetypes import language_by_content
 from contextd.sources.ignore import git
@@ -83,7 +82,7 @@ def _project(root: Path, home: Path, record: Record, settings: config.Settings) 
     limits = Limits(
         settings.chunking.code_max_tokens, settings.chunking.markdown_max_tokens, settings.chunking.lines_max_tokens
     )
-    rules = user_rules(settings.security.secret_patterns)
+    rules = _rules(settings.security.secret_patterns)
     count = settings.bootstrap.parallel_workers or min(os.cpu_count() or 1, _MOST_WORKERS)
 
     def parser() -> Any:
@@ -110,6 +109,14 @@ def _project(root: Path, home: Path, record: Record, settings: config.Settings) 
         lambda who: lease(folder, who),
         renew,
     )
+
+
+def _rules(patterns: tuple[str, ...]) -> tuple[Rule, ...]:
+    if not patterns:
+        return ()
+    from contextd.scrub import user_rules
+
+    return user_rules(patterns)
 
 
 def _place(root: Path) -> str:

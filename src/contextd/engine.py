@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from contextd.config import Settings
 from contextd.errors import InvalidInput, StorageError
-from contextd.indexing import pipeline as indexing
-from contextd.indexing.embed import embed_missing
-from contextd.ports import Embedder, FileState, ProjectStore, Record, Skip, Source, Store, Tokens
+from contextd.ports import Embedder, FileState, ProjectStore, Recipe, Record, Skip, Source, Store, Tokens
 from contextd.ports import Parser as ParserPort
 from contextd.querying import pipeline as querying
 from contextd.querying.render import Template
-from contextd.remembering import pipeline as remembering
 from contextd.trace import Trace
 from contextd.types import EVERYONE, OWNER, Context, Hit, Memory, Plan, Query, Reader, Scope
+
+if TYPE_CHECKING:  # loaded when used: a question needs neither
+    from contextd.indexing import pipeline as indexing
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Project:
     folder: Path
     source: Source
     store: ProjectStore
-    recipe: indexing.Recipe
+    recipe: Recipe
     parser: Callable[[], AbstractContextManager[ParserPort]]
     lease: Callable[[str], AbstractContextManager[None]]
     renew: Callable[[], ProjectStore]
@@ -103,6 +104,9 @@ class Engine:
         progress: Callable[[indexing.Report], None],
         on_deep: Callable[[int], None],
     ) -> indexing.Report:
+        from contextd.indexing import pipeline as indexing
+        from contextd.indexing.embed import embed_missing
+
         project, bootstrap = self._project(), self.settings.bootstrap
         options = indexing.Options(
             verify,
@@ -176,6 +180,8 @@ class Engine:
 
     def remember(self, text: str, *, principals: Iterable[str] = (), in_project: bool = False) -> tuple[Memory, list[str]]:
         """Keep a fact, personal or of this project; on disk when this returns. Who writes can always read."""
+        from contextd.remembering import pipeline as remembering
+
         workspace = self._project().workspace if in_project else self.personal
         names = frozenset(principals) | (self.reader.principals - {EVERYONE})
         embedders = [embedder for embedder in (self.static, self.deep()) if embedder is not None]

@@ -30,11 +30,7 @@ class Target:
 
     def met_by(self, hit: Hit) -> bool:
         """Whether a hit is in this file, and touches these lines if some are named."""
-        if (
-            hit.chunk.uri != self.path
-            and not hit.chunk.uri.endswith("/" + self.path)
-            and not self.path.endswith("/" + hit.chunk.uri)
-        ):
+        if hit.chunk.uri != self.path:
             return False
         return not self.end_line or (hit.chunk.start_line <= self.end_line and hit.chunk.end_line >= self.start_line)
 

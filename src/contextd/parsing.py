@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from contextd.chunking import chunk
 from contextd.chunking.cut import Limits
+from contextd.chunking.dispatch import chunk
 from contextd.pieces import words_of
 from contextd.scrub import scrub
 from contextd.scrub_rules import Rule

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from contextd.indexing.pipeline import Report
 from contextd.trace import Trace
 from contextd.types import Context, Hit, Plan
+
+if TYPE_CHECKING:
+    from contextd.indexing.pipeline import Report
 
 
 def hit(one: Hit, *, text: bool = True) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -42,6 +42,14 @@ class Embedder(Protocol):
 
     def query(self, text: str) -> NDArray[np.float32]:
         """The vector of a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything but the bytes that decides how a document is stored: when it changes, everything is read again."""
+
+    text: str
+    language_of: Callable[[str, bytes], str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from contextd.scrub_rules import ASSIGNMENTS, CONFIGURATION, CONFIGURATION_LANGU
 from contextd.types import Find
 
 MARK = b"[REDACTED]"
-VERSION = 1  # raise it when rules change: stored texts are then scrubbed again
 
 _LONGEST_PATTERN = 1000
 # A private key: where it begins, and the line that ends it.

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+VERSION = 1  # raise it when rules change: stored texts are then scrubbed again
+
 
 class Rule(NamedTuple):
     """One kind of secret. `check` names the test its value must pass before it counts as a find."""

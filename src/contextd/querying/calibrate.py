@@ -1,7 +1,10 @@
-"""A relevance between 0 and 1 that means the same for every question: how likely this chunk's file answers it.
+"""A relevance between 0 and 1 that means the same for every question.
 
-Made from absolute features only (shares and cosines, never the best of a list), so that an irrelevant question has low
-relevance everywhere. The coefficients are a logistic regression on the development half of the code benchmark.
+It is the probability that a document answers the question, at even odds before looking: half the questions being about
+this project and half about something else. Made from absolute features only (shares and cosines, never the best of a
+list), so that an unrelated question has low relevance everywhere. The coefficients are a logistic regression on the
+development half of the code benchmark, with questions about other people's lives as the unrelated half
+(benchmarks/README.md shows the curve).
 """
 
 from __future__ import annotations
@@ -11,29 +14,24 @@ from collections.abc import Mapping
 
 from contextd.types import Candidate
 
-# Intercept, then one coefficient for each feature; with static vectors alone, and where a deep one is there.
-STATIC = {
-    "bias": -3.2,
-    "chunk_coverage": 2.2,
-    "document_coverage": 1.6,
-    "name": 1.8,
-    "stem": 2.4,
-    "folder": 0.4,
-    "cosine": 2.6,
-}
-DEEP = STATIC | {"bias": -5.2, "cosine": 6.0}
-WORDS_ONLY = STATIC | {"bias": -2.4, "cosine": 0.0}
+# Where a deep vector is there, where only a static one is, and by words alone.
+_DEEP = {"bias": -4.9, "document_coverage": 2.2, "name": 1.2, "stem": 2.5, "folder": 1.2, "cosine": 7.0}
+_STATIC = {"bias": -3.3, "document_coverage": 2.3, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 4.9}
+_WORDS = {"bias": -2.3, "document_coverage": 3.0, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 0.0}
 
 
 def relevance(candidate: Candidate) -> float:
     """The calibrated relevance of a candidate."""
-    features, model = _features(candidate.arms)
-    total = model["bias"] + sum(model[name] * value for name, value in features.items())
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
-
-
-def _features(arms: Mapping[str, float]) -> tuple[dict[str, float], Mapping[str, float]]:
-    features = {name: arms.get(name, 0.0) for name in ("chunk_coverage", "document_coverage", "name", "stem", "folder")}
+    arms = candidate.arms
     cosines = {name.split("/")[0]: value for name, value in arms.items() if "/" in name and value > -2}
-    features["cosine"] = max(0.0, cosines.get("deep", cosines.get("static", 0.0)))
-    return features, DEEP if "deep" in cosines else STATIC if "static" in cosines else WORDS_ONLY
+    model = _DEEP if "deep" in cosines else _STATIC if "static" in cosines else _WORDS
+    cosine = max(0.0, cosines.get("deep", cosines.get("static", 0.0)))
+    return _logistic(model["bias"] + model["cosine"] * cosine + _shares(arms, model))
+
+
+def _shares(arms: Mapping[str, float], model: Mapping[str, float]) -> float:
+    return sum(model[name] * arms.get(name, 0.0) for name in ("document_coverage", "name", "stem", "folder"))
+
+
+def _logistic(value: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, value))))

@@ -49,7 +49,7 @@ def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
     with ExitStack() as open_views:
         views = _views(query, plan, means, open_views)
         vectors = _vectors(views, plan, means, trace)
-        hits = [hit for view in views for hit in _search_one(view, plan, query, vectors, trace)]
+        hits = [hit for view in views if view.size() for hit in _search_one(view, plan, query, vectors, trace)]
     return _merged(hits, query), plan, trace
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 
-from contextd.terms import parts_of, split, terms_of
+from contextd.terms import defined_names, parts_of, split, terms_of
 from contextd.types import Plan, Query, Scope
 
 _FILTER = re.compile(r"(?<!\S)(path|lang|language|kind):(\"[^\"]{1,300}\"|\S{1,300})")
@@ -106,7 +106,7 @@ def _names(text: str, route: str) -> tuple[str, ...]:
         name = re.sub(r"::", ".", next(part for part in groups if part)).strip("()")
         if re.fullmatch(r"[\w.]+", name):
             found.append(name.lower())
-    found += [name.rpartition(".")[2] for name in found if "." in name]
+    found = [known for name in found for known in defined_names(name)]
     if route == "words":
         found += _joined(text)
     return tuple(dict.fromkeys(found))[:64]

@@ -16,7 +16,6 @@ from pathlib import Path, PurePosixPath
 
 from contextd.errors import InvalidInput
 from contextd.ports import FileState, Skip
-from contextd.scrub import scrub_text
 from contextd.sources.filetypes import BINARY, binary_reason, language_of, never_read
 from contextd.sources.ignore import Ignore, walk
 from contextd.types import Stamp
@@ -157,6 +156,8 @@ class Files:
         """The path as text that can be stored and shown; one that had to be altered gets a hash, to stay unique."""
         shown = _shown(path)
         if _LONG_RUN.search(shown):
+            from contextd.scrub import scrub_text
+
             shown, _ = scrub_text(shown)
         if shown == path:
             return path

@@ -8,12 +8,13 @@ their configuration; the options that do so are switched off for every call.
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 GIT_TIMEOUT = 60
 _MOST_PATTERNS = 5000
@@ -24,6 +25,8 @@ _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "
 
 def git(root: Path, *arguments: str) -> bytes | None:
     """What git prints; None without git, without a repository, or when it takes too long."""
+    import subprocess
+
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program, arguments are ours
@@ -41,9 +44,13 @@ class Ignore:
         self.root = root
         self.gitignore = gitignore
         self.extra_files = extra_files
-        self._configured = GitIgnoreSpec.from_lines(patterns)
+        self._patterns = patterns
         self._specs: dict[str, list[tuple[str, str, GitIgnoreSpec]]] = {}
         self._folders: dict[str, str] = {}
+
+    @cached_property
+    def _configured(self) -> GitIgnoreSpec:
+        return _spec(self._patterns)
 
     @cached_property
     def listed(self) -> list[str] | None:
@@ -102,7 +109,13 @@ def _read_spec(path: Path) -> GitIgnoreSpec | None:
     except OSError:
         return None
     lines = [line for line in text.splitlines()[:_MOST_PATTERNS] if len(line) <= _LONGEST_PATTERN]
-    return GitIgnoreSpec.from_lines(line for line in lines if line.count("**") <= 4)
+    return _spec([line for line in lines if line.count("**") <= 4])
+
+
+def _spec(patterns: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec  # slow to import, and not needed to answer a question
+
+    return GitIgnoreSpec.from_lines(patterns)
 
 
 def walk(root: Path, ignore: Ignore) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,13 +32,33 @@ def idf(seen: int, frequency: int) -> float:
     return float(np.log1p((seen - frequency + 0.5) / (frequency + 0.5)))
 
 
-def frequency(snapshot: Snapshot, key: int, visible: Mask) -> int:
-    """In how many visible rows a term occurs."""
-    total = 0
+Occurrences = tuple[NDArray[np.int64], Float]
+
+
+def occurrences(snapshot: Snapshot, keys: Sequence[int], visible: Mask) -> dict[int, Occurrences]:
+    """The visible rows of each term, and how often it occurs in each."""
+    parts: list[list[Occurrences]] = [[] for _ in keys]
     for first, postings in snapshot.postings():
-        rows, _ = postings.find(key)
-        total += len(rows) if visible is None else int(visible[rows.astype(np.int64) + first].sum())
-    return total
+        for place, (start, end) in enumerate(postings.places(keys)):
+            if end > start:
+                rows = postings.rows[start:end].astype(np.int64) + first
+                parts[place].append((rows, postings.counts[start:end].astype(np.float32)))
+    return {key: _visible(_joined(found), visible) for key, found in zip(keys, parts, strict=True)}
+
+
+def _joined(parts: list[Occurrences]) -> Occurrences:
+    if not parts:
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([rows for rows, _ in parts]), np.concatenate([counts for _, counts in parts])
+
+
+def _visible(found: Occurrences, visible: Mask) -> Occurrences:
+    if visible is None:
+        return found
+    keep = visible[found[0]]
+    return found[0][keep], found[1][keep]
 
 
 def bm25(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask) -> Scores:
@@ -49,23 +69,19 @@ def bm25(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask) -> Score
     average = _mean(lengths if visible is None else lengths[visible])
     content_lengths = snapshot.content_lengths
     holding = _holding(snapshot, visible)
-    content_average = _mean(content_lengths[holding])
-    chosen = _rarest(snapshot, terms, visible)
-    weight = sum(w * idf(seen, df) for w, df in chosen.values()) or 1.0
+    content_average, holders = _mean(content_lengths[holding]), int(holding.sum())
+    found = occurrences(snapshot, list(terms), visible)
+    chosen = _rarest(terms, found)
+    weight = sum(terms[key] * idf(seen, len(found[key][0])) for key in chosen) or 1.0
     result = [np.zeros(size, np.float32) for size in (total, total, contents, contents)]
-    for key, (term_weight, df) in chosen.items():
-        value = term_weight * idf(seen, df)
-        rows, counts = _rows(snapshot, key, visible)
+    for key in chosen:
+        rows, counts = found[key]
+        value = terms[key] * idf(seen, len(rows))
         _add(result[0], result[1], rows, counts, lengths, average, value, weight)
         places, sums = _by_content(snapshot, rows, counts)
-        in_contents = value_of_contents(term_weight, int(holding.sum()), len(places))
+        in_contents = terms[key] * idf(holders, len(places))
         _add(result[2], result[3], places, sums, content_lengths, content_average, in_contents, weight, value)
     return Scores(*result)
-
-
-def value_of_contents(weight: float, seen: int, frequency: int) -> float:
-    """The weight of a term among whole documents."""
-    return weight * idf(seen, frequency)
 
 
 def _add(
@@ -89,28 +105,11 @@ def _mean(lengths: Float) -> float:
     return float(lengths.sum(dtype=np.float64)) / len(lengths) if len(lengths) else 1.0
 
 
-def _rarest(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask) -> dict[int, tuple[float, int]]:
-    """The terms that occur, at most so many, the rarest first; ties by key, so that the choice is the same every time."""
-    known = {key: (weight, frequency(snapshot, key, visible)) for key, weight in terms.items()}
-    found = sorted(((df, key) for key, (_, df) in known.items() if df))[:_MOST_TERMS]
-    missing = {key: known[key] for key in known if not known[key][1]}
-    return {key: known[key] for _, key in found} | dict(list(missing.items())[: max(0, _MOST_TERMS - len(found))])
-
-
-def _rows(snapshot: Snapshot, key: int, visible: Mask) -> tuple[NDArray[np.int64], Float]:
-    rows, counts = [], []
-    for first, postings in snapshot.postings():
-        found, times = postings.find(key)
-        if len(found):
-            rows.append(found.astype(np.int64) + first)
-            counts.append(times.astype(np.float32))
-    if not rows:
-        return np.zeros(0, np.int64), np.zeros(0, np.float32)
-    all_rows, all_counts = np.concatenate(rows), np.concatenate(counts)
-    if visible is None:
-        return all_rows, all_counts
-    keep = visible[all_rows]
-    return all_rows[keep], all_counts[keep]
+def _rarest(terms: Mapping[int, float], found: Mapping[int, Occurrences]) -> list[int]:
+    """The terms that count, at most so many, the rarest first; ties by key, so that the choice is the same every time."""
+    there = sorted((len(found[key][0]), key) for key in terms if len(found[key][0]))[:_MOST_TERMS]
+    missing = [key for key in terms if not len(found[key][0])]
+    return [key for _, key in there] + missing[: max(0, _MOST_TERMS - len(there))]
 
 
 def _by_content(snapshot: Snapshot, rows: NDArray[np.int64], counts: Float) -> tuple[NDArray[np.int64], Float]:

@@ -34,6 +34,18 @@ class Postings:
         start, end = self.starts[place], self.starts[place + 1]
         return self.rows[start:end], self.counts[start:end]
 
+    def places(self, keys: Sequence[int]) -> list[tuple[int, int]]:
+        """Where the rows of each of these keys begin and end; nothing for one that is not there."""
+        wanted = np.array(keys, np.uint64)
+        if not len(self.keys) or not len(wanted):
+            return [(0, 0)] * len(wanted)
+        found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        there = self.keys[found] == wanted
+        bounds = zip(
+            np.where(there, self.starts[found], 0).tolist(), np.where(there, self.starts[found + 1], 0).tolist(), strict=True
+        )
+        return list(bounds)
+
     def expanded(self) -> tuple[Keys, Rows, Counts]:
         """One entry for each occurrence in a row."""
         return np.repeat(self.keys, np.diff(self.starts)), self.rows, self.counts

@@ -148,6 +148,41 @@ class Snapshot:
         return np.where(known[place] == wanted, order[place], -1)
 
     @cached_property
+    def document_ids(self) -> Ints:
+        """The id of each document."""
+        return np.array([row[0] for row in self.documents], np.int64)
+
+    @cached_property
+    def place_of_document(self) -> Mapping[int, int]:
+        """The position of each document by its id."""
+        return {row[0]: place for place, row in enumerate(self.documents)}
+
+    @cached_property
+    def content_id_of_row(self) -> Ints:
+        """The id of the content each row belongs to."""
+        return self.contents[self.content_of_row]
+
+    @cached_property
+    def living(self) -> NDArray[np.bool_]:
+        """Rows that some document has."""
+        return self.rows_of(np.ones(len(self.documents), bool))
+
+    @cached_property
+    def spaces(self) -> Mapping[str, int]:
+        """How many living rows have a vector in each space."""
+        return {
+            space: sum(int(self.living[part.rows[part.scales > 0]].sum()) for part in parts)
+            for space, parts in self.vectors.items()
+        }
+
+    def rows_of(self, documents: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The rows of some documents, as a mask."""
+        places = self.content_of_document[documents]
+        contents = np.zeros(len(self.contents), bool)
+        contents[places[places >= 0]] = True
+        return np.repeat(contents, np.diff(self.starts))
+
+    @cached_property
     def acls(self) -> Ints:
         """The access list of each document."""
         return np.array([row[4] for row in self.documents], np.int64)

@@ -49,5 +49,12 @@ def cosines(parts: Sequence[Vectors], vector: Float, total: int) -> Float:
         for start in range(0, len(part.rows), _BLOCK):
             block = slice(start, start + _BLOCK)
             scores = part.matrix[block].astype(np.float32) @ vector * part.scales[block]
-            result[part.rows[block]] = np.where(part.scales[block] > 0, scores, -2)
+            result[_where(part.rows, block)] = np.where(part.scales[block] > 0, scores, -2)
     return result
+
+
+def _where(rows: NDArray[Any], block: slice) -> Any:
+    """Rows that follow each other as a slice, which is much cheaper to write to."""
+    part = rows[block]
+    first, last = int(part[0]), int(part[-1])
+    return slice(first, last + 1) if last - first == len(part) - 1 else part

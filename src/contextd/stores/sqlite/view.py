@@ -14,7 +14,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.stores.sqlite.bm25 import Scores, bm25, frequency, idf
+from contextd.stores.sqlite.bm25 import Scores, bm25, idf, occurrences
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.stores.sqlite.vectors import cosines
@@ -22,6 +22,7 @@ from contextd.types import About, Chunk, ChunkId, Found, Scope
 
 Bools = NDArray[np.bool_]
 Float = NDArray[np.float32]
+Ints = NDArray[np.int64]
 
 _ACLS = "select distinct acl_id from acl where workspace_id = ? and principal in (select value from json_each(?))"
 _TEXT = "select text from content where workspace_id = ? and content_id = ?"
@@ -36,6 +37,7 @@ class View:
     def __init__(self, connection: apsw.Connection, snapshot: Snapshot, scope: Scope) -> None:
         self._connection, self._snapshot, self._scope = connection, snapshot, scope
         self._arms: dict[str, Float] = {}
+        self._row_of: dict[ChunkId, int] = {}
         self._scores: dict[tuple[tuple[int, float], ...], Scores] = {}
 
     def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
@@ -70,15 +72,19 @@ class View:
 
     def frequency(self, keys: Sequence[int]) -> list[int]:
         """In how many visible chunks each term occurs."""
-        return [frequency(self._snapshot, key, self._visible) for key in keys]
+        return [len(rows) for rows, _ in occurrences(self._snapshot, keys, self._visible).values()]
 
     def spaces(self) -> Mapping[str, int]:
         """How many visible chunks have a vector in each space."""
+        return self._spaces
+
+    @cached_property
+    def _spaces(self) -> Mapping[str, int]:
         visible = self._visible
+        if visible is None:
+            return self._snapshot.spaces
         return {
-            space: sum(
-                int((p.scales[...] > 0).sum() if visible is None else visible[p.rows[p.scales > 0]].sum()) for p in parts
-            )
+            space: sum(int(visible[part.rows[part.scales > 0]].sum()) for part in parts)
             for space, parts in self._snapshot.vectors.items()
         }
 
@@ -110,8 +116,13 @@ class View:
 
     def about(self, chunks: Sequence[ChunkId]) -> list[About]:
         """Where these chunks come from, without their texts."""
-        rows, kinds = self._snapshot.rows, self._snapshot.kinds
-        return [About(rows[c.document][2], rows[c.document][5], str(kinds[self._row(c)]), rows[c.document][6]) for c in chunks]
+        documents, kinds, starts = self._snapshot.rows, self._snapshot.kinds, self._snapshot.starts
+        found = []
+        for chunk in chunks:
+            row, document = self._row(chunk), documents[chunk.document]
+            place = self._snapshot.content_of_row[row]
+            found.append(About(document[2], document[5], str(kinds[row]), document[6], int(starts[place + 1] - starts[place])))
+        return found
 
     def neighbors(self, chunk: ChunkId) -> list[Chunk]:
         """All chunks of a chunk's document, in order."""
@@ -155,14 +166,20 @@ class View:
         """Rows that may be hits."""
         mask = self._rows_of(self._candidates)
         if self._scope.kinds:
-            mask &= np.isin(self._snapshot.kinds, np.array(sorted(self._scope.kinds), dtype=object))
+            mask = mask & np.isin(self._snapshot.kinds, np.array(sorted(self._scope.kinds), dtype=object))
         return mask
 
+    @cached_property
+    def _answering_contents(self) -> Bools:
+        """Contents with rows that may be hits."""
+        answering = np.zeros(len(self._snapshot.contents), bool)
+        answering[self._snapshot.content_of_row[self._answering]] = True
+        return answering
+
     def _rows_of(self, documents: Bools) -> Bools:
-        places = self._snapshot.content_of_document[documents]
-        contents = np.zeros(len(self._snapshot.contents), bool)
-        contents[places[places >= 0]] = True
-        return np.repeat(contents, np.diff(self._snapshot.starts))
+        if documents.all():
+            return self._snapshot.living
+        return self._snapshot.rows_of(documents)
 
     # Searches
 
@@ -175,14 +192,12 @@ class View:
     def _named(self, terms: Mapping[int, float]) -> Float:
         """The share of the names asked for that each row defines, rare names counting more."""
         score = np.zeros(self._snapshot.total, np.float32)
-        seen = self.size()
-        values = {key: weight * idf(seen, frequency(self._snapshot, key, self._visible)) for key, weight in terms.items()}
+        seen, found = self.size(), occurrences(self._snapshot, list(terms), self._visible)
+        values = {key: weight * idf(seen, len(found[key][0])) for key, weight in terms.items()}
         whole = sum(values.values()) or 1.0
-        for first, postings in self._snapshot.postings():
-            for key, value in values.items():
-                found, _ = postings.find(key)
-                score[found.astype(np.int64) + first] += value / whole
-        return score if self._visible is None else np.where(self._visible, score, 0)
+        for key, (rows_of_name, _) in found.items():
+            score[rows_of_name] += values[key] / whole
+        return score
 
     def _by_path(self, terms: Mapping[int, float], k: int, field: str) -> list[Found]:
         """Documents by the share of the terms their paths hold, rare ones counting more."""
@@ -196,7 +211,7 @@ class View:
             whole += value
         documents /= whole or 1.0
         contents = np.zeros(len(self._snapshot.contents) + 1, np.float32)
-        allowed = np.flatnonzero(self._allowed)
+        allowed = np.flatnonzero(self._allowed & (documents > 0))
         np.maximum.at(contents, self._snapshot.content_of_document[allowed], documents[allowed])
         self._arms[field] = contents[self._snapshot.content_of_row]
         best = self._arms.get("chunk", np.zeros(self._snapshot.total, np.float32))
@@ -205,34 +220,43 @@ class View:
     def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0) -> list[Found]:
         """The k best rows above zero that may answer."""
         masked = np.where(self._answering, scores, 0)
-        best = _best(masked, k, self._snapshot.contents[self._snapshot.content_of_row])
-        return [Found(self._chunk(row), float(masked[row]) + offset, float(coverage[row])) for row in best]
+        best = _best(masked, k, self._snapshot.content_id_of_row)
+        return self._found(best, (masked[best] + offset).astype(np.float32), coverage[best])
 
     def _top_contents(self, scores: Float, coverage: Float, k: int, by_row: Float) -> list[Found]:
         """The k best contents, each by its best row."""
-        answering = np.zeros(len(scores), bool)
-        answering[self._snapshot.content_of_row[self._answering]] = True
-        found = []
-        for place in _best(np.where(answering, scores, 0), k, self._snapshot.contents):
-            inside = np.arange(self._snapshot.starts[place], self._snapshot.starts[place + 1])
-            inside = inside[self._answering[inside]]
-            row = int(inside[np.argmax(by_row[inside])])
-            found.append(Found(self._chunk(row), float(scores[place]), float(coverage[place])))
-        return found
+        best = _best(np.where(self._answering_contents, scores, 0), k, self._snapshot.contents)
+        masked = np.where(self._answering, by_row + 1, 0)
+        bounds = zip(self._snapshot.starts[best].tolist(), self._snapshot.starts[best + 1].tolist(), strict=True)
+        rows = [start + int(masked[start:end].argmax()) for start, end in bounds]
+        return self._found(np.array(rows, np.int64), scores[best], coverage[best])
 
     # Between rows and ids
 
-    def _chunk(self, row: int) -> ChunkId:
-        place = int(self._snapshot.content_of_row[row])
+    def _found(self, rows: Ints, scores: Float, coverage: Float) -> list[Found]:
+        """Rows as chunks of the documents that stand for them: the first by uri of those that may answer."""
+        places = self._snapshot.content_of_row[rows]
+        documents = self._snapshot.document_ids[self._document_of_content[places]]
+        ordinals = rows - self._snapshot.starts[places]
+        chunks = [ChunkId(*pair) for pair in zip(documents.tolist(), ordinals.tolist(), strict=True)]
+        self._row_of.update(zip(chunks, rows.tolist(), strict=True))
+        return [Found(*entry) for entry in zip(chunks, scores.tolist(), coverage.tolist(), strict=True)]
+
+    @cached_property
+    def _document_of_content(self) -> Ints:
         order, contents = self._snapshot.documents_by_content
-        start, end = np.searchsorted(contents, [place, place + 1])
-        documents = order[start:end]
-        document = int(documents[self._candidates[documents]][0])
-        return ChunkId(self._snapshot.documents[document][0], row - int(self._snapshot.starts[place]))
+        keep = self._candidates[order]
+        places, first = np.unique(contents[keep], return_index=True)
+        result = np.zeros(len(self._snapshot.contents) + 1, np.int64)
+        result[places] = order[keep][first]
+        return result
 
     def _row(self, chunk: ChunkId) -> int:
-        content = self._snapshot.rows[chunk.document][3]
-        return int(self._snapshot.starts[self._snapshot.place_of_content[content]]) + chunk.ordinal
+        row = self._row_of.get(chunk)
+        if row is None:
+            place = self._snapshot.place_of_content[self._snapshot.rows[chunk.document][3]]
+            row = self._row_of[chunk] = int(self._snapshot.starts[place]) + chunk.ordinal
+        return row
 
     def _of_document(self, document: int, ordinals: set[int] | None) -> list[Chunk]:
         row = self._snapshot.rows.get(document)
@@ -254,15 +278,11 @@ class View:
         ]  # fmt: skip
 
     def _may_see(self, document: int) -> bool:
-        return document in self._seen_documents
-
-    @cached_property
-    def _seen_documents(self) -> set[int]:
-        documents = self._snapshot.documents
-        return {documents[place][0] for place in np.flatnonzero(self._candidates)}
+        place = self._snapshot.place_of_document.get(document)
+        return place is not None and bool(self._candidates[place])
 
 
-def _best(scores: Float, k: int, contents: NDArray[np.int64]) -> list[int]:
+def _best(scores: Float, k: int, contents: Ints) -> Ints:
     """The places of the k largest values above zero, largest first.
 
     Ties go by content and place in it, which do not depend on what else there is or on when it was folded.
@@ -272,7 +292,7 @@ def _best(scores: Float, k: int, contents: NDArray[np.int64]) -> list[int]:
         threshold = np.partition(scores[above], len(above) - k)[len(above) - k]
         above = above[scores[above] >= threshold]
     order = np.lexsort((above, contents[above], -scores[above]))
-    return [int(place) for place in above[order][:k]]
+    return above[order][:k]
 
 
 def _below(uri: str, paths: Sequence[str]) -> bool:

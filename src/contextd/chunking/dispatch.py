@@ -1,0 +1,31 @@
+"""Which chunker cuts which language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from contextd.chunking import code, data, lines, prose, sql
+from contextd.chunking.cut import Limits, Part, cut
+from contextd.chunking.grammars import GRAMMARS
+from contextd.languages import PROSE
+from contextd.types import Piece
+
+_DATA = frozenset({"yaml", "toml", "json"})
+
+
+def chunk(text: str, language: str, limits: Limits, count: Callable[[str], int], *, plain: bool = False) -> list[Piece]:
+    """The pieces of a text. `plain` cuts by lines alone: for a text whose parser crashed or hung."""
+    limit, parts = _parts(text, "" if plain else language, limits)
+    return cut(text, parts, limit, limits, count)
+
+
+def _parts(text: str, language: str, limits: Limits) -> tuple[int, list[Part]]:
+    if language in GRAMMARS:
+        return limits.code, code.parts(text, language, limits)
+    if language in PROSE:
+        return limits.prose, prose.parts(text, language)
+    if language in _DATA:
+        return limits.code, data.parts(text, language, limits)
+    if language == "sql":
+        return limits.code, sql.parts(text)
+    return limits.lines, lines.parts(text)
