@@ -12,10 +12,10 @@ from contextd.languages import PROSE
 from contextd.terms import split, stem_of
 from contextd.types import About, Candidate, Plan
 
-# In the same unit as the weights of `fuse`, and from the same regression.
+# In the same unit as the weights of `fuse`, and from the same regression; examples are rare there, theirs is a judgment.
 _BOOSTS = {
-    "words": {"stem": 1.45, "whole stem": 1.07, "depth": 0.7, "size": -0.1, "test": -1.44, "example": -0.66, "prose": -1.02},
-    "symbol": {"stem": 1.03, "whole stem": 1.41, "depth": 0.0, "size": 0.51, "test": -0.68, "example": -0.3, "prose": -0.65},
+    "words": {"stem": 1.7, "whole stem": 0.98, "depth": 1.2, "size": 1.0, "test": -2.4, "example": -0.7, "prose": -1.8},
+    "symbol": {"stem": 1.2, "whole stem": 1.6, "depth": -0.4, "size": 1.2, "test": -1.2, "example": -0.7, "prose": -1.25},
 }
 _NAMED_FILE = 6.0  # the question names this file
 _GENERATED = -1.5  # not in the benchmark; the same kind of thing as a test
@@ -34,7 +34,7 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
     largest = math.log1p(max((where.pieces for where in about), default=1))
     raised = []
     for candidate, where in zip(candidates, about, strict=True):
-        extra = sum(boosts[name] * value for name, value in _signals(where, words, plan.wants_tests).items())
+        extra = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
         extra += boosts["size"] * math.log1p(where.pieces) / largest
         if any(where.uri.endswith(path) or path.endswith("/" + where.uri) for path in plan.paths):
             extra += _NAMED_FILE
@@ -42,7 +42,8 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
     return sorted(raised, key=lambda one: (-one.score, one.chunk))
 
 
-def _signals(where: About, words: frozenset[str], wants_tests: bool) -> dict[str, float]:
+def signals(where: About, words: frozenset[str], wants_tests: bool) -> dict[str, float]:
+    """What is known of a file without its text, each between -1 and 1."""
     stem = _stem_words(where.uri)
     test, example, depth = _place(where.uri)
     return {

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextd.types import Candidate
 
 # Where a deep vector is there, where only a static one is, and by words alone.
-_DEEP = {"bias": -4.9, "document_coverage": 2.2, "name": 1.2, "stem": 2.5, "folder": 1.2, "cosine": 7.0}
+_DEEP = {"bias": -7.8, "document_coverage": 2.2, "name": 1.2, "stem": 2.3, "folder": 1.3, "cosine": 11.0}
 _STATIC = {"bias": -3.3, "document_coverage": 2.3, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 4.9}
 _WORDS = {"bias": -2.3, "document_coverage": 3.0, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 0.0}
 

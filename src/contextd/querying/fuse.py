@@ -19,20 +19,22 @@ Float = NDArray[np.float64]
 
 # By route, without and with deep vectors; `words_company` and `vector_company` are for further chunks of a document.
 _STATIC = {
-    "words": {"chunk": 1.76, "chunk_coverage": 0.7, "document": 0.77, "name": 0.77, "folder": 1.04, "static": 0.89,
-              "words_company": 1.54, "vector_company": 0.88},
-    "symbol": {"chunk": 1.35, "chunk_coverage": 0.78, "document": 1.41, "name": 2.89, "folder": 0.46, "static": 0.42,
-               "words_company": 1.07, "vector_company": 0.59},
+    "words": {"chunk": 1.94, "chunk_coverage": 0.51, "document": 0.77, "name": 0.81, "folder": 1.32, "static": 1.09,
+              "words_company": 1.85, "vector_company": 1.35},
+    "symbol": {"chunk": 1.91, "chunk_coverage": 1.22, "document": 2.01, "name": 3.33, "folder": 0.68, "static": 0.3,
+               "words_company": 1.11, "vector_company": 0.79},
 }  # fmt: skip
 _DEEP = {
-    "words": _STATIC["words"] | {"static": 0.3, "deep": 1.8, "vector_company": 1.0},
-    "symbol": _STATIC["symbol"] | {"static": 0.2, "deep": 0.6},
-}
+    "words": {"chunk": 1.62, "chunk_coverage": 0.43, "document": 0.66, "name": 0.57, "folder": 1.27, "static": 0.99,
+              "deep": 1.85, "words_company": 1.42, "vector_company": 2.19},
+    "symbol": {"chunk": 1.61, "chunk_coverage": 1.2, "document": 1.84, "name": 3.0, "folder": 0.49, "static": 0.05,
+               "deep": 1.64, "words_company": 0.84, "vector_company": 1.49},
+}  # fmt: skip
 # Long texts and traces are words with more names in them; a path is a symbol made of folders.
 ROUTES = {"words": "words", "issue": "words", "trace": "words", "symbol": "symbol", "path": "symbol"}
 _KEPT = 320
 _STEM = 2.5
-_COMPANY = 6  # chunks of a document that count
+_COMPANY = 4  # chunks of a document that count
 _LOCAL = ("chunk", "chunk_coverage", "name", "static", "deep")  # arms in which the chunks of a document differ
 
 
@@ -40,11 +42,11 @@ def fuse(retrieved: Retrieved, route: str) -> list[Candidate]:
     """The candidates with one score each, best first."""
     if not retrieved.chunks:
         return []
-    arms = {_short(name): _normalized(_short(name), np.array(values)) for name, values in retrieved.arms.items()}
+    arms, documents = normalized(retrieved)
     weights = (_DEEP if "deep" in arms else _STATIC)[ROUTES[route]]
-    documents = np.unique([chunk.document for chunk in retrieved.chunks], return_inverse=True)[1]
     local = _sum(weights, {name: arms[name] for name in _LOCAL if name in arms}, len(documents))
-    score = _document_scores(arms, weights, documents)[documents] + local - _best_of(local, documents)[documents]
+    of_documents = _sum(weights, standing(arms, documents), int(documents.max()) + 1)
+    score = of_documents[documents] + local - _best_of(local, documents)[documents]
     order = sorted(_promising(score, arms), key=lambda place: (-score[place], retrieved.chunks[place]))
     table = {name: np.array(values) for name, values in retrieved.arms.items()}
     columns = zip(*(values[order].tolist() for values in table.values()), strict=True)
@@ -54,18 +56,26 @@ def fuse(retrieved: Retrieved, route: str) -> list[Candidate]:
     ]
 
 
+def normalized(retrieved: Retrieved) -> tuple[dict[str, Float], NDArray[np.intp]]:
+    """Every arm between 0 and 1, by candidate, and the document of each candidate as a small number."""
+    arms = {_short(name): _normalized(_short(name), np.array(values)) for name, values in retrieved.arms.items()}
+    return arms, np.unique([chunk.document for chunk in retrieved.chunks], return_inverse=True)[1]
+
+
+def standing(arms: Mapping[str, Float], documents: NDArray[np.intp]) -> dict[str, Float]:
+    """How each document stands in every arm, and what company its best chunk has."""
+    found = {name: _best_of(values, documents) for name, values in arms.items()}
+    nothing = np.zeros(int(documents.max()) + 1)
+    found["words_company"] = _company(arms["chunk"], documents) if "chunk" in arms else nothing
+    vector = arms.get("deep", arms.get("static"))
+    found["vector_company"] = _company(vector, documents) if vector is not None else nothing
+    return found
+
+
 def _promising(score: Float, arms: Mapping[str, Float]) -> list[int]:
     """The candidates that the steps after this one look at; a file's name may still raise one a good deal."""
     promise = score + _STEM * arms["stem"] if "stem" in arms else score
     return [int(place) for place in np.argsort(-promise, kind="stable")[:_KEPT]]
-
-
-def _document_scores(arms: Mapping[str, Float], weights: Mapping[str, float], documents: NDArray[np.intp]) -> Float:
-    standing = {name: _best_of(values, documents) for name, values in arms.items()}
-    standing["words_company"] = _company(arms["chunk"], documents) if "chunk" in arms else np.zeros(documents.max() + 1)
-    vector = arms.get("deep", arms.get("static"))
-    standing["vector_company"] = _company(vector, documents) if vector is not None else np.zeros(documents.max() + 1)
-    return _sum(weights, standing, int(documents.max()) + 1)
 
 
 def _sum(weights: Mapping[str, float], values: Mapping[str, Float], size: int) -> Float:
@@ -82,14 +92,12 @@ def _best_of(values: Float, documents: NDArray[np.intp]) -> Float:
 
 
 def _company(values: Float, documents: NDArray[np.intp]) -> Float:
-    """For each document the sum over its second to sixth best chunk, by the largest such sum."""
+    """For each document the mean over its best chunks, four of them or as many as it has; a short document loses nothing."""
     order = np.lexsort((-values, documents))
     inside = documents[order]
-    rank = np.arange(len(order)) - np.searchsorted(inside, inside)
-    further = (rank > 0) & (rank < _COMPANY)
-    sums = np.zeros(int(documents.max()) + 1)
-    np.add.at(sums, inside[further], values[order][further])
-    return sums / (sums.max() or 1.0)
+    best = np.arange(len(order)) - np.searchsorted(inside, inside) < _COMPANY
+    sums = np.bincount(inside[best], weights=values[order][best])
+    return sums / np.bincount(inside[best])
 
 
 def _short(arm: str) -> str:

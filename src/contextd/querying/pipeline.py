@@ -5,6 +5,7 @@ The one page that knows the order of the steps; no step calls another.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from contextd.types import Candidate, Context, Hit, Plan, Query
 
 MOST_HITS = 200
 POOL = 60  # candidates that are looked at for diversity
+OF_ONE_DOCUMENT = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +123,23 @@ def _search_one(view: View, plan: Plan, query: Query, vectors: Mapping[str, NDAr
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
     likely = {one.chunk: relevance(one) for one in boosted}
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
-    pool = kept[: max(POOL, 2 * query.k)]
+    pool = _pool(kept, max(POOL, 2 * query.k))
     spread = trace.attempt("diversify", lambda: _spread(view, pool, query), pool[: query.k])
     chunks = {chunk.id: chunk for chunk in view.get([one.chunk for one in spread])}
     return [Hit(chunks[one.chunk], likely[one.chunk], one.score, _why(one)) for one in spread if one.chunk in chunks]
+
+
+def _pool(candidates: Sequence[Candidate], size: int) -> list[Candidate]:
+    """The best candidates, a few of each document, so that a long one does not fill it."""
+    seen: Counter[int] = Counter()
+    pool: list[Candidate] = []
+    for candidate in candidates:
+        seen[candidate.chunk.document] += 1
+        if seen[candidate.chunk.document] <= OF_ONE_DOCUMENT:
+            pool.append(candidate)
+        if len(pool) == size:
+            break
+    return pool
 
 
 def _spread(view: View, pool: Sequence[Candidate], query: Query) -> list[Candidate]:
