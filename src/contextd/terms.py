@@ -27,7 +27,6 @@ _ENTRIES = frozenset("mod index __init__ init lib package-info".split())
 _stem = Stemmer.Stemmer("english", 0).stemWord
 
 
-@lru_cache(maxsize=1 << 18)
 def terms_of(token: str) -> tuple[str, ...]:
     """The terms of one token of text, most specific first."""
     if len(token) > _LONGEST:
@@ -50,13 +49,12 @@ def parts_of(identifier: str) -> list[str]:
     return [part.lower() for part in _PART.findall(identifier)]
 
 
-@lru_cache(maxsize=1 << 18)
 def key(term: str, field: str = BODY) -> int:
     """The 64-bit key of a term in a field."""
     return int.from_bytes(blake2b((field + term).encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 15)  # most tokens of a project are among these; more would only cost memory in every worker
 def _keys_of(token: str) -> tuple[int, ...]:
     return tuple(key(term) for term in terms_of(token))
 

@@ -21,6 +21,7 @@ _BATCH = 128  # texts; the product of a batch is counts x pieces, and more texts
 _TOKEN = re.compile(r"\w+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _SHIFTS = 8  # a row is int8 times 2**0..2**8: with 256 pieces a sum stays below 2**24
+_MOST_TOKENS = 1 << 17  # looked up once and kept
 _SPECIAL = 5  # [PAD] [UNK] [CLS] [SEP] [MASK]
 
 Float = NDArray[np.float32]
@@ -82,7 +83,7 @@ class _Tokens(dict[str, tuple[int, ...]]):
         else:
             whole = self._words.vocabulary.get(token.lower())
             ids = (whole,) if whole is not None else ()
-        if len(self) < 1 << 20:
+        if len(self) < _MOST_TOKENS:
             self[token] = ids
         return ids
 

@@ -25,7 +25,7 @@ class Pieces(dict[str, tuple[int, ...]]):
 
     def __missing__(self, word: str) -> tuple[int, ...]:
         ids = tuple(self._split(_plain(word)))
-        if len(self) < 1 << 20:
+        if len(self) < 1 << 16:
             self[word] = ids
         return ids
 

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from contextd.errors import InvalidInput
 from contextd.ports import FileState, Skip
@@ -170,11 +170,11 @@ class Files:
             return Skip(uri, "outside watch_paths")
         if never_read(path):
             return Skip(uri, "never read: this name holds secrets")
-        extension = PurePosixPath(path).suffix.lower()
+        extension = os.path.splitext(path)[1].lower()  # noqa: PTH122 - a third of the time of a Path
         if reason := self._extension_reason(extension):
             return Skip(uri, reason)
         try:
-            info = os.lstat(self.root / path)
+            info = os.lstat(f"{self.root}/{path}")
             if stat.S_ISLNK(info.st_mode):
                 reason, info = self._through_link(path)
                 if reason:

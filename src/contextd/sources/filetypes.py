@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
+import re
+from fnmatch import translate
 
 _EXTENSIONS: dict[str, str] = {
     extension: language
@@ -92,23 +92,27 @@ _CPP_WORDS = (b"namespace ", b"template <", b"template<", b"std::", b"public:", 
 
 def never_read(path: str) -> bool:
     """Whether a file is one that exists to hold secrets."""
-    lowered = path.lower()
-    name = lowered.rpartition("/")[2]
-    if any(fnmatchcase(name, pattern) for pattern in _HARMLESS):
-        return False
-    return any(
-        fnmatchcase(name, pattern) if "/" not in pattern else fnmatchcase("/" + lowered, "*/" + pattern) for pattern in _NEVER
-    )
+    lowered = "/" + path.lower()
+    return bool(_NEVER_PATTERN.search(lowered)) and not _HARMLESS_PATTERN.search(lowered)
+
+
+def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """One pattern for the end of a path."""
+    return re.compile("|".join("/" + translate(pattern).replace(".*", "[^/]*") for pattern in patterns))
+
+
+_NEVER_PATTERN, _HARMLESS_PATTERN = _any_of(_NEVER), _any_of(_HARMLESS)
 
 
 def language_of(path: str) -> str:
     """The language by name alone; empty if the name does not tell."""
-    pure = PurePosixPath(path.lower())
-    if pure.name in _NAMES:
-        return _NAMES[pure.name]
-    if pure.name.startswith("dockerfile"):
+    name = path.rpartition("/")[2].lower()
+    stem, _, extension = name.rpartition(".")
+    if name in _NAMES:
+        return _NAMES[name]
+    if name.startswith("dockerfile"):
         return "dockerfile"
-    return _EXTENSIONS.get(pure.suffix[1:], _NAMES.get(pure.stem, ""))
+    return _EXTENSIONS.get(extension, _NAMES.get(stem, "")) if stem else ""
 
 
 def language_by_content(path: str, data: bytes) -> str:

@@ -97,15 +97,17 @@ class Ignore:
         if found is None:
             above = self._specs_for(folder.rpartition("/")[0]) if folder else []
             git_file = (".gitignore",) if self.gitignore and self.listed is None else ()
-            own = ((name, _read_spec(self.root / folder / name)) for name in (*self.extra_files, *git_file))
+            own = ((name, _read_spec(f"{self.root}/{folder}/{name}")) for name in (*self.extra_files, *git_file))
             found = [(name, folder, spec) for name, spec in own if spec is not None] + above
             self._specs[folder] = found
         return found
 
 
-def _read_spec(path: Path) -> GitIgnoreSpec | None:
+def _read_spec(path: str) -> GitIgnoreSpec | None:
+    if not os.path.isfile(path):  # noqa: PTH113 - asked for every folder of the project
+        return None
     try:
-        text = path.read_text("utf-8", "replace")
+        text = Path(path).read_text("utf-8", "replace")
     except OSError:
         return None
     lines = [line for line in text.splitlines()[:_MOST_PATTERNS] if len(line) <= _LONGEST_PATTERN]
@@ -129,7 +131,7 @@ def walk(root: Path, ignore: Ignore) -> Iterator[tuple[str, str]]:
 def _walk_list(root: Path, ignore: Ignore) -> Iterator[tuple[str, str]]:
     for path in ignore.listed or ():
         clean = path.rstrip("/")
-        if path.endswith("/") or (root / path).is_dir():
+        if path.endswith("/") or os.path.isdir(f"{root}/{path}"):  # noqa: PTH112 - asked for every file
             reason = ignore.reason(clean, folder=True)
             yield from [(clean, reason)] if reason else _walk_folders(root, clean, ignore)
         else:
@@ -141,7 +143,7 @@ def _walk_folders(root: Path, start: str, ignore: Ignore) -> Iterator[tuple[str,
     while stack:
         folder = stack.pop()
         try:
-            entries = sorted(os.scandir(root / folder), key=lambda entry: entry.name)
+            entries = sorted(os.scandir(f"{root}/{folder}"), key=lambda entry: entry.name)
         except OSError as error:
             yield folder, f"cannot be listed: {error.strerror}"
             continue

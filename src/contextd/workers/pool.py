@@ -165,6 +165,7 @@ class _Run:
                 self._done.put(_settled(worker, job))
         except BaseException as error:  # the reader of the jobs failed: its error belongs to the caller
             self._done.put(error)
+        worker.stop()  # its memory is wanted for what comes after; the next run starts it again
         self._done.put(None)
 
     def _watch(self) -> None:

@@ -125,9 +125,11 @@ def _postings(snapshot: Snapshot, new_row: Ints, total: int) -> dict[str, arrays
         moved = new_row[some_rows.astype(np.int64) + first]
         keep = moved >= 0
         keys.append(some_keys[keep])
-        places.append(moved[keep])
+        places.append(moved[keep].astype(np.uint32))
         counts.append(some_counts[keep])
-    turned = turn(np.concatenate(keys), np.concatenate(places), np.concatenate(counts))
+    together = np.concatenate(keys), np.concatenate(places), np.concatenate(counts)
+    del keys, places, counts  # at a hundred thousand chunks each of these is a hundred megabytes
+    turned = turn(*together)
     return {
         "keys": turned.keys,
         "key_starts": turned.starts,

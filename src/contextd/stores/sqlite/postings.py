@@ -78,6 +78,6 @@ def unpack(data: bytes) -> list[tuple[Keys, Counts]]:
     return found
 
 
-def smallest(rows: NDArray[np.int64], most: int) -> Rows:
+def smallest(rows: Rows, most: int) -> Rows:
     """Row numbers in as few bytes as they need."""
     return rows.astype(np.uint16 if most <= 0xFFFF else np.uint32)

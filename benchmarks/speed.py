@@ -1,0 +1,199 @@
+"""Speed, memory and disk: indexing Django's source distribution, warm and cold queries at about 10,000 and 100,000 chunks.
+
+`python -m benchmarks.speed`. CPU seconds are user and system time of all processes; memory is the proportional set size of all
+processes together, sampled (Linux). The peer in the same run is plain BM25 in memory over the same files: what reading,
+splitting and counting words alone costs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+import contextd
+from benchmarks.bm25 import Bm25
+from benchmarks.data import HOME, REPOS, linked_home, repositories
+from contextd.ports import FileState
+
+DJANGO = "django==5.2.8"
+_CHANCE = random.Random(5)
+
+
+def django() -> Path:
+    """Django's source distribution, from the package index."""
+    folder = HOME / "django"
+    if not folder.exists():
+        target = HOME / "download"
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "-q",
+            "--no-deps",
+            "--no-binary",
+            ":all:",
+            "-d",
+            str(target),
+            DJANGO,
+        ]
+        subprocess.run(command, check=True)
+        with tarfile.open(next(target.glob("*.tar.gz"))) as archive:
+            archive.extractall(target, filter="data")
+        next(path for path in target.iterdir() if path.is_dir()).rename(folder)
+    return folder
+
+
+def large() -> Path:
+    """Django and the checked-out repositories together: more than 100,000 chunks."""
+    folder = HOME / "large"
+    if not folder.exists():
+        for source in (django(), *sorted(REPOS.iterdir())):
+            shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns(".git", "*.mo", "*.png"), symlinks=True)
+    return folder
+
+
+def _processes(root: int) -> list[int]:
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+    found = [root]
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return found
+
+
+def _pss(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+
+
+@contextmanager
+def watched(pid: int) -> Iterator[list[int]]:
+    """The peak of the memory of a process and its children, in megabytes, as the one entry of a list."""
+    peak, over = [0], threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.2):
+            peak[0] = max(peak[0], sum(map(_pss, _processes(pid))) // 1024)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        over.set()
+        thread.join()
+
+
+def command(*arguments: str) -> tuple[float, int, str]:
+    """CPU seconds, peak memory and output of one command with all its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "contextd", *arguments],
+        env={**os.environ, "CONTEXTD_HOME": str(HOME.absolute())},
+        stdout=subprocess.PIPE,
+    )
+    with watched(process.pid) as peak:
+        out, _ = process.communicate()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak[0], out.decode()
+
+
+def indexing(folder: Path) -> None:
+    """First run, second run, disk."""
+    seconds, memory, out = command("index", "-p", str(folder), "--json")
+    report = json.loads(out)
+    print(
+        f"index {folder.name}: {report['written']} files, {report['lines']} lines, {report['chunks']} chunks, "
+        f"{seconds:.1f} CPU-s, {report['lines'] / seconds:,.0f} lines per CPU-s, peak {memory} MB"
+    )
+    again, _, _ = command("index", "-p", str(folder), "--json")
+    disk = json.loads(command("stats", "-p", str(folder), "--json")[2])["bytes"]
+    print(f"second run without changes: {again:.2f} CPU-s; disk {disk / 1e6:.1f} MB")
+
+
+def peer(folder: Path) -> None:
+    """Plain BM25 in memory over the same files."""
+    began = time.process_time()
+    engine = contextd.open(folder, home=linked_home())
+    assert engine.project is not None
+    texts = {}
+    for state in engine.project.source.scan():
+        read = engine.project.source.read(state.uri) if isinstance(state, FileState) else None
+        if isinstance(read, tuple):
+            texts[state.uri] = read[0].decode("utf-8", "replace")
+    plain = Bm25(texts)
+    lines = sum(text.count("\n") for text in texts.values())
+    print(f"peer, plain BM25 in memory: {lines / (time.process_time() - began):,.0f} lines per CPU-s to build")
+    _latency("peer", lambda text: plain.search(text, 12), _texts(engine))
+    engine.close()
+
+
+def _texts(engine: contextd.Engine) -> dict[str, list[str]]:
+    """A third symbols, a third questions, a third texts of more than 200 words."""
+    assert engine.project is not None
+    labels = sorted({file.uri.rpartition("/")[2].split(".")[0] for file in engine.files() if isinstance(file, FileState)})
+    asked = [one.query for repository in repositories() for one in repository.questions if one.category != "symbol"]
+    long = []
+    for path in sorted(engine.project.root.rglob("*.txt")):
+        words = path.read_text("utf-8", "replace").split()
+        if len(words) > 260:
+            long.append(" ".join(words[:240]))
+    return {name: _CHANCE.sample(some, 40) for name, some in (("symbols", labels), ("questions", asked), ("issue texts", long))}
+
+
+def _latency(who: str, ask: object, texts: dict[str, list[str]]) -> None:
+    for name, some in texts.items():
+        times = []
+        for text in some:
+            began = time.perf_counter()
+            ask(text)  # type: ignore[operator]
+            times.append((time.perf_counter() - began) * 1000)
+        print(f"  {who}, {name}: p50 {np.percentile(times, 50):.1f} ms, p95 {np.percentile(times, 95):.1f} ms")
+
+
+def queries(folder: Path) -> None:
+    """Warm in process, cold from the command line."""
+    engine = contextd.open(folder, home=linked_home())
+    engine.index()
+    assert engine.project is not None
+    print(f"queries over {engine.project.store.summary()['chunks']} chunks")
+    engine.search("warm up")
+    _latency("contextd, warm", engine.search, _texts(engine))
+    engine.close()
+    for name in ("search", "context"):
+        best = min(command(name, "-p", str(folder), "where are routes registered")[0] for _ in range(3))
+        print(f"  cold start, contextd {name}: {best:.2f} CPU-s")
+
+
+def main() -> None:
+    linked_home()
+    indexing(django())
+    peer(django())
+    for folder in (REPOS / "gson", django(), large()):
+        queries(folder)
+
+
+if __name__ == "__main__":
+    main()
