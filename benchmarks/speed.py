@@ -29,6 +29,7 @@ from benchmarks.data import HOME, REPOS, linked_home, repositories
 from contextd.ports import FileState
 
 DJANGO = "django==5.2.8"
+LARGE = ("alamofire", "axum", "cats", "gson", "ktor", "libuv")
 _CHANCE = random.Random(5)
 
 
@@ -58,10 +59,10 @@ def django() -> Path:
 
 
 def large() -> Path:
-    """Django and the checked-out repositories together: more than 100,000 chunks."""
+    """Django and some of the checked-out repositories together: a little more than 100,000 chunks."""
     folder = HOME / "large"
     if not folder.exists():
-        for source in (django(), *sorted(REPOS.iterdir())):
+        for source in (django(), *(REPOS / name for name in LARGE)):
             shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns(".git", "*.mo", "*.png"), symlinks=True)
     return folder
 
@@ -156,11 +157,13 @@ def _texts(engine: contextd.Engine) -> dict[str, list[str]]:
     labels = sorted({file.uri.rpartition("/")[2].split(".")[0] for file in engine.files() if isinstance(file, FileState)})
     asked = [one.query for repository in repositories() for one in repository.questions if one.category != "symbol"]
     long = []
-    for path in sorted(engine.project.root.rglob("*.txt")):
+    for path in sorted((django() / "docs").rglob("*.txt")):
         words = path.read_text("utf-8", "replace").split()
         if len(words) > 260:
             long.append(" ".join(words[:240]))
-    return {name: _CHANCE.sample(some, 40) for name, some in (("symbols", labels), ("questions", asked), ("issue texts", long))}
+    return {
+        name: _CHANCE.choices(some, k=40) for name, some in (("symbols", labels), ("questions", asked), ("issue texts", long))
+    }
 
 
 def _latency(who: str, ask: object, texts: dict[str, list[str]]) -> None:
@@ -191,7 +194,7 @@ def main() -> None:
     linked_home()
     indexing(django())
     peer(django())
-    for folder in (REPOS / "gson", django(), large()):
+    for folder in (REPOS / "aeson", django(), large()):
         queries(folder)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from contextd.languages import PROSE
@@ -38,7 +37,7 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
         extra += boosts["size"] * math.log1p(where.pieces) / largest
         if any(where.uri.endswith(path) or path.endswith("/" + where.uri) for path in plan.paths):
             extra += _NAMED_FILE
-        raised.append(replace(candidate, score=candidate.score + extra + _made(where.uri)))
+        raised.append(Candidate(candidate.chunk, candidate.arms, candidate.score + extra + _made(where.uri)))
     return sorted(raised, key=lambda one: (-one.score, one.chunk))
 
 

@@ -32,7 +32,7 @@ _DEEP = {
 }  # fmt: skip
 # Long texts and traces are words with more names in them; a path is a symbol made of folders.
 ROUTES = {"words": "words", "issue": "words", "trace": "words", "symbol": "symbol", "path": "symbol"}
-_KEPT = 320
+_KEPT = 240
 _STEM = 2.5
 _COMPANY = 4  # chunks of a document that count
 _LOCAL = ("chunk", "chunk_coverage", "name", "static", "deep")  # arms in which the chunks of a document differ

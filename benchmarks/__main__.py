@@ -1,0 +1,25 @@
+"""`make bench`: every measurement, one after the other; what has no data here says so and is skipped."""
+
+from __future__ import annotations
+
+from benchmarks import code, data, scifact, secrets, speed, tune
+
+
+def main() -> None:
+    """Run all of it."""
+    for name, run in (
+        ("tune", tune.main),
+        ("code", code.main),
+        ("scifact", scifact.main),
+        ("secrets", secrets.main),
+        ("speed", speed.main),
+    ):
+        print(f"== {name}")
+        if not data.BENCH.is_dir() or not data.REPOS.is_dir():
+            print("skipped: set CONTEXTD_BENCH and CONTEXTD_BENCH_REPOS to the evaluation data")
+            continue
+        run()
+
+
+if __name__ == "__main__":
+    main()
