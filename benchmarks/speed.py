@@ -121,6 +121,13 @@ def command(*arguments: str) -> tuple[float, int, str]:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak[0], out.decode()
 
 
+def _cpu(arguments: list[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(arguments, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def indexing(folder: Path) -> None:
     """First run, second run, disk."""
     seconds, memory, out = command("index", "-p", str(folder), "--json")
@@ -185,6 +192,8 @@ def queries(folder: Path) -> None:
     engine.search("warm up")
     _latency("contextd, warm", engine.search, _texts(engine))
     engine.close()
+    bare = min(_cpu([sys.executable, "-c", "import numpy, click, apsw"]) for _ in range(3))
+    print(f"  cold start, a bare interpreter with numpy, click and apsw: {bare:.2f} CPU-s")
     for name in ("search", "context"):
         best = min(command(name, "-p", str(folder), "where are routes registered")[0] for _ in range(3))
         print(f"  cold start, contextd {name}: {best:.2f} CPU-s")

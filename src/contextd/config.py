@@ -10,7 +10,6 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -243,6 +242,8 @@ def _checked(key: str, value: Any, origin: str, trusted: bool, warnings: list[st
         return _templates(value, origin)
     known = known_keys()
     if key not in known:
+        from difflib import get_close_matches
+
         close = get_close_matches(key, known, 1) or get_close_matches(
             key.rpartition(".")[2], [k.rpartition(".")[2] for k in known], 1
         )

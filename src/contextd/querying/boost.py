@@ -31,14 +31,19 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
     """The candidates in their new order."""
     boosts, words = _BOOSTS[_ROUTES.get(plan.route, "words")], frozenset(plan.terms)
     largest = math.log1p(max((where.pieces for where in about), default=1))
+    extra: dict[str, float] = {}
     raised = []
     for candidate, where in zip(candidates, about, strict=True):
-        extra = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
-        extra += boosts["size"] * math.log1p(where.pieces) / largest
-        if any(where.uri.endswith(path) or path.endswith("/" + where.uri) for path in plan.paths):
-            extra += _NAMED_FILE
-        raised.append(Candidate(candidate.chunk, candidate.arms, candidate.score + extra + _made(where.uri)))
+        if where.uri not in extra:
+            size = boosts["size"] * math.log1p(where.pieces) / largest
+            known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
+            extra[where.uri] = known + size + _made(where.uri) + _named(where.uri, plan.paths)
+        raised.append(Candidate(candidate.chunk, candidate.arms, candidate.score + extra[where.uri]))
     return sorted(raised, key=lambda one: (-one.score, one.chunk))
+
+
+def _named(uri: str, paths: Sequence[str]) -> float:
+    return _NAMED_FILE if any(uri.endswith(path) or path.endswith("/" + uri) for path in paths) else 0.0
 
 
 def signals(where: About, words: frozenset[str], wants_tests: bool) -> dict[str, float]:

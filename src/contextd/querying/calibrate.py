@@ -9,10 +9,14 @@ development half of the code benchmark, with questions about other people's live
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from contextd.types import Candidate
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.types import Candidate, ChunkId
+
+Float = NDArray[np.float64]
 
 # Where a deep vector is there, where only a static one is, and by words alone.
 _DEEP = {"bias": -7.8, "document_coverage": 2.2, "name": 1.2, "stem": 2.3, "folder": 1.3, "cosine": 11.0}
@@ -20,18 +24,25 @@ _STATIC = {"bias": -3.3, "document_coverage": 2.3, "name": 1.3, "stem": 2.7, "fo
 _WORDS = {"bias": -2.3, "document_coverage": 3.0, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 0.0}
 
 
-def relevance(candidate: Candidate) -> float:
-    """The calibrated relevance of a candidate."""
-    arms = candidate.arms
-    cosines = {name.split("/")[0]: value for name, value in arms.items() if "/" in name and value > -2}
-    model = _DEEP if "deep" in cosines else _STATIC if "static" in cosines else _WORDS
-    cosine = max(0.0, cosines.get("deep", cosines.get("static", 0.0)))
-    return _logistic(model["bias"] + model["cosine"] * cosine + _shares(arms, model))
+def calibrate(candidates: Sequence[Candidate]) -> dict[ChunkId, float]:
+    """The relevance of each candidate."""
+    if not candidates:
+        return {}
+    arms = {name: np.array([one.arms[name] for one in candidates]) for name in candidates[0].arms}
+    static, deep = (_tier(arms, tier, len(candidates)) for tier in ("static/", "deep/"))
+    scores = np.where(static > -2, _score(arms, _STATIC, static), _score(arms, _WORDS, static))
+    scores = np.where(deep > -2, _score(arms, _DEEP, deep), scores)
+    likely = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
+    return dict(zip((one.chunk for one in candidates), likely.tolist(), strict=True))
 
 
-def _shares(arms: Mapping[str, float], model: Mapping[str, float]) -> float:
-    return sum(model[name] * arms.get(name, 0.0) for name in ("document_coverage", "name", "stem", "folder"))
+def _tier(arms: Mapping[str, Float], tier: str, size: int) -> Float:
+    """The cosines in a tier's space; -2 where there are none."""
+    return next((values for name, values in arms.items() if name.startswith(tier)), np.full(size, -2.0))
 
 
-def _logistic(value: float) -> float:
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, value))))
+def _score(arms: Mapping[str, Float], model: Mapping[str, float], cosines: Float) -> Float:
+    total = model["bias"] + model["cosine"] * np.maximum(cosines, 0)
+    for name in ("document_coverage", "name", "stem", "folder"):
+        total = total + model[name] * arms[name] if name in arms else total
+    return total

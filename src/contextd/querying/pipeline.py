@@ -17,7 +17,7 @@ from contextd.errors import InvalidInput
 from contextd.ports import Embedder, Store, Tokens, View
 from contextd.querying.boost import boost
 from contextd.querying.budget import budget
-from contextd.querying.calibrate import relevance
+from contextd.querying.calibrate import calibrate
 from contextd.querying.cut import cut
 from contextd.querying.diversify import diversify
 from contextd.querying.expand import expand
@@ -121,7 +121,7 @@ def _search_one(view: View, plan: Plan, query: Query, vectors: Mapping[str, NDAr
     fused = trace.step("fuse", lambda: fuse(retrieved, plan.route))
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
-    likely = {one.chunk: relevance(one) for one in boosted}
+    likely = trace.step("calibrate", lambda: calibrate(boosted))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     pool = _pool(kept, max(POOL, 2 * query.k))
     spread = trace.attempt("diversify", lambda: _spread(view, pool, query), pool[: query.k])

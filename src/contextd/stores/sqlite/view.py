@@ -28,7 +28,7 @@ _ACLS = "select distinct acl_id from acl where workspace_id = ? and principal in
 _TEXT = "select text from content where workspace_id = ? and content_id = ?"
 _CHUNKS = """
 select ordinal, kind, label, heading, start_line, end_line, start_at, end_at, tokens
-from chunk where workspace_id = ? and content_id = ? order by ordinal"""
+from chunk where workspace_id = ? and content_id = ? and ordinal between ? and ? order by ordinal"""
 
 
 class View:
@@ -267,11 +267,14 @@ class View:
         if not stored:
             return []
         text = unpacked(stored[0][0])
-        pieces = rows(self._connection, _CHUNKS, (workspace, row[3]))
+        first, last = (min(ordinals), max(ordinals)) if ordinals else (0, 1 << 30)
+        pieces = rows(self._connection, _CHUNKS, (workspace, row[3], first, last))
+        place = self._snapshot.place_of_content[row[3]]
+        total = int(self._snapshot.starts[place + 1] - self._snapshot.starts[place])
         return [
             Chunk(
                 ChunkId(document, ordinal), workspace, row[2], row[5], kind, label, tuple(json.loads(heading)),
-                text[start:end], start_line, end_line, start, end, tokens, row[6], len(pieces),
+                text[start:end], start_line, end_line, start, end, tokens, row[6], total,
             )
             for ordinal, kind, label, heading, start_line, end_line, start, end, tokens in pieces
             if ordinals is None or ordinal in ordinals
