@@ -9,9 +9,9 @@ from contextd.trace import Trace
 from contextd.types import Hit
 
 CUT_MARK = "[… cut]"
-_FIRST = 0.3  # of the budget: the most that the best hit takes in the first round
+_FIRST = 0.4  # of the budget: the most that the best hit takes in the first round
 _OTHERS = 0.07  # and every other one
-_LEAST = 56  # tokens: less than this of a chunk says nothing
+_LEAST = 120  # tokens: less than this of a chunk says nothing
 _PATIENCE = 6  # hits in a row that do not fit: the rest will not either
 
 Cost = Callable[[Sequence[Hit]], int]
