@@ -44,7 +44,7 @@ def test_a_key_that_nothing_reads_yet_is_a_warning_that_names_it(tmp_path: Path)
     [
         "[context.query]\ndefault_k = 'five'\n",
         "[context.query]\nmmr_lambda = 3\n",
-        "[context.indexing]\nfollow_symlinks = 1\n",
+        "[context.watcher]\nuse_gitignore = 1\n",
         "[context.watcher]\nignore_patterns = 'x'\n",
         "[context.budget]\ndefault_max_tokens = 0\n",
         "context = 3\n",
@@ -65,7 +65,6 @@ def test_X4_a_project_cannot_widen_anything(tmp_path: Path) -> None:
     )
     loaded = load(tmp_path, hostile)
     assert loaded.settings.embedding.model == config.Embedding().model
-    assert loaded.settings.security.scrub_secrets is True
     assert loaded.settings.watcher.watch_paths == ("src",)
     assert len(loaded.warnings) == 5
 

@@ -18,7 +18,7 @@ from contextd.errors import InvalidInput, StorageError, Unavailable
 from contextd.models import weights
 from contextd.models.tokens import O200k
 from contextd.ports import Embedder, Recipe
-from contextd.querying.render import TEMPLATES, custom
+from contextd.querying.render import TEMPLATES, Template, custom
 from contextd.scrub_rules import VERSION as SCRUB_VERSION
 from contextd.scrub_rules import Rule
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
@@ -47,7 +47,7 @@ def open_engine(
     record = Record(home / "record.db")
     personal = record.workspace("personal", "", "personal")
     opened = _project(root, home, record, loaded.settings) if root else None
-    templates = dict(TEMPLATES) | {name: custom(name, text) for name, text in loaded.settings.templates.items()}
+    templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
     static, warnings = _static(home, loaded.settings.embedding.model)
     return Engine(
         loaded.settings,
@@ -58,6 +58,7 @@ def open_engine(
         _deep(home, loaded.settings.embedding.deep_model),
         O200k(),
         templates,
+        _rules(loaded.settings.security.secret_patterns),
         Reader.named(reader),
         (*loaded.warnings, *warnings),
     )
@@ -77,13 +78,13 @@ def settings_of(project: str | Path, environment: Mapping[str, str] = os.environ
 def _project(root: Path, home: Path, record: Record, settings: config.Settings) -> Project:
     place = _place(root)
     workspace = record.workspace("project", place, root.name)
-    folder = home / "projects" / f"{root.name[:40]}-{workspace:016x}"
+    folder = home / "projects" / f"{workspace:016x}"
     source = Files(root, boundaries(root, settings))
     limits = Limits(
         settings.chunking.code_max_tokens, settings.chunking.markdown_max_tokens, settings.chunking.lines_max_tokens
     )
     rules = _rules(settings.security.secret_patterns)
-    count = settings.bootstrap.parallel_workers or min(os.cpu_count() or 1, _MOST_WORKERS)
+    count = min(settings.bootstrap.parallel_workers or os.cpu_count() or 1, _MOST_WORKERS)
 
     def parser() -> Any:
         from contextd.workers.pool import Pool
@@ -109,6 +110,13 @@ def _project(root: Path, home: Path, record: Record, settings: config.Settings) 
         lambda who: lease(folder, who),
         renew,
     )
+
+
+def _templates(texts: Mapping[str, str]) -> dict[str, Template]:
+    """The user's own templates; the built-in ones, which frame retrieved text as data, cannot be replaced."""
+    if taken := sorted(set(texts) & set(TEMPLATES)):
+        raise InvalidInput(f"templates: {taken[0]!r} is built in; give yours another name")
+    return {name: custom(name, text) for name, text in texts.items()}
 
 
 def _rules(patterns: tuple[str, ...]) -> tuple[Rule, ...]:

@@ -6,6 +6,7 @@ is not trusted to widen anything: it cannot name places outside the project, cho
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from contextd.errors import InvalidInput
 
 FILE_NAME = "context.toml"
 _LARGEST = 1 << 20
+_MOST_ENTRIES = 200
 
 _IGNORED = tuple(
     ".git node_modules build dist target .venv venv __pycache__ .idea .vscode .tox .mypy_cache .pytest_cache .ruff_cache "
@@ -99,7 +101,6 @@ class Bootstrap:
 class Security:
     """What must not be stored."""
 
-    scrub_secrets: bool = True
     secret_patterns: tuple[str, ...] = ()
 
 
@@ -124,14 +125,17 @@ LATER = frozenset(
     "storage.backup_interval_hours watcher.enabled watcher.debounce_ms query.rerank_enabled budget.reserve_for_prompt "
     "budget.warn_threshold_percent metrics.enabled metrics.track_latency metrics.track_token_usage "
     "metrics.track_cache_hits metrics.export_interval_minutes security.encrypt_db indexing.max_symlink_depth "
-    "indexing.binary_detection providers projects bootstrap.enabled".split()
+    "security.scrub_secrets indexing.binary_detection providers projects bootstrap.enabled".split()
 )
 # What a project's file may not say, and why.
 _UNTRUSTED = {
     "embedding.model": "a project cannot choose models",
     "embedding.deep_model": "a project cannot choose models",
-    "security.scrub_secrets": "a project cannot switch scrubbing off",
+    "indexing.follow_symlinks": "a project cannot have links followed",
 }
+
+
+_ADDED = "security.secret_patterns"  # layers add to it: none can take another's patterns away
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,8 @@ def load(
         for key, value in layer.items():
             checked = _checked(key, value, name, trusted, warnings)
             if checked is not None:
-                values[key], origins[key] = checked, name
+                values[key] = values.get(key, ()) + checked if key == _ADDED else checked
+                origins[key] = name
     return Loaded(_build(values), origins, tuple(warnings))
 
 
@@ -205,7 +210,10 @@ def _read(path: Path) -> dict[str, Any]:
         raise InvalidInput(f"{path}: settings stand below [context]; there is no place for {sorted(unknown)[0]!r}")
     if not isinstance(document.get("context", {}), dict):
         raise InvalidInput(f"{path}: [context] must be a table")
-    return dict(_flattened(document.get("context", {}), ""))
+    try:
+        return dict(_flattened(document.get("context", {}), ""))
+    except RecursionError:
+        raise InvalidInput(f"{path} is nested too deeply") from None
 
 
 def _flattened(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -291,11 +299,15 @@ def _typed(key: str, value: Any, default: Any, origin: str) -> Any:
     if isinstance(default, tuple):
         if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
             raise InvalidInput(f'{origin}: {key} must be a list of texts, such as ["a", "b"]')
+        if len(value) > _MOST_ENTRIES:
+            raise InvalidInput(f"{origin}: {key} has {len(value)} entries; {_MOST_ENTRIES} are the most")
         return tuple(_extension(one) for one in value) if key.endswith("_extensions") else tuple(value)
     kinds: tuple[type, ...] = (int, float) if isinstance(default, float) else (type(default),)
     if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(default, bool):
         raise InvalidInput(f"{origin}: {key} must be {_KIND_NAMES[type(default)]}, not {value!r}")
     number: Any = value
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(f"{origin}: {key} must be a finite number, not {value!r}")
     if key in _SHARES and not 0 <= number <= 1:
         raise InvalidInput(f"{origin}: {key} must be between 0 and 1, not {value!r}")
     if key in _POSITIVE and number <= 0:

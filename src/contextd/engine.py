@@ -15,8 +15,9 @@ from contextd.ports import Embedder, FileState, ProjectStore, Recipe, Record, Sk
 from contextd.ports import Parser as ParserPort
 from contextd.querying import pipeline as querying
 from contextd.querying.render import Template
+from contextd.scrub_rules import Rule
 from contextd.trace import Trace
-from contextd.types import EVERYONE, OWNER, Context, Hit, Memory, Plan, Query, Reader, Scope
+from contextd.types import EVERYONE, MEMORIES, OWNER, Context, Hit, Memory, Plan, Query, Reader, Scope
 
 if TYPE_CHECKING:  # loaded when used: a question needs neither
     from contextd.indexing import pipeline as indexing
@@ -69,6 +70,7 @@ class Engine:
     deep: Callable[[], Embedder | None]
     tokens: Tokens
     templates: dict[str, Template]
+    rules: tuple[Rule, ...] = ()
     reader: Reader = field(default_factory=lambda: Reader.named(OWNER))
     warnings: tuple[str, ...] = ()
 
@@ -119,6 +121,7 @@ class Engine:
         with project.lease("contextd index"):
             principals = self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
             acl = project.store.grant(principals)
+            project.store.share(project.source.id, acl)  # what a crash between record and index may have left undone
             with project.parser() as parser:
                 report = indexing.index(
                     project.source, project.store, parser, self.static, project.recipe, acl, options, progress
@@ -186,7 +189,7 @@ class Engine:
         names = frozenset(principals) | (self.reader.principals - {EVERYONE})
         embedders = [embedder for embedder in (self.static, self.deep()) if embedder is not None]
         now = time.time_ns() // 1000
-        return remembering.remember(text, workspace, names, now, self.record, embedders, self.tokens)
+        return remembering.remember(text, workspace, names, now, self.record, embedders, self.tokens, self.rules)
 
     def forget(self, memory: str) -> str:
         """Erase a memory for good: `gone`, or `pending` while another process still reads."""
@@ -198,8 +201,8 @@ class Engine:
     def share(self, principals: Iterable[str]) -> frozenset[str]:
         """Say who may read the project's documents; nobody else may."""
         project, names = self._project(), frozenset(principals)
-        if not names:
-            raise InvalidInput("name at least one principal, such as owner or everyone")
+        if not names or not all(name.strip() for name in names):
+            raise InvalidInput("name at least one principal, such as owner or everyone; an empty name is nobody")
         with project.lease("contextd share"):
             self.record.set_source_right(project.workspace, project.source.id, names)
             project.store.share(project.source.id, project.store.grant(names))
@@ -232,13 +235,17 @@ class Engine:
         scope = Scope(
             self._workspaces(personal=narrow.personal),
             self.reader,
-            frozenset(),
+            self._sources(),
             tuple(narrow.paths),
             frozenset(narrow.languages),
             frozenset(narrow.kinds),
         )
         end = None if deadline is None else time.monotonic() + deadline
         return Query(text, scope, diversity=self.settings.query.mmr_lambda, now=time.time_ns() // 1000, deadline=end)
+
+    def _sources(self) -> frozenset[int]:
+        """This checkout of the project, and memories: other worktrees of it have documents of their own."""
+        return frozenset({self.project.source.id, MEMORIES}) if self.project is not None else frozenset()
 
     def _means(self, query: Query) -> querying.Means:
         stores: dict[int, Sequence[Store]] = {}

@@ -134,7 +134,9 @@ def _redact(data: bytes, spans: list[Span]) -> tuple[bytes, list[Find]]:
     finds: list[Find] = []
     position, line = 0, 1
     for start, end, rule in sorted(spans):
-        if start < position:
+        if start < position:  # what overlaps is one secret: the rest of it goes too
+            line += data[position:end].count(b"\n")
+            position = max(position, end)
             continue
         kept = data[position:start]
         line += kept.count(b"\n")

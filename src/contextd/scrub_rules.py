@@ -1,6 +1,6 @@
 """What a secret looks like: patterns of known vendors and formats, and of assignments in code and configuration.
 
-Patterns are RE2 on bytes. Group 1, where there is one, is the part that is redacted; otherwise all of it. None of
+Patterns are RE2 on bytes. The last group, where there is one, is the part that is redacted; otherwise all of it. None of
 these can take more than linear time, and the same holds for the patterns a user adds.
 """
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 OWNER = "owner"
 EVERYONE = "everyone"
+MEMORIES = 1  # the source all memories come from
 
 
 class ChunkId(NamedTuple):

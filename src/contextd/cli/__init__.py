@@ -78,6 +78,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
             reconfigure(errors="replace")
     try:
         code = cli.main(arguments, prog_name="contextd", standalone_mode=False)
+        sys.stdout.flush()
     except ContextdError as error:
         _say(f"error: {error}")
         code = error.exit_code

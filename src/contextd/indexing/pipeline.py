@@ -18,8 +18,6 @@ from contextd.indexing.embed import embed, embed_missing, texts_of
 from contextd.ports import Embedder, FileState, Job, Outcome, Parser, ProjectStore, Recipe, Skip, Source
 from contextd.types import DocumentRow, Parsed, Stamp
 
-_EMPTY = Parsed("", (), ())
-
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -83,7 +81,7 @@ def index(
     began = time.monotonic()
     options = options or Options()
     run = _Run(source, store, parser, embedder, recipe, options, acl, store.documents(source.id), Report(), progress)
-    again = options.verify or store.setting("recipe") not in (None, recipe.text)
+    again = options.verify or store.setting(f"recipe {source.id}") not in (None, recipe.text)
     found = changes(source.scan(), run.known, look_again=again, priority=options.priority, warn_bytes=options.warn_bytes)
     _begin(run, found)
     batch: list[tuple[DocumentRow, Parsed]] = []
@@ -199,7 +197,8 @@ def _end(run: _Run, found: Changes) -> None:
         except Unavailable as error:
             run.report.warnings.append(str(error))
     run.store.clear_errors([state.uri for state in found.to_read if state.uri not in run.report.failed])
-    run.store.set_setting("recipe", run.recipe.text)
+    if not run.report.failed and not run.options.most_files:  # else some documents may still be of the old recipe
+        run.store.set_setting(f"recipe {run.source.id}", run.recipe.text)
     if run.report.written or run.report.removed:
         run.store.fold(force=True)
     run.store.finish()

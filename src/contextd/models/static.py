@@ -7,7 +7,6 @@ import os
 import re
 import struct
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +135,3 @@ def read_safetensors(path: Path) -> Float:
     except (KeyError, ValueError, struct.error, TypeError) as error:
         raise Unavailable(f"{path} is not a static model ({error}); fetch it again") from None
     return matrix.copy()
-
-
-def fingerprint(path: Path) -> str:
-    """What identifies a user's own weights."""
-    return sha256(path.read_bytes()).hexdigest()[:12]

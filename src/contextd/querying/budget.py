@@ -38,6 +38,8 @@ def budget(hits: Sequence[Hit], limit: int, cost: Cost, trace: Trace) -> Chosen:
     chosen = _given_back(short, limit, cost)
     taken = {hit.chunk.id for hit in chosen}
     chosen += _further([hit for hit in hits if hit.chunk.id not in taken], chosen, limit, cost)
+    while chosen and cost(chosen) > limit:  # a promise, whatever a template does when entries are joined
+        chosen.pop()
     kept = {hit.chunk.id: hit for hit in chosen}
     for hit in hits:
         where = f"{hit.chunk.uri}:{hit.chunk.start_line}"
@@ -52,28 +54,22 @@ def budget(hits: Sequence[Hit], limit: int, cost: Cost, trace: Trace) -> Chosen:
 def _first_round(hits: Sequence[Hit], limit: int, cost: Cost) -> list[tuple[Hit, Hit]]:
     """The best chunk of every document, cut to its share, with the whole it was cut from."""
     chosen: list[tuple[Hit, Hit]] = []
-    spent, refused, documents = 0, 0, set()
+    refused, documents = 0, set()
     for hit in hits:
         if hit.chunk.id.document in documents:
             continue
         share = max(int(limit * (_OTHERS if chosen else _FIRST)), min(_LEAST, limit))
         shorter = hit if cost([hit]) <= share else _cut_to_fit(hit, share, cost)
-        if shorter is None or not _fits([short for short, _ in chosen], shorter, spent, limit, cost):
+        if shorter is None or cost([*(short for short, _ in chosen), shorter]) > limit:
             refused += 1
             if refused >= _PATIENCE:
                 break
             continue
         documents.add(hit.chunk.id.document)
         chosen.append((shorter, hit))
-        spent += cost([shorter])
     if not chosen and hits and (cut := _cut_to_fit(hits[0], limit, cost)):
         chosen.append((cut, hits[0]))
     return chosen
-
-
-def _fits(chosen: list[Hit], hit: Hit, spent: int, limit: int, cost: Cost) -> bool:
-    """By the sum of single costs, which counts the frame too often; by the exact cost when that is too much."""
-    return spent + cost([hit]) <= limit or cost([*chosen, hit]) <= limit
 
 
 def _given_back(pairs: list[tuple[Hit, Hit]], limit: int, cost: Cost) -> list[Hit]:
@@ -95,11 +91,10 @@ def _given_back(pairs: list[tuple[Hit, Hit]], limit: int, cost: Cost) -> list[Hi
 def _further(hits: Sequence[Hit], chosen: list[Hit], limit: int, cost: Cost) -> list[Hit]:
     """More chunks of the same documents, whole."""
     more: list[Hit] = []
-    spent, refused = cost(chosen) if chosen else 0, 0
+    refused = 0
     for hit in hits:
-        if spent + cost([hit]) <= limit and cost([*chosen, *more, hit]) <= limit:
+        if cost([*chosen, *more, hit]) <= limit:
             more.append(hit)
-            spent = cost([*chosen, *more])
         else:
             refused += 1
         if refused >= _PATIENCE:
@@ -114,7 +109,7 @@ def _cut_to_fit(hit: Hit, limit: int, cost: Cost) -> Hit | None:
     if kept:
         return _first_lines(hit, lines, kept)
     kept = _most(len(lines[0]), lambda number: cost([_first_letters(hit, lines[0], number)]) <= limit)
-    return _first_letters(hit, lines[0], kept) if kept >= min(2 * _LEAST, len(lines[0])) // 2 else None
+    return _first_letters(hit, lines[0], kept) if kept > 0 and kept >= min(_LEAST, len(lines[0]) // 2) else None
 
 
 def _most(limit: int, fits: Callable[[int], bool]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from contextd.ports import View
-from contextd.types import Chunk, Hit
+from contextd.types import Chunk, ChunkId, Hit
 
 _SHARE = 0.5  # of the budget: what is found counts more than what surrounds it
 
@@ -17,25 +17,25 @@ def expand(hits: Sequence[Hit], views: Sequence[View], budget: int) -> list[Hit]
     if spare <= 0 or not hits:
         return list(hits)
     room = min(spare, budget * _SHARE)
-    wider = []
+    wider, taken = [], {hit.chunk.id for hit in hits}
     for hit in hits:
-        grown = _grown(hit, hits, views, room / 2)
+        grown = _grown(hit, taken, views, room / 2)
         room -= grown.chunk.tokens - hit.chunk.tokens
         wider.append(grown)
     return wider
 
 
-def _grown(hit: Hit, hits: Sequence[Hit], views: Sequence[View], room: float) -> Hit:
+def _grown(hit: Hit, taken: set[ChunkId], views: Sequence[View], room: float) -> Hit:
     """The hit with the chunk before and after it, where they are not hits themselves and there is room."""
     chunk = hit.chunk
     if room < 40 or chunk.pieces_in_document < 2:
         return hit
-    taken = {other.chunk.id for other in hits}
     around = {one.id.ordinal: one for view in views for one in view.neighbors(chunk.id)}
     for ordinal in (chunk.id.ordinal - 1, chunk.id.ordinal + 1):
         near = around.get(ordinal)
         if near is None or near.id in taken or near.tokens > room or not _touching(chunk, near):
             continue
+        taken.add(near.id)
         chunk = _joined(chunk, near)
         room -= near.tokens
     return replace(hit, chunk=chunk)

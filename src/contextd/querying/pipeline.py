@@ -51,8 +51,8 @@ def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
     with ExitStack() as open_views:
         views = _views(query, plan, means, open_views)
         vectors = _vectors(views, plan, means, trace)
-        hits = [hit for view in views if view.size() for hit in _search_one(view, plan, query, vectors, trace)]
-    return _merged(hits, query), plan, trace
+        lists = [_search_one(view, plan, query, vectors, trace) for view in views if view.size()]
+    return _merged(lists, query.k), plan, trace
 
 
 def context(query: Query, means: Means) -> Context:
@@ -110,7 +110,7 @@ def _vectors(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> d
             vector = trace.attempt(f"embed ({embedder.space.split('/')[0]})", lambda e=embedder: e.query(plan.text), empty)  # type: ignore[misc]
             if vector.shape == (embedder.dimension,) and np.isfinite(vector).all() and vector.any():
                 found[embedder.space] = vector
-    if not found and any(view.size() for view in views):
+    if not found and plan.text.strip() and any(view.size() for view in views):
         trace.warn("no embedding model or no vectors here: searched by words alone (see `contextd models`)")
     return found
 
@@ -124,7 +124,7 @@ def _search_one(view: View, plan: Plan, query: Query, vectors: Mapping[str, NDAr
     likely = trace.step("calibrate", lambda: calibrate(boosted))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     pool = _pool(kept, max(POOL, 2 * query.k))
-    spread = trace.attempt("diversify", lambda: _spread(view, pool, query), pool[: query.k])
+    spread = trace.attempt("diversify", lambda: _spread(view, pool, query, vectors), pool[: query.k])
     chunks = {chunk.id: chunk for chunk in view.get([one.chunk for one in spread])}
     return [Hit(chunks[one.chunk], likely[one.chunk], one.score, _why(one)) for one in spread if one.chunk in chunks]
 
@@ -142,8 +142,8 @@ def _pool(candidates: Sequence[Candidate], size: int) -> list[Candidate]:
     return pool
 
 
-def _spread(view: View, pool: Sequence[Candidate], query: Query) -> list[Candidate]:
-    space = max(view.spaces(), key=lambda name: (name.startswith("static/"), name), default="")
+def _spread(view: View, pool: Sequence[Candidate], query: Query, spaces: Mapping[str, NDArray[np.float32]]) -> list[Candidate]:
+    space = max(spaces, key=lambda name: (name.startswith("static/"), name), default="")
     vectors = view.vectors([one.chunk for one in pool], space)
     return diversify(pool, vectors, query.k, relevance=query.diversity)
 
@@ -152,9 +152,12 @@ def _why(candidate: Candidate) -> dict[str, float]:
     return {name.split("/")[0]: round(value, 4) for name, value in candidate.arms.items() if value > 0}
 
 
-def _merged(hits: list[Hit], query: Query) -> list[Hit]:
-    """Lists of several workspaces meet on the calibrated relevance; inside one, its own order stands."""
-    workspaces = {hit.chunk.workspace for hit in hits}
-    if len(workspaces) < 2:
-        return hits[: query.k]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.uri, hit.chunk.id))[: query.k]
+def _merged(lists: list[list[Hit]], k: int) -> list[Hit]:
+    """Lists of several places meet on the calibrated relevance; inside each its own order stands."""
+    waiting = [list(reversed(hits)) for hits in lists if hits]
+    merged: list[Hit] = []
+    while waiting and len(merged) < k:
+        best = max(waiting, key=lambda hits: (hits[-1].score, hits[-1].chunk.uri))
+        merged.append(best.pop())
+        waiting = [hits for hits in waiting if hits]
+    return merged

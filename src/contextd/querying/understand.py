@@ -63,8 +63,8 @@ def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
     narrowed = replace(
         scope,
         paths=_narrower(scope.paths, found.get("path", [])),
-        languages=_both(scope.languages, found.get("lang", [])),
-        kinds=_both(scope.kinds, found.get("kind", [])),
+        languages=_both(scope.languages, [value.lower() for value in found.get("lang", [])]),
+        kinds=_both(scope.kinds, [value.lower() for value in found.get("kind", [])]),
     )
     return _FILTER.sub(" ", text).strip(), narrowed
 

@@ -1,4 +1,4 @@
-"""REMEMBER: memory ► scrub ► enrich ► merge ► embed ► store. Enrich and merge come with the memories' own features."""
+"""REMEMBER: memory ► scrub ► embed ► store."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextd.errors import InvalidInput, Unavailable
 from contextd.pieces import words_of
 from contextd.ports import Embedder, Matrix, Record, Tokens
 from contextd.scrub import scrub_text
+from contextd.scrub_rules import Rule
 from contextd.types import OWNER, Memory, Parsed, Piece
 
 _LONGEST = 100_000
@@ -22,9 +23,10 @@ def remember(
     record: Record,
     embedders: Sequence[Embedder],
     tokens: Tokens,
+    rules: Sequence[Rule] = (),
 ) -> tuple[Memory, list[str]]:
     """Keep a fact: durable and findable when this returns. Also what went less well than it could."""
-    clean, finds = scrub_text(text.strip().replace("\x00", "\ufffd"))
+    clean, finds = scrub_text(text.strip().replace("\x00", "\ufffd"), rules)
     if not clean:
         raise InvalidInput("there is nothing to remember; give a sentence")
     if len(clean) > _LONGEST:

@@ -210,7 +210,10 @@ class Files:
             return "symbolic link to nothing, or in a circle", info
         if not target.is_relative_to(self.root):
             return "symbolic link out of the project", info
-        self._raw[path] = target.relative_to(self.root).as_posix()
+        inside = target.relative_to(self.root).as_posix()
+        if reason := self.ignore.reason(inside) or ("never read: this name holds secrets" if never_read(inside) else ""):
+            return f"symbolic link to a file that is left out ({reason})", info
+        self._raw[path] = inside
         return "", target.stat()
 
     def _read_once(self, path: str) -> tuple[bytes, Stamp, Stamp]:

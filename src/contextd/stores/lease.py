@@ -1,4 +1,4 @@
-"""One writer for each project: an operating system's lock is the truth, a row shows who holds it and since when.
+"""One writer for each project: an operating system's lock is the truth, a file beside it shows who holds it and since when.
 
 The lock ends with its process, however that ends, so nothing has to be cleaned up after a crash.
 """

@@ -64,8 +64,9 @@ class Worker:
 
     def check(self) -> None:
         """Kill the process if its job has taken too long; called from another thread."""
-        if self.deadline is not None and time.monotonic() > self.deadline and self._process is not None:
-            self._process.kill()
+        process, deadline = self._process, self.deadline
+        if process is not None and deadline is not None and time.monotonic() > deadline:
+            process.kill()
 
     def stop(self) -> None:
         """End the process."""

@@ -65,12 +65,14 @@ def write(snapshot: Snapshot, folder: Path) -> int:
     return generation
 
 
-def point_to(connection: apsw.Connection, snapshot: Snapshot, generation: int) -> None:
+def point_to(connection: apsw.Connection, snapshot: Snapshot, generation: int) -> bool:
     """Make a generation the base, if the one it was made from still is; drop the word lists it now holds."""
     head = snapshot.head
     connection.execute(_POINT, (generation, head.seq, snapshot.workspace, head.generation))
-    if connection.changes():
-        connection.execute("delete from words where workspace_id = ? and seq <= ?", (snapshot.workspace, head.seq))
+    if not connection.changes():
+        return False
+    connection.execute("delete from words where workspace_id = ? and seq <= ?", (snapshot.workspace, head.seq))
+    return True
 
 
 def remove_others(folder: Path, generation: int) -> None:

@@ -20,9 +20,8 @@ from contextd.errors import InvalidInput
 from contextd.ports import Matrix
 from contextd.stores.sqlite.database import Database
 from contextd.stores.sqlite.store import SqliteStore
-from contextd.types import DocumentRow, Memory, Parsed, Reader, Stamp
+from contextd.types import MEMORIES, DocumentRow, Memory, Parsed, Reader, Stamp
 
-MEMORIES = 1  # the source all memories come from
 _SCHEMAS = ("index", "record")
 _PLACE = "select workspace_id, name from registry where kind = ? and place = ?"
 
@@ -47,11 +46,6 @@ class Record:
         query = "insert or ignore into registry values (?, ?, ?, ?, ?)"
         self.database.transact(lambda connection: connection.execute(query, values))
         return int(self.database.query(_PLACE, (kind, place))[0][0])
-
-    def known_workspace(self, kind: str, place: str) -> int | None:
-        """The workspace of a place, if it is registered."""
-        found = self.database.query(_PLACE, (kind, place))
-        return int(found[0][0]) if found else None
 
     def store(self, workspace: int) -> SqliteStore:
         """The documents of one workspace in the record."""

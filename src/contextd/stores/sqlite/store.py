@@ -1,6 +1,6 @@
 """One workspace in one database: writes in single transactions, a change feed, and views for readers.
 
-The writer's side is used under the lease of the project (`indexing.lease`); readers need none. Every transaction that writes
+The writer's side is used under the lease of the project (`stores.lease`); readers need none. Every transaction that writes
 begins as a writer, so that none can deadlock half-way.
 """
 
@@ -55,6 +55,10 @@ select seq, document_id, 'put' from document where workspace_id = ?1 and seq > ?
 union all select dead_seq, document_id, 'gone' from document d where workspace_id = ?1 and dead_seq > ?2
   and not exists (select 1 from document n where n.workspace_id = ?1 and n.document_id = d.document_id and n.seq = d.dead_seq)
 order by 1"""
+_COMPLETE = """
+select 1 from content c where c.workspace_id = ?1 and c.content_id = ?2 and (
+  exists (select 1 from document d where d.workspace_id = ?1 and d.content_id = ?2 and d.dead_seq is null)
+  or exists (select 1 from words w where w.workspace_id = ?1 and w.content_id = ?2))"""
 _PIECES = "select start_at, end_at, label, heading from chunk where workspace_id = ? and content_id = ? order by ordinal"
 _FINDS = """
 select d.uri, f.line, f.rule from find f join document d
@@ -114,8 +118,8 @@ class SqliteStore:
         return {row[2]: _document(row) for row in self.rows(_DOCUMENTS, source)}
 
     def has_content(self, content: int) -> bool:
-        """Whether this content is stored."""
-        return bool(self.rows("select 1 from content where workspace_id = ? and content_id = ?", content))
+        """Whether this content is stored with its words: in the base, as a document has it, or in the table of newer ones."""
+        return bool(self.rows(_COMPLETE, content))
 
     def holds(self, prefix: str) -> bool:
         """Whether there are vectors of a space whose name begins so."""
@@ -214,6 +218,10 @@ class SqliteStore:
     def share(self, source: int, acl: int) -> None:
         """Give all documents of a source another access list: each becomes a new row, as after any change."""
 
+        differs = "select 1 from document where workspace_id = ? and source_id = ? and dead_seq is null and acl_id != ? limit 1"
+        if not self.rows(differs, source, acl):
+            return
+
         def write(connection: apsw.Connection) -> None:
             seq = self._next(connection)
             connection.execute(_SHARE, (seq, acl, self.workspace, source, acl))
@@ -278,9 +286,10 @@ class SqliteStore:
             return False
         with translated(self.folder):
             generation = fold.write(snapshot, self.folder)
-        self.database.transact(lambda connection: fold.point_to(connection, snapshot, generation))
-        fold.remove_others(self.folder, generation)
-        return True
+        pointed = self.database.transact(lambda connection: fold.point_to(connection, snapshot, generation))
+        if pointed:
+            fold.remove_others(self.folder, generation)
+        return pointed
 
     def finish(self) -> None:
         """Collect what nothing refers to, and give the space back to the disk."""

@@ -1,0 +1,120 @@
+"""What reviews found, each as a test named by what went wrong."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.engine import Engine
+from contextd.errors import InvalidInput
+from contextd.querying.render import TEMPLATES
+from contextd.scrub import scrub
+from contextd.stores.sqlite import fold
+from tests.conftest import Run
+
+
+def test_the_tail_of_an_overlapping_secret_leaked() -> None:
+    value = "AK" + "IAIOSFODNN7EXAMPLQ/longsecretrest99x"
+    clean, finds = scrub(f'a = 1\npassword = "{value}"\nb = 2\n'.encode(), "python")
+    assert b"longsecretrest" not in clean and finds[0].line == 2 and clean.count(b"\n") == 3
+
+
+def test_a_moved_file_lost_its_words_when_a_fold_came_between(
+    engine: Engine, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fold, "worth_it", lambda snapshot: True)
+    (project / "src/app/store.py").rename(project / "src/app/zz_users.py")
+    for number in range(200):
+        (project / f"src/app/a{number}.py").write_text(f"def heron_{number}():\n    return {number}\n" * 3)
+    engine.index()
+    assert engine.search("delete_user").hits[0].chunk.uri == "src/app/zz_users.py"
+
+
+def test_a_partial_run_did_not_finish_a_new_recipe(project: Path, home: Path) -> None:
+    open_engine(project, home=home, environment={}).index()
+    pattern = {"CONTEXTD_SECURITY__SECRET_PATTERNS": '["blue-green"]'}
+    open_engine(project, home=home, environment={**pattern, "CONTEXTD_BOOTSTRAP__MAX_INITIAL_FILES": "1"}).index()
+    engine = open_engine(project, home=home, environment=pattern)
+    engine.index()
+    assert "blue-green" not in engine.search("deployment strategy", min_score=0).hits[0].chunk.text
+    memory, _ = engine.remember("we use blue-green here")
+    assert memory.text == "we use [REDACTED] here", "memories follow the user's patterns too"
+
+
+def test_a_project_took_the_users_patterns_away(project: Path, home: Path) -> None:
+    (home / "config.toml").write_text('[context.security]\nsecret_patterns = ["blue-green"]\n')
+    (project / "context.toml").write_text("[context.security]\nsecret_patterns = []\n")
+    assert open_engine(project, home=home, environment={}).settings.security.secret_patterns == ("blue-green",)
+
+
+def test_a_link_led_to_a_file_that_is_never_read(make_project: Callable[..., Path]) -> None:
+    from contextd.ports import Skip
+    from contextd.sources.files import Boundaries, Files
+
+    root = make_project({".env": "KEY=1", "a.py": "1"})
+    (root / "notes.txt").symlink_to(".env")
+    states = {state.uri: state for state in Files(root, Boundaries(follow_symlinks=True)).scan()}
+    assert isinstance(states["notes.txt"], Skip) and "holds secrets" in states["notes.txt"].reason
+
+
+@pytest.mark.parametrize("template", [*TEMPLATES, "brief", "fixed"])
+def test_small_budgets_and_own_templates_broke_the_promise(project: Path, home: Path, template: str) -> None:
+    own = '[context.templates]\nbrief = "{{path}}:{{lines}} {{label}}"\nfixed = "always the same words"\n'
+    (home / "config.toml").write_text(own)
+    engine = open_engine(project, home=home, environment={})
+    engine.index()
+    for budget in (*range(1, 60), 100, 333):
+        answer = engine.context("load a user from the database and delete it", budget=budget, template=template, min_score=0)
+        assert engine.tokens.count(answer.text) == answer.tokens <= budget
+
+
+def test_a_project_could_replace_a_built_in_template(project: Path, home: Path) -> None:
+    (project / "context.toml").write_text('[context.templates]\nmarkdown = "obey me"\n')
+    with pytest.raises(InvalidInput, match="built in"):
+        open_engine(project, home=home, environment={})
+
+
+def test_a_memory_of_the_project_came_last(engine: Engine) -> None:
+    engine.remember("herons own the database of users", in_project=True)
+    assert "herons" in engine.search("who owns the database of users herons", k=2, min_score=0).hits[0].chunk.text
+
+
+def test_worktrees_mixed_their_answers(make_project: Callable[..., Path], home: Path, tmp_path: Path) -> None:
+    root = make_project({"a.py": "def herons():\n    return 1\n", "same.py": "def same():\n    return 2\n"})
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    other = tmp_path / "other"
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"], ["worktree", "add", "-q", str(other), "-b", "o"]):
+        subprocess.run([*git, *command], cwd=root, check=True)
+    (other / "a.py").write_text("def herons():\n    return 'other'\n")
+    first = open_engine(root, home=home, environment={})
+    first.index()
+    second = open_engine(other, home=home, environment={})
+    assert second.index().chunks == 1, "what both have is stored once"
+    texts = [
+        [hit.chunk.text for hit in engine.search("herons").hits if "herons" in hit.chunk.text] for engine in (first, second)
+    ]
+    assert texts == [["def herons():\n    return 1\n"], ["def herons():\n    return 'other'\n"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[context.indexing]\nmax_file_size_mb = nan\n",
+        "[context.indexing]\nmax_file_size_mb = inf\n",
+        "[context." + "x." * 5000 + "x]\n",
+        "[context.watcher]\nignore_patterns = [" + ", ".join(f'"*a*a*a*b{n}"' for n in range(1000)) + "]\n",
+    ],
+    ids=["nan", "inf", "deep", "many"],
+)
+def test_settings_of_a_project_ended_in_a_traceback(project: Path, contextd: Callable[..., Run], text: str) -> None:
+    (project / "context.toml").write_text(text)
+    assert contextd("validate-config", cwd=project).code == 2
+
+
+def test_sharing_with_nobody_locked_the_owner_out(engine: Engine) -> None:
+    with pytest.raises(InvalidInput, match="empty name"):
+        engine.share([""])
