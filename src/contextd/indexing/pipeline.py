@@ -103,10 +103,6 @@ def _begin(run: _Run, found: Changes) -> None:
     report = run.report
     report.unchanged, report.skipped, report.total = found.unchanged, found.skipped, len(found.to_read)
     report.warnings += [f"{uri} is large; it takes a while and many chunks" for uri in found.large[:5]]
-    if found.gone:
-        run.store.remove(run.source.id, found.gone)
-        run.store.clear_errors(found.gone)
-        report.removed = len(found.gone)
 
 
 def _jobs(run: _Run, files: Sequence[FileState]) -> Iterator[Job]:
@@ -191,6 +187,11 @@ def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
 
 
 def _end(run: _Run, found: Changes) -> None:
+    """What is gone goes last: a file that was moved finds its content still there."""
+    if found.gone:
+        run.store.remove(run.source.id, found.gone)
+        run.store.clear_errors(found.gone)
+        run.report.removed = len(found.gone)
     if run.embedder is not None:
         try:
             embed_missing(run.store, run.embedder)
