@@ -76,7 +76,7 @@ def _time(microseconds: int) -> str:
 
 
 def _by_file(hits: Sequence[Hit]) -> dict[str, list[Hit]]:
-    """Hits grouped by file in order of their best; inside a file in reading order, overlaps left out."""
+    """Hits grouped by file in order of their best; inside a file in reading order."""
     files: dict[str, list[Hit]] = {}
     for hit in hits:
         files.setdefault(hit.chunk.uri, []).append(hit)

@@ -1,7 +1,6 @@
 """Ask every arm of a workspace for its best chunks, then see how each of them stands in all arms.
 
 Arms: words of chunks, words of whole documents, names defined, file names, folders, and vectors of each space that is there.
-An arm that fails costs a warning.
 """
 
 from __future__ import annotations

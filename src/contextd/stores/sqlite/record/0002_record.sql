@@ -20,7 +20,7 @@ create table memory (
   primary key (workspace_id, memory_id)
 ) strict, without rowid;
 
--- A forgotten memory leaves its random id and the time, nothing else: so that no backup and no device brings it back.
+-- A forgotten memory leaves its random id and times, never a word of it: so that no backup and no device brings it back.
 create table tombstone (
   workspace_id  integer not null,
   memory_id     text not null,
