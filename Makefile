@@ -21,8 +21,8 @@ models: $(READY)
 run: models
 	@$(BIN)/contextd index
 	@echo
-	@echo '$$ contextd context "how does a document get from a file into the store" --budget 600'
-	@$(BIN)/contextd context "how does a document get from a file into the store" --budget 600
+	@echo '$$ contextd context "how is the token budget kept" --budget 600'
+	@$(BIN)/contextd context "how is the token budget kept" --budget 600
 	@echo
 	@echo 'Next: ask your own question, or try it in your project:'
 	@echo '  $(BIN)/contextd search "where are secrets scrubbed"'
