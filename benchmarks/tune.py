@@ -63,7 +63,7 @@ def cases(deep: bool) -> tuple[list[str], list[Case]]:
 
 def _case(engine: Engine, one: Question, deep: bool) -> tuple[Case, list[str]]:
     assert engine.project is not None and engine.static is not None
-    scope = Scope((engine.project.workspace,), Reader.named("owner"))
+    scope = Scope((engine.project.workspace,), Reader("owner"))
     plan = understand(Query(one.query, scope))
     embedders = [engine.static, *([engine.deep()] if deep else [])]
     vectors = {embedder.space: embedder.query(plan.text) for embedder in embedders if embedder is not None}

@@ -30,6 +30,7 @@ from contextd.stores.sqlite.store import SqliteStore, open_index
 from contextd.types import OWNER, Reader
 
 _MOST_WORKERS = 8
+_REPAIR_SECONDS = 10.0
 
 
 def open_engine(
@@ -46,7 +47,7 @@ def open_engine(
     loaded = config.load(home / "config.toml", root / config.FILE_NAME if root else None, environment, flags)
     record = Record(home / "record.db")
     personal = record.workspace("personal", "", "personal")
-    opened = _project(root, home, record, loaded.settings) if root else None
+    opened, damage = _project(root, home, record, loaded.settings) if root else (None, "")
     templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
     static, warnings = _static(home, loaded.settings.embedding.model)
     return Engine(
@@ -59,8 +60,8 @@ def open_engine(
         O200k(),
         templates,
         _rules(loaded.settings.security.secret_patterns),
-        Reader.named(reader),
-        (*loaded.warnings, *warnings),
+        Reader(reader),
+        (*loaded.warnings, *warnings, *(damage for damage in [damage] if damage)),
     )
 
 
@@ -75,15 +76,16 @@ def settings_of(project: str | Path, environment: Mapping[str, str] = os.environ
     return config.load(config.home(environment) / "config.toml", project_root(project) / config.FILE_NAME, environment)
 
 
-def _project(root: Path, home: Path, record: Record, settings: config.Settings) -> Project:
+def _project(root: Path, home: Path, record: Record, settings: config.Settings) -> tuple[Project, str]:
+    """A project with its index, and what was wrong with it."""
     place = _place(root)
     workspace = record.workspace("project", place, root.name)
     folder = home / "projects" / f"{workspace:016x}"
-    source = Files(root, boundaries(root, settings))
     limits = Limits(
         settings.chunking.code_max_tokens, settings.chunking.markdown_max_tokens, settings.chunking.lines_max_tokens
     )
     rules = _rules(settings.security.secret_patterns)
+    source = Files(root, boundaries(root, settings), rules)
     count = min(settings.bootstrap.parallel_workers or os.cpu_count() or 1, _MOST_WORKERS)
 
     def parser() -> Any:
@@ -92,13 +94,8 @@ def _project(root: Path, home: Path, record: Record, settings: config.Settings) 
         return Pool(limits, rules, workers=count)
 
     recipe = json.dumps([chunking.VERSION, SCRUB_VERSION, asdict(limits), [rule.pattern for rule in rules]])
-    store = _index(folder, workspace)
-
-    def renew() -> SqliteStore:
-        quarantine(folder)
-        return open_index(folder, workspace)
-
-    return Project(
+    store, damage = _index(folder, workspace)
+    project = Project(
         root.name,
         root,
         workspace,
@@ -108,8 +105,9 @@ def _project(root: Path, home: Path, record: Record, settings: config.Settings) 
         Recipe(recipe, language_by_content),
         parser,
         lambda who: lease(folder, who),
-        renew,
+        lambda: _renewed(folder, workspace),
     )
+    return project, damage
 
 
 def _templates(texts: Mapping[str, str]) -> dict[str, Template]:
@@ -140,15 +138,28 @@ def _place(root: Path) -> str:
     return common if Path(top).resolve() == root else str(root)
 
 
-def _index(folder: Path, workspace: int) -> SqliteStore:
-    """The index of a project; a damaged one is put aside, never deleted, and begun anew."""
+def _index(folder: Path, workspace: int) -> tuple[SqliteStore, str]:
+    """The index of a project; a damaged one is put aside and begun anew, which is worth a word."""
     try:
-        return open_index(folder, workspace)
+        return open_index(folder, workspace), ""
     except StorageError as error:
         if error.code != "corrupt":
             raise
-    quarantine(folder)
-    return open_index(folder, workspace)
+    return _renewed(folder, workspace), "the index was damaged and has been put aside; run `contextd index` to make it again"
+
+
+def _renewed(folder: Path, workspace: int) -> SqliteStore:
+    """An index in place of a damaged one, made by whoever holds the lease; another process may have been faster."""
+    with lease(folder, "a repair", wait=_REPAIR_SECONDS):
+        try:
+            store = open_index(folder, workspace)
+            store.check()
+        except StorageError as error:
+            if error.code != "corrupt":
+                raise
+            quarantine(folder)
+            store = open_index(folder, workspace)
+    return store
 
 
 def quarantine(folder: Path) -> list[Path]:

@@ -186,16 +186,18 @@ def value_of(settings: Settings, key: str) -> Any:
 def _layers(
     user_file: Path | None, project_file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any], bool]]:
-    if user_file is not None and user_file.is_file():
+    if user_file is not None and user_file.exists():
         yield str(user_file), _read(user_file), True
-    if project_file is not None and project_file.is_file():
-        yield str(project_file), _read(project_file), False
+    if project_file is not None and (project_file.exists() or project_file.is_symlink()):
+        yield str(project_file), _read_inside(project_file), False
     yield "environment", _from_environment(environment), True
     yield "flag", dict(flags), True
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
+        if not path.is_file():
+            raise InvalidInput(f"{path} is not a file; settings are read from one")
         if path.stat().st_size > _LARGEST:
             raise InvalidInput(f"{path} is larger than 1 MB; a settings file is not")
         document = tomllib.loads(path.read_text("utf-8"))
@@ -214,6 +216,17 @@ def _read(path: Path) -> dict[str, Any]:
         return dict(_flattened(document.get("context", {}), ""))
     except RecursionError:
         raise InvalidInput(f"{path} is nested too deeply") from None
+
+
+def _read_inside(path: Path) -> dict[str, Any]:
+    """A project's own file; one that leads out of the project is refused."""
+    try:
+        inside = path.resolve(strict=True).is_relative_to(path.parent.resolve())
+    except (OSError, RuntimeError):
+        inside = False
+    if not inside:
+        raise InvalidInput(f"{path} is a link that leads nowhere or out of the project; put a file in its place")
+    return _read(path)
 
 
 def _flattened(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -338,7 +351,10 @@ def _build(values: Mapping[str, Any]) -> Settings:
 def home(environment: Mapping[str, str] = os.environ) -> Path:
     """The user's one data directory."""
     if named := environment.get("CONTEXTD_HOME"):
-        return Path(named).expanduser().absolute()
+        path = Path(named).expanduser().absolute()
+        if path.exists() and not path.is_dir():
+            raise InvalidInput(f"CONTEXTD_HOME is {path}, which is not a folder; name one, or unset it")
+        return path
     from platformdirs import user_data_path
 
     return user_data_path("contextd", appauthor=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from contextd.querying import pipeline as querying
 from contextd.querying.render import Template
 from contextd.scrub_rules import Rule
 from contextd.trace import Trace
-from contextd.types import EVERYONE, MEMORIES, OWNER, Context, Hit, Memory, Plan, Query, Reader, Scope
+from contextd.types import MEMORIES, OWNER, THE_OWNER, Context, Hit, Memory, Plan, Query, Reader, Scope
 
 if TYPE_CHECKING:  # loaded when used: a question needs neither
     from contextd.indexing import pipeline as indexing
@@ -71,7 +71,7 @@ class Engine:
     tokens: Tokens
     templates: dict[str, Template]
     rules: tuple[Rule, ...] = ()
-    reader: Reader = field(default_factory=lambda: Reader.named(OWNER))
+    reader: Reader = THE_OWNER
     warnings: tuple[str, ...] = ()
 
     # Index
@@ -95,7 +95,7 @@ class Engine:
                 raise
             project.store.close()
             self.project = replace(project, store=project.renew())
-            report = self._index(verify, deep, progress, on_deep)
+            report = self._index(False, deep, progress, on_deep)
             report.warnings.append(f"the index was damaged and has been made anew; the old one is kept ({error})")
             return report
 
@@ -186,21 +186,29 @@ class Engine:
         from contextd.remembering import pipeline as remembering
 
         workspace = self._project().workspace if in_project else self.personal
-        names = frozenset(principals) | (self.reader.principals - {EVERYONE})
+        names = frozenset(principals) | {self.reader.name}
         embedders = [embedder for embedder in (self.static, self.deep()) if embedder is not None]
         now = time.time_ns() // 1000
-        return remembering.remember(text, workspace, names, now, self.record, embedders, self.tokens, self.rules)
+        return remembering.remember(
+            text, workspace, self.reader.name, names, now, self.record, embedders, self.tokens, self.rules
+        )
 
     def forget(self, memory: str) -> str:
         """Erase a memory for good: `gone`, or `pending` while another process still reads."""
         for workspace in self._workspaces(personal=True):
-            if self.record.may_read(workspace, memory, self.reader):
-                return self.record.forget(workspace, memory)
+            if not self.record.may_read(workspace, memory, self.reader):
+                continue
+            author = self.record.author(workspace, memory)
+            if author != self.reader.name:
+                raise InvalidInput(f"memory {memory!r} was written by {author}, who alone can have it forgotten")
+            return self.record.forget(workspace, memory)
         raise InvalidInput(f"there is no memory {memory!r} that you may read; `contextd search` shows their ids")
 
     def share(self, principals: Iterable[str]) -> frozenset[str]:
-        """Say who may read the project's documents; nobody else may."""
+        """Say who may read the project's documents; nobody else may. Rights are the owner's to give."""
         project, names = self._project(), frozenset(principals)
+        if self.reader.name != OWNER:
+            raise InvalidInput(f"only {OWNER} says who may read this project; you ask as {self.reader.name}")
         if not names or not all(name.strip() for name in names):
             raise InvalidInput("name at least one principal, such as owner or everyone; an empty name is nobody")
         with project.lease("contextd share"):
@@ -231,6 +239,8 @@ class Engine:
         return (*own, self.personal) if personal else own
 
     def _query(self, text: str, narrow: Narrow | None, deadline: float | None) -> Query:
+        if not isinstance(text, str):
+            raise InvalidInput(f"a question is a text, not {type(text).__name__}")
         narrow = narrow or Narrow()
         scope = Scope(
             self._workspaces(personal=narrow.personal),

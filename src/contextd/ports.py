@@ -88,10 +88,11 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A file that does not belong, and the reason a person can ask for."""
+    """A file that does not belong, and the reason a person can ask for. `unseen`: a folder that could not be listed."""
 
     uri: str
     reason: str
+    unseen: bool = False
 
 
 class Source(Protocol):
@@ -135,8 +136,11 @@ class View(Protocol):
     def size(self) -> int:
         """How many chunks may be seen."""
 
-    def frequency(self, keys: Sequence[int]) -> list[int]:
-        """In how many visible chunks each term occurs."""
+    def languages(self) -> frozenset[str]:
+        """The languages of the documents that may be seen."""
+
+    def kinds(self) -> frozenset[str]:
+        """The kinds of the chunks that may be seen."""
 
     def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
         """The chunks with their texts; one that may not be seen is missing."""
@@ -188,6 +192,9 @@ class ProjectStore(Store, Protocol):
     def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:
         """Keep vectors for contents."""
 
+    def drop_other_spaces(self, space: str) -> int:
+        """Drop the vectors of older spaces of the same tier; the number of contents that had one."""
+
     def fold(self, *, force: bool = False) -> bool:
         """Bring derived structures up to date when it is worth it."""
 
@@ -230,6 +237,9 @@ class Record(Protocol):
 
     def forget(self, workspace: int, memory: str) -> str:
         """Erase a memory; a tombstone without content stays. `gone`, or `pending` while somebody reads."""
+
+    def author(self, workspace: int, memory: str) -> str | None:
+        """Who wrote a memory, if there is one."""
 
     def may_read(self, workspace: int, memory: str, reader: Reader) -> bool:
         """Whether a reader may see a memory, if there is one."""

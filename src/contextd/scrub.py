@@ -16,7 +16,7 @@ from typing import Any
 import re2
 
 from contextd.errors import InvalidInput
-from contextd.scrub_rules import ASSIGNMENTS, CONFIGURATION, CONFIGURATION_LANGUAGES, VENDORS, Rule
+from contextd.scrub_rules import ASSIGNMENTS, COMMENTS, CONFIGURATION, CONFIGURATION_LANGUAGES, SENTENCES, VENDORS, Rule
 from contextd.types import Find
 
 MARK = b"[REDACTED]"
@@ -91,7 +91,7 @@ def user_rules(patterns: Iterable[str]) -> tuple[Rule, ...]:
 
 def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = ()) -> tuple[bytes, list[Find]]:
     """The data without its secrets, and what was found in it."""
-    rules = VENDORS + ASSIGNMENTS + (CONFIGURATION if language in CONFIGURATION_LANGUAGES else ()) + tuple(extra)
+    rules = VENDORS + ASSIGNMENTS + COMMENTS + (CONFIGURATION if language in CONFIGURATION_LANGUAGES else ()) + tuple(extra)
     any_of, one_by_one = _compile(rules)
     spans = list(_key_blocks(data))
     if any_of.search(data):
@@ -103,7 +103,7 @@ def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = ()) -> tuple[
 
 def scrub_text(text: str, extra: Sequence[Rule] = ()) -> tuple[str, list[Find]]:
     """The same for a text that is not a file: a memory, a file name, a message."""
-    data, finds = scrub(text.encode("utf-8", "replace"), "", extra)
+    data, finds = scrub(text.encode("utf-8", "replace"), "", SENTENCES + tuple(extra))
     return (data.decode("utf-8", "replace"), finds) if finds else (text, finds)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 1  # raise it when rules change: stored texts are then scrubbed again
+VERSION = 2  # raise it when rules change: stored texts are then scrubbed again
 
 
 class Rule(NamedTuple):
@@ -102,5 +102,10 @@ CONFIGURATION = (
     Rule("config-directive", r"(?im)^[ \t]*(?:requirepass|masterauth|rpcpassword|admin_password|secret_key_base)"
          r"[ \t]*[ =:][ \t]*(\S{4,256})", "config"),
 )  # fmt: skip
+
+# In a comment or a sentence whatever follows the word is the value; it must look like no word of a language.
+_SAID = r"[ \t]{0,3}['\"]?([^\s'\",;()]{6,128})"
+COMMENTS = (Rule("comment", rf"(?i)(?://|#|--|\*)[^\n]{{0,80}}?\b({_KEY})[ \t]{{0,3}}[:=]{_SAID}", "mixed"),)
+SENTENCES = (Rule("sentence", rf"(?i)\b({_KEY})[ \t]{{0,3}}(?:\bis\b|[:=]){_SAID}", "mixed"),)
 
 CONFIGURATION_LANGUAGES = frozenset("yaml toml json ini properties env text shell xml netrc dockerfile hcl".split())

@@ -23,14 +23,18 @@ class ChunkId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who asks: a small set of principals. Nobody is a superuser."""
+    """Who asks: a name and groups. Nobody is a superuser."""
 
-    principals: frozenset[str]
+    name: str
+    groups: frozenset[str] = frozenset()
 
-    @classmethod
-    def named(cls, name: str, *groups: str) -> Reader:
-        """The reader `name`, who is also one of `everyone`."""
-        return cls(frozenset((name, EVERYONE, *groups)))
+    @property
+    def principals(self) -> frozenset[str]:
+        """All that this reader is: themselves, their groups, and one of everyone."""
+        return frozenset((self.name, EVERYONE, *self.groups))
+
+
+THE_OWNER = Reader(OWNER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +195,6 @@ class Retrieved:
 
     chunks: tuple[ChunkId, ...]
     arms: Mapping[str, Sequence[float]]
-    found_by: Mapping[str, int]
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -240,4 +243,5 @@ class Memory:
     text: str
     kind: str
     principals: frozenset[str]
+    author: str
     created: int

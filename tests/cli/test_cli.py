@@ -57,7 +57,7 @@ def test_a_question_from_a_pipe(indexed: Path, contextd: Contextd) -> None:
 
 def test_nothing_found_is_code_one(indexed: Path, contextd: Contextd) -> None:
     run = contextd("search", "recipe for apple pie with cinnamon", cwd=indexed)
-    assert run.code == 1 and "nothing found" in run.out
+    assert run.code == 1 and "nothing found" in run.err and not run.out
     assert contextd("context", "recipe for apple pie with cinnamon", cwd=indexed).code == 1
 
 
@@ -188,3 +188,60 @@ def test_help_is_there_at_once(contextd: Contextd) -> None:
     code = "import sys; from contextd.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit: pass\nprint([m for m in ('numpy', 'apsw', 'mcp', 'rich', 'tiktoken', 'tree_sitter') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
     assert out.strip().endswith("[]")
+
+
+def test_an_empty_answer_says_why(indexed: Path, home: Path, contextd: Contextd, make_project: Callable[..., Path]) -> None:
+    assert "nothing is indexed here" not in contextd("search", "apple pie with cinnamon", cwd=indexed).err
+    assert "nothing is indexed here" in contextd("search", "x", "--as", "ana", cwd=indexed).err
+    assert "nothing is indexed here" in contextd("search", "x", cwd=make_project({"a.py": "x = 1\n"}, "other")).err
+    err = contextd("search", "load_user lang:pyhton", cwd=indexed).err
+    assert "language pyhton" in err and "python" in err.split("there are")[1]
+    assert "kind nonsense" in contextd("search", "load_user", "--kind", "nonsense", cwd=indexed).err
+
+
+def test_errors_are_json_where_json_was_asked_for(indexed: Path, contextd: Contextd) -> None:
+    run = contextd("context", "x", "--budget", "0", "--json", cwd=indexed)
+    assert run.code == 2 and json.loads(run.out)["error"]["code"] == "invalid_input" and "budget" in run.err
+    run = contextd("search", "x", "--nonsense", "--json", cwd=indexed)
+    assert run.code == 2 and json.loads(run.out)["error"]["code"] == "usage"
+    assert contextd("search", "x", "--min-score", "7", cwd=indexed).code == 2
+
+
+def test_columns_in_a_pipe_have_names_and_lists_do_not(indexed: Path, contextd: Contextd) -> None:
+    assert contextd("models").out.startswith("name\ttier")
+    assert "step\tms\tcount" in contextd("explain", "load_user", cwd=indexed).out
+    assert "path\tlanguage" not in contextd("list-indexable", cwd=indexed).out
+
+
+def test_a_folder_can_be_named_without_an_option(indexed: Path, contextd: Contextd, tmp_path: Path) -> None:
+    run = contextd("index", str(indexed), "--json", cwd=tmp_path)
+    assert run.code == 0 and json.loads(run.out)["unchanged"] == 4
+    assert "Ask it" in contextd("up", str(indexed), cwd=tmp_path).out
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "Ask it" not in contextd("up", str(empty)).out
+
+
+def test_remember_reads_a_pipe(home: Path, contextd: Contextd) -> None:
+    assert contextd("remember", "-", stdin=b"herons nest in May\n").code == 0
+    assert "herons nest in May" in contextd("search", "herons nest", "--min-score", "0").out
+
+
+def test_rights_are_the_owners_to_give_and_a_memory_the_authors_to_erase(indexed: Path, contextd: Contextd) -> None:
+    contextd("share", "owner", "ana", "bob", cwd=indexed)
+    assert "ana" not in contextd("unshare", "ana", cwd=indexed).out and "bob" in contextd("who", cwd=indexed).out
+    run = contextd("share", "everyone", "--as", "bob", cwd=indexed)
+    assert run.code == 2 and "only owner" in run.err
+    known = json.loads(contextd("remember", "owls hunt at night", "--share-with", "bob", "--json").out)["id"]
+    assert contextd("search", "owls", "--as", "bob", "--min-score", "0").out
+    run = contextd("forget", known, "--as", "bob")
+    assert run.code == 2 and "written by owner" in run.err
+    assert contextd("forget", known).code == 0
+
+
+def test_odd_places_for_settings_are_called_out(indexed: Path, home: Path, contextd: Contextd, tmp_path: Path) -> None:
+    (indexed / "context.toml").mkdir()
+    assert "not a file" in contextd("search", "x", cwd=indexed).err
+    (indexed / "context.toml").rmdir()
+    (indexed / "context.toml").symlink_to(tmp_path / "elsewhere.toml")
+    assert "leads nowhere" in contextd("search", "x", cwd=indexed).err

@@ -245,19 +245,53 @@ def test_F11_an_index_of_a_newer_version_is_left_alone(engine: Engine, project: 
 def test_F11_a_migration_that_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from contextd.stores.sqlite import connect
 
-    steps = connect._steps(("index",))
-    monkeypatch.setattr(
-        connect, "_steps", lambda _: [*steps, "create table half (x integer) strict; insert into nowhere values (1)"]
-    )
+    steps = connect.migrations(("index",))
+    broken = {max(steps) + 7: "create table half (x integer) strict; insert into nowhere values (1)"}
+    monkeypatch.setattr(connect, "migrations", lambda _: steps | broken)
     path = tmp_path / "index.db"
     connection = connect.connect(path, durable=True)
     with pytest.raises(StorageError):
         connect.migrate(connection, path, ("index",), durable=True)
     assert list(connection.execute("select name from sqlite_master where name = 'half'")) == []
-    assert list(connection.execute("pragma user_version")) == [(1,)]
-    monkeypatch.setattr(connect, "_steps", lambda _: [])
+    assert list(connection.execute("pragma user_version")) == [(max(steps),)]
+    monkeypatch.setattr(connect, "migrations", lambda _: {min(steps) - 1: ""})
     with pytest.raises(IndexMismatch):
         connect.migrate(connection, path, ("index",), durable=True)
+
+
+def test_F11_a_record_of_the_first_version_is_brought_up_to_date(home: Path) -> None:
+    """By number, not by position: an index has other steps than a record."""
+    from contextd.stores.sqlite import connect
+
+    steps = connect.migrations(("index", "record"))
+    assert set(connect.migrations(("index",))).isdisjoint(connect.migrations(("record",))), "a number is used once"
+    connection = apsw.Connection(str(home / "record.db"))
+    for number in (1, 2):
+        connection.execute(steps[number])
+    connection.execute("insert into registry values (7, 'personal', 'personal', '', 1); pragma user_version = 2")
+    connection.execute("insert into memory values (7, 'm1', 1, 'fact', 5, 'c')")
+    connection.close()
+    record = Record(home / "record.db")
+    assert record.author(7, "m1") == "owner" and record.memories(7) == [("m1", 1, "fact", 5)]
+
+
+def test_F6_flipped_bytes_in_the_word_structures_are_noticed_and_mended(engine: Engine, project: Path) -> None:
+    from contextd.stores.sqlite import arrays
+
+    assert engine.project is not None
+    (base,) = engine.project.folder.glob("base-*.arrays")
+    whole = engine.search("load_user").hits[0].chunk.uri
+    data = bytearray(base.read_bytes())
+    data[len(data) // 2 :] = b"\xff" * (len(data) - len(data) // 2)
+    engine.close()
+    base.write_bytes(data)
+    again = open_engine(project, home=engine.project.folder.parent.parent, environment={})
+    with pytest.raises(StorageError, match="bytes have changed"):
+        arrays.read(base)
+    assert again.search("load_user").hits[0].chunk.uri == whole
+    again.index(verify=True)
+    (base,) = engine.project.folder.glob("base-*.arrays")
+    assert arrays.read(base)
 
 
 def test_F14_a_clock_that_jumps_back_gives_no_earlier_time() -> None:

@@ -20,7 +20,7 @@ def state_of(engine: Engine) -> set[tuple[object, ...]]:
     assert engine.project is not None
     store = engine.project.store
     found: set[tuple[object, ...]] = set()
-    with store.view(Scope((engine.project.workspace,), Reader.named("owner"))) as view:
+    with store.view(Scope((engine.project.workspace,), Reader("owner"))) as view:
         for row in store.documents(engine.project.source.id).values():
             from contextd.types import ChunkId
 
@@ -115,7 +115,7 @@ def test_I13_an_engine_that_fails_costs_vectors_not_words(project: Path, home: P
         engine.static = Broken("well")
         engine.index()
         assert engine.project is not None
-        with engine.project.store.view(Scope((engine.project.workspace,), Reader.named("owner"))) as view:
+        with engine.project.store.view(Scope((engine.project.workspace,), Reader("owner"))) as view:
             assert view.spaces()["static/broken/4/1"] == view.size()
 
 

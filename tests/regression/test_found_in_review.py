@@ -118,3 +118,93 @@ def test_settings_of_a_project_ended_in_a_traceback(project: Path, contextd: Cal
 def test_sharing_with_nobody_locked_the_owner_out(engine: Engine) -> None:
     with pytest.raises(InvalidInput, match="empty name"):
         engine.share([""])
+
+
+def test_a_folder_that_cannot_be_listed_emptied_the_index(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    engine = open_engine(project, home=home, environment={})
+    engine.index()
+    honest = os.scandir
+
+    def refusing(path: str) -> object:
+        if str(path).endswith("/src"):
+            raise PermissionError(13, "Permission denied")
+        return honest(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    report = engine.index()
+    assert report.removed == 0 and any("src cannot be listed" in warning for warning in report.warnings)
+    assert engine.search("load_user").hits
+
+
+def test_an_unmounted_folder_emptied_the_index(project: Path, home: Path, tmp_path: Path) -> None:
+    engine = open_engine(project, home=home, environment={})
+    engine.index()
+    project.rename(tmp_path / "elsewhere")
+    project.mkdir()
+    report = engine.index()
+    assert report.removed == 0 and "is its disk mounted" in report.warnings[0]
+    assert engine.index(verify=True).removed == 4
+
+
+def test_a_parser_that_does_not_start_failed_every_file() -> None:
+    from contextd.chunking.cut import Limits
+    from contextd.errors import Unavailable
+    from contextd.ports import Job
+    from contextd.workers.pool import Pool
+
+    for command in (("/no/such/program",), ("false",)):
+        with Pool(Limits(), command=command) as pool, pytest.raises(Unavailable, match="parser"):
+            list(pool.parse([Job("a.py", b"x = 1", "python")]))
+
+
+def test_vectors_of_an_older_model_were_kept_for_ever(engine: Engine) -> None:
+    import numpy as np
+
+    assert engine.project is not None and engine.static is not None
+    store = engine.project.store
+    engine.index()
+    contents = {row.content: np.ones((1, 4), np.float32) for row in store.documents(engine.project.source.id).values()}
+    store.add_vectors("static/old/4/1", contents)
+    store.fold(force=True)
+    assert store.holds("static/old") and engine.index() and not store.holds("static/old")
+    with store.view(engine._query("x", None, None).scope) as view:
+        assert set(view.spaces()) == {engine.static.space}
+
+
+def test_an_older_transaction_took_the_snapshot_back_in_time(engine: Engine, project: Path) -> None:
+    assert engine.project is not None
+    store, scope = engine.project.store, engine._query("x", None, None).scope
+    with store.view(scope) as old:
+        import threading
+
+        def write() -> None:
+            (project / "new.py").write_text("def fresh_heron():\n    return 1\n")
+            engine.index()
+            store.close()
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        before = old.size()
+        with store.view(scope) as same:
+            assert same.size() == before, "inside an older transaction nothing is newer"
+    with store.view(scope) as new:
+        assert new.size() > before
+
+
+def test_a_password_in_a_sentence_or_a_comment_was_kept(home: Path) -> None:
+    engine = open_engine(None, home=home, environment={})
+    for text in ("the wifi password is hunter2zz9", "password: hunter2zz9 for the router"):
+        assert "hunter2" not in engine.remember(text)[0].text
+    assert "weekly" in engine.remember("the password is changed weekly by Ana")[0].text
+    clean, _ = scrub(b"x = 1  // password=hunter2zz9\n", "javascript")
+    assert b"hunter2" not in clean
+
+
+def test_a_users_pattern_did_not_hold_for_file_names(home: Path, make_project: Callable[..., Path]) -> None:
+    root = make_project({"heron-1234.py": "x = 1\n"})
+    pattern = {"CONTEXTD_SECURITY__SECRET_PATTERNS": '["heron-[0-9]+"]'}
+    states = list(open_engine(root, home=home, environment=pattern).files())
+    assert len(states) == 1 and "1234" not in states[0].uri

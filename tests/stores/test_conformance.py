@@ -18,7 +18,7 @@ from contextd.terms import NAME, STEM, key
 from contextd.types import DocumentRow, Found, Reader, Scope, Stamp
 
 WORKSPACE = 77
-OWNER = Reader.named("owner")
+OWNER = Reader("owner")
 SPACE = "static/test/4/1"
 
 
@@ -186,9 +186,9 @@ def test_rights_are_equality_and_nobody_is_a_superuser(shelf: Shelf) -> None:
     shelf.put("ana.txt", "fox two", frozenset({"ana"}))
     shelf.put("all.txt", "fox three", frozenset({"everyone"}))
     assert set(shelf.texts("fox")) == {"fox one", "fox three"}
-    assert set(shelf.texts("fox", Reader.named("ana"))) == {"fox two", "fox three"}
+    assert set(shelf.texts("fox", Reader("ana"))) == {"fox two", "fox three"}
     for name in ("%", "' or 1=1 --", "own_r", "OWNER", "", "*", '["owner"]'):
-        assert shelf.texts("fox", Reader.named(name)) == ["fox three"], name
+        assert shelf.texts("fox", Reader(name)) == ["fox three"], name
 
 
 def test_rights_are_checked_again_when_texts_are_fetched(shelf: Shelf) -> None:
@@ -203,7 +203,7 @@ def test_a_change_of_rights_counts_at_once(shelf: Shelf) -> None:
     shelf.put("a.txt", "fox one")
     shelf.store.share(5, shelf.store.grant(frozenset({"ana"})))
     assert shelf.texts("fox") == []
-    assert shelf.texts("fox", Reader.named("ana")) == ["fox one"]
+    assert shelf.texts("fox", Reader("ana")) == ["fox one"]
 
 
 def test_scope_narrows_before_ranking(shelf: Shelf) -> None:

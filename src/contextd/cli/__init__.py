@@ -26,6 +26,7 @@ COMMANDS = {
     "remember": ("memory", "Keep a fact, personal or of this project."),
     "forget": ("memory", "Erase a memory for good."),
     "share": ("memory", "Say who may read this project's documents."),
+    "unshare": ("memory", "Take the right to read this project's documents back."),
     "who": ("memory", "Show who may read this project's documents."),
     "secrets": ("look", "List the secrets that were scrubbed, without their values."),
     "stats": ("look", "Show what is indexed."),
@@ -80,10 +81,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = cli.main(arguments, prog_name="contextd", standalone_mode=False)
         sys.stdout.flush()
     except ContextdError as error:
-        _say(f"error: {error}")
+        _fail(arguments, error.code, str(error))
         code = error.exit_code
     except click.ClickException as error:
-        _say(f"error: {error.format_message()}")
+        _fail(arguments, "usage", error.format_message())
         code = 2
     except (KeyboardInterrupt, click.Abort):
         _say("stopped")
@@ -92,6 +93,15 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(arguments: list[str] | None, code: str, message: str) -> None:
+    """Say what went wrong: to people on the side, to a program that asked for JSON as JSON."""
+    _say(f"error: {message}")
+    if "--json" in (sys.argv[1:] if arguments is None else arguments):
+        from contextd.cli.show import as_json
+
+        as_json({"error": {"code": code, "message": message}})
 
 
 def _say(message: str) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, out, plain, project_options, table, terminal
+from contextd.cli.show import as_json, note, out, plain, project_options, spoken, table, terminal
 
 
 def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--path", "paths", multiple=True, metavar="PATH", help="Only below this path; may be repeated."),
         click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated."),
-        click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only chunks of this kind; may be repeated."),
+        click.option(
+            "--kind",
+            "kinds",
+            multiple=True,
+            metavar="KIND",
+            help="Only this kind, such as code_function, code_class, markdown_section, memory; may be repeated.",
+        ),
         click.option("--min-score", type=float, default=None, help="Leave out hits below this relevance (0 to 1)."),
         click.option("--timeout", type=float, default=None, metavar="SECONDS", help="Give up after so long."),
     ):
@@ -38,9 +43,35 @@ def _narrow(paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str
     return Narrow(paths, languages, kinds)
 
 
-def _text(words: tuple[str, ...]) -> str:
-    """The question from the arguments, or from a pipe for `-`."""
-    return sys.stdin.read() if words == ("-",) else " ".join(words)
+def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a command that answers within a budget."""
+    for option in (
+        click.option("-b", "--budget", type=int, default=None, help="The most tokens (default: 1500)."),
+        click.option(
+            "-t",
+            "--template",
+            default="markdown",
+            show_default=True,
+            help="xml, markdown, chat, detailed, summary, json, or your own.",
+        ),
+    ):
+        command = option(command)
+    return _narrowing(command)
+
+
+def _answer(
+    query: tuple[str, ...], project: str, reader: str, budget: int | None, template: str, paths: tuple[str, ...],
+    languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
+) -> Any:  # fmt: skip
+    """The context of a question, whichever command asks."""
+    return _engine(project, reader).context(
+        spoken(query),
+        budget=budget,
+        template=template,
+        min_score=min_score,
+        narrow=_narrow(paths, languages, kinds),
+        deadline=timeout,
+    )
 
 
 @click.command()
@@ -61,7 +92,7 @@ def search(
       contextd search "retry path:src lang:python" --json
       pbpaste | contextd search -
     """
-    engine, text = _engine(project, reader), _text(query)
+    engine, text = _engine(project, reader), spoken(query)
     found = engine.search(text, k=k, min_score=min_score, narrow=_narrow(paths, languages, kinds), deadline=timeout)
     if json_output:
         from contextd import payloads
@@ -78,8 +109,7 @@ def _show_hits(found: Any) -> None:
     for warning in found.trace.warnings:
         note(f"warning: {warning}")
     if not found.hits:
-        out("nothing found; is the project indexed? `contextd stats` tells, `contextd index` does it")
-        return
+        note("nothing found")
     by_file: dict[str, list[Any]] = {}
     for hit in found.hits:
         by_file.setdefault(hit.chunk.uri, []).append(hit)
@@ -117,19 +147,8 @@ def _marked(line: str, wanted: set[str]) -> str:
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @project_options
-@click.option("-b", "--budget", type=int, default=None, help="The most tokens (default: 1500).")
-@click.option(
-    "-t",
-    "--template",
-    default="markdown",
-    show_default=True,
-    help="xml, markdown, chat, detailed, summary, json, or your own.",
-)
-@_narrowing
-def context(
-    query: tuple[str, ...], project: str, reader: str, json_output: bool, budget: int | None, template: str,
-    paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
-) -> int:  # fmt: skip
+@_answering
+def context(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
     """Answer QUERY with text of at most so many tokens, ready for a model.
 
     \b
@@ -138,14 +157,7 @@ def context(
       contextd context "why is the cache stale" --budget 800 --template xml
       git diff | contextd context - --json
     """
-    answer = _engine(project, reader).context(
-        _text(query),
-        budget=budget,
-        template=template,
-        min_score=min_score,
-        narrow=_narrow(paths, languages, kinds),
-        deadline=timeout,
-    )
+    answer = _answer(query, **options)
     if json_output:
         from contextd import payloads
 
@@ -161,13 +173,8 @@ def context(
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @project_options
-@click.option("-b", "--budget", type=int, default=None, help="The most tokens (default: 1500).")
-@click.option("-t", "--template", default="markdown", show_default=True, help="The template.")
-@_narrowing
-def explain(
-    query: tuple[str, ...], project: str, reader: str, json_output: bool, budget: int | None, template: str,
-    paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
-) -> int:  # fmt: skip
+@_answering
+def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
     """Show how the answer to QUERY comes about: what each step found and dropped, and why.
 
     \b
@@ -176,17 +183,12 @@ def explain(
     """
     from contextd import payloads
 
-    answer = _engine(project, reader).context(
-        _text(query),
-        budget=budget,
-        template=template,
-        min_score=min_score,
-        narrow=_narrow(paths, languages, kinds),
-        deadline=timeout,
-    )
+    answer = _answer(query, **options)
     if json_output:
         as_json(payloads.context(answer) | {"trace": payloads.trace(answer.trace), "terms": dict(answer.plan.terms)})
         return 0 if answer.hits else 1
+    for warning in answer.trace.warnings:
+        note(f"warning: {warning}")
     out(f"understood as {answer.plan.route}; terms: {', '.join(answer.plan.terms) or '(none)'}")
     table(
         ("step", "ms", "count"),

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
@@ -29,32 +28,36 @@ default_max_tokens = 1500
 
 
 @click.command()
+@click.argument("folder", required=False)
 @project_options
 @click.option("--deep", is_flag=True, help="Also embed with the deep model now (slow, better on questions in words).")
-def up(project: str, reader: str, json_output: bool, deep: bool) -> int:
-    """Set up this project, index it, and say how to ask.
+def up(folder: str | None, project: str, reader: str, json_output: bool, deep: bool) -> int:
+    """Set up FOLDER (default: the project around this one), index it, and say how to ask.
 
     \b
     Examples:
       contextd up
-      contextd up -p ~/code/app
+      contextd up ~/code/app
     """
-    code = _index(project, reader, json_output, verify=False, deep=deep)
-    if not json_output:
+    code = _index(folder or project, reader, json_output, verify=False, deep=deep)
+    if not json_output and not code:
+        from contextd.assemble import project_root
+
         out()
         out("Ask it:")
         out('  contextd search "where is the configuration read"')
         out('  contextd context "how does indexing work" --budget 800')
         out("Connect an agent:")
-        out("  claude mcp add contextd -- contextd mcp -p " + str(Path(project).resolve()))
+        out("  claude mcp add contextd -- contextd mcp -p " + str(project_root(folder or project)))
     return code
 
 
 @click.command()
+@click.argument("folder", required=False)
 @project_options
 @click.option("--force", is_flag=True, help="Replace a context.toml that is there.")
-def init(project: str, reader: str, json_output: bool, force: bool) -> int:
-    """Write a context.toml with the defaults.
+def init(folder: str | None, project: str, reader: str, json_output: bool, force: bool) -> int:
+    """Write a context.toml with the defaults into FOLDER (default: the project around this one).
 
     \b
     Example:
@@ -63,7 +66,7 @@ def init(project: str, reader: str, json_output: bool, force: bool) -> int:
     from contextd.assemble import project_root
     from contextd.errors import InvalidInput
 
-    path = project_root(project) / "context.toml"
+    path = project_root(folder or project) / "context.toml"
     if path.exists() and not force:
         raise InvalidInput(f"{path} is there already; edit it, or replace it with --force")
     path.write_text(_TEMPLATE, "utf-8")
@@ -72,19 +75,20 @@ def init(project: str, reader: str, json_output: bool, force: bool) -> int:
 
 
 @click.command()
+@click.argument("folder", required=False)
 @project_options
 @click.option("--verify", is_flag=True, help="Read every file again, whatever its times say.")
 @click.option("--deep", is_flag=True, help="Also embed with the deep model.")
-def index(project: str, reader: str, json_output: bool, verify: bool, deep: bool) -> int:
-    """Bring the index up to date with the folder.
+def index(folder: str | None, project: str, reader: str, json_output: bool, verify: bool, deep: bool) -> int:
+    """Bring the index up to date with FOLDER (default: the project around this one).
 
     \b
     Examples:
       contextd index
       contextd index --verify
-      contextd index -p ~/code/app --deep
+      contextd index ~/code/app --deep
     """
-    return _index(project, reader, json_output, verify=verify, deep=deep)
+    return _index(folder or project, reader, json_output, verify=verify, deep=deep)
 
 
 def _index(project: str, reader: str, json_output: bool, *, verify: bool, deep: bool) -> int:

@@ -132,7 +132,7 @@ def list_indexable(project: str, reader: str, json_output: bool, limit: int, ski
     if json_output:
         as_json([{"path": path, "reason" if skipped else "language": value} for path, value in rows])
     else:
-        table(("path", "reason" if skipped else "language"), rows)
+        table(("path", "reason" if skipped else "language"), rows, headed=False)
     return 0 if rows else 1
 
 

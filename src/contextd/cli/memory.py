@@ -21,11 +21,13 @@ def remember(
     Examples:
       contextd remember "I deploy on Fridays, never on Mondays"
       contextd remember --here "the payment service owns the orders table"
+      pbpaste | contextd remember -
     """
     from contextd.assemble import open_engine
+    from contextd.cli.show import spoken
 
     engine = open_engine(project if here else None, reader=reader)
-    memory, warnings = engine.remember(" ".join(text), principals=principals, in_project=here)
+    memory, warnings = engine.remember(spoken(text), principals=principals, in_project=here)
     for warning in warnings:
         note(f"warning: {warning}")
     payload = {"id": memory.id, "text": memory.text, "principals": sorted(memory.principals)}
@@ -68,6 +70,24 @@ def share(principals: tuple[str, ...], project: str, reader: str, json_output: b
     from contextd.assemble import open_engine
 
     names = open_engine(project, reader=reader).share(principals)
+    as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
+    return 0
+
+
+@click.command()
+@click.argument("principals", nargs=-1, required=True)
+@project_options
+def unshare(principals: tuple[str, ...], project: str, reader: str, json_output: bool) -> int:
+    """Take the right to read this project's documents from PRINCIPALS; the owner keeps it.
+
+    \b
+    Example:
+      contextd unshare everyone ana
+    """
+    from contextd.assemble import open_engine
+
+    engine = open_engine(project, reader=reader)
+    names = engine.share((engine.who() - set(principals)) | {"owner"})
     as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
     return 0
 

@@ -7,9 +7,10 @@ import click
 from contextd.cli.show import as_json, note, out, table
 
 
-@click.group()
-def models() -> None:
-    """List, fetch and verify model weights.
+@click.group(invoke_without_command=True)
+@click.pass_context
+def models(ctx: click.Context) -> None:
+    """List, fetch and verify model weights; without a word more, list them.
 
     \b
     Examples:
@@ -17,6 +18,8 @@ def models() -> None:
       contextd models fetch
       contextd models verify
     """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_models, json_output=False)
 
 
 @models.command("list")

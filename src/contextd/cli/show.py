@@ -38,9 +38,11 @@ def terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table on a terminal, tab-separated lines in a pipe."""
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, headed: bool = True) -> None:
+    """A table on a terminal; tab-separated lines in a pipe, the first with the headings unless a list is wanted."""
     if not terminal():
+        if headed:
+            out("\t".join(headings))
         for row in rows:
             out("\t".join(str(cell) for cell in row))
         return
@@ -54,6 +56,11 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     for row in rows:
         shown.add_row(*(Text(plain(str(cell))) for cell in row))
     Console().print(shown)
+
+
+def spoken(words: Sequence[str]) -> str:
+    """A text from the arguments, or from a pipe for `-`."""
+    return sys.stdin.read() if tuple(words) == ("-",) else " ".join(words)
 
 
 def project_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,6 +20,8 @@ class Changes:
     unchanged: int = 0
     gone: list[str] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
+    unseen: list[str] = field(default_factory=list)
+    empty: bool = True
     large: list[str] = field(default_factory=list)
 
 
@@ -34,7 +36,9 @@ def changes(
     """Compare by stamps alone; `look_again` reads every file."""
     found, present = Changes(), set()
     for state in seen:
+        found.empty = False
         if isinstance(state, Skip):
+            found.unseen += [state.uri] if state.unseen else []
             kind = state.reason.split(" (")[0].split(":")[0]
             found.skipped[kind] = found.skipped.get(kind, 0) + 1
             continue
@@ -46,9 +50,13 @@ def changes(
             found.unchanged += 1
         else:
             found.to_read.append(state)
-    found.gone = [uri for uri in known if uri not in present]
+    found.gone = [uri for uri in known if uri not in present and not _below(uri, found.unseen)]
     found.to_read.sort(key=lambda state: _order(state, priority))
     return found
+
+
+def _below(uri: str, folders: Sequence[str]) -> bool:
+    return any(not folder or uri.startswith(folder + "/") for folder in folders)
 
 
 def _order(state: FileState, priority: Sequence[str]) -> tuple[bool, bool, int, str]:

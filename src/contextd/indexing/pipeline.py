@@ -36,7 +36,8 @@ class Report:
     """What a run did."""
 
     files: int = 0
-    written: int = 0
+    parsed: int = 0
+    reused: int = 0
     unchanged: int = 0
     removed: int = 0
     chunks: int = 0
@@ -47,6 +48,11 @@ class Report:
     skipped: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def written(self) -> int:
+        """Documents written: parsed in this run, or with a content that was stored already."""
+        return self.parsed + self.reused
 
 
 Progress = Callable[[Report], None]
@@ -65,6 +71,7 @@ class _Run:
     report: Report
     progress: Progress
     pending: dict[str, tuple[Stamp, bytes]] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
 
 
 def index(
@@ -103,10 +110,18 @@ def _begin(run: _Run, found: Changes) -> None:
     report = run.report
     report.unchanged, report.skipped, report.total = found.unchanged, found.skipped, len(found.to_read)
     report.warnings += [f"{uri} is large; it takes a while and many chunks" for uri in found.large[:5]]
+    report.warnings += [f"{uri or 'the folder'} cannot be listed; what is known of it stays" for uri in found.unseen[:5]]
+    if found.empty and found.gone and not run.options.verify:
+        found.gone.clear()
+        kept = f"{len(run.known)} documents are kept; if it is meant to be empty, run `contextd index --verify`"
+        report.warnings.append(f"the folder is empty (is its disk mounted?): {kept}")
 
 
 def _jobs(run: _Run, files: Sequence[FileState]) -> Iterator[Job]:
-    """Read each file; one whose content is stored already never reaches the parser."""
+    """Read each file; one whose content is stored already never reaches the parser.
+
+    Workers pull from here on their own threads, one at a time: what is counted here is counted nowhere else.
+    """
     for state in files:
         read = run.source.read(state.uri)
         run.report.files += 1
@@ -123,7 +138,7 @@ def _jobs(run: _Run, files: Sequence[FileState]) -> Iterator[Job]:
             run.report.unchanged += 1
         elif run.store.has_content(row.content):
             run.store.put(row, None, {})
-            run.report.written += 1
+            run.report.reused += 1
         else:
             run.pending[state.uri] = (stamp, digest)
             yield Job(state.uri, data, language)
@@ -133,7 +148,7 @@ def _skip(run: _Run, state: FileState, skip: Skip) -> None:
     kind = skip.reason.split(" (")[0].split(":")[0]
     run.report.skipped[kind] = run.report.skipped.get(kind, 0) + 1
     if state.uri in run.known and skip.reason != "gone" and "changes while" not in skip.reason:
-        run.store.remove(run.source.id, [state.uri])
+        run.refused.append(state.uri)
 
 
 def _row(run: _Run, uri: str, language: str, stamp: Stamp, digest: bytes) -> DocumentRow:
@@ -179,7 +194,7 @@ def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
         end = start + len(parsed.pieces)
         own = {run.embedder.space: vectors[start:end]} if vectors is not None and run.embedder and end > start else {}
         run.store.put(row, parsed, own)
-        run.report.written += 1
+        run.report.parsed += 1
         start = end
     if batch:
         run.store.fold()
@@ -188,18 +203,20 @@ def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
 
 def _end(run: _Run, found: Changes) -> None:
     """What is gone goes last: a file that was moved finds its content still there."""
-    if found.gone:
-        run.store.remove(run.source.id, found.gone)
-        run.store.clear_errors(found.gone)
-        run.report.removed = len(found.gone)
+    if gone := [*found.gone, *run.refused]:
+        run.store.remove(run.source.id, gone)
+        run.store.clear_errors(gone)
+        run.report.removed = len(gone)
+    dropped = 0
     if run.embedder is not None:
         try:
             embed_missing(run.store, run.embedder)
+            dropped = run.store.drop_other_spaces(run.embedder.space)
         except Unavailable as error:
             run.report.warnings.append(str(error))
     run.store.clear_errors([state.uri for state in found.to_read if state.uri not in run.report.failed])
     if not run.report.failed and not run.options.most_files:  # else some documents may still be of the old recipe
         run.store.set_setting(f"recipe {run.source.id}", run.recipe.text)
-    if run.report.written or run.report.removed:
+    if run.report.written or run.report.removed or dropped:
         run.store.fold(force=True)
     run.store.finish()

@@ -24,8 +24,7 @@ def diversify(
     """
     if not candidates:
         return []
-    top = max(candidates[0].score, 1e-9)
-    scores = np.array([one.score / top for one in candidates])
+    scores = _scaled(np.array([one.score for one in candidates]))
     alike = np.zeros(len(candidates))
     chosen: list[int] = []
     taken: Counter[int] = Counter()
@@ -45,3 +44,10 @@ def diversify(
     if len(chosen) < k and len(taken) < 2:
         chosen += [place for place in range(len(candidates)) if place not in chosen][: k - len(chosen)]
     return [candidates[place] for place in chosen]
+
+
+def _scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores in units of the best; where even the best is not above zero, by their distance to the worst."""
+    if scores.max() <= 0:
+        scores = scores - scores.min()
+    return scores / (scores.max() or 1.0)

@@ -52,7 +52,10 @@ def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
         views = _views(query, plan, means, open_views)
         vectors = _vectors(views, plan, means, trace)
         lists = [_search_one(view, plan, query, vectors, trace) for view in views if view.size()]
-    return _merged(lists, query.k), plan, trace
+        hits = _merged(lists, query.k)
+        if not hits:
+            _say_why(views, plan, trace)
+    return hits, plan, trace
 
 
 def context(query: Query, means: Means) -> Context:
@@ -84,6 +87,8 @@ def _checked(query: Query, trace: Trace) -> Query:
         raise InvalidInput("a query needs a workspace; index a project first")
     if not query.k > 0:
         raise InvalidInput(f"k is {query.k}; ask for at least 1")
+    if not 0 <= query.min_score <= 1:
+        raise InvalidInput(f"a relevance is between 0 and 1; {query.min_score:g} is not")
     if query.k > MOST_HITS:
         trace.warn(f"k is cut to {MOST_HITS}")
         query = replace(query, k=MOST_HITS)
@@ -115,9 +120,24 @@ def _vectors(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> d
     return found
 
 
+def _say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
+    """Why there is no answer, as far as this reader may know."""
+    if not plan.text.strip():
+        return
+    if not any(view.size() for view in views):
+        trace.warn("nothing is indexed here that you may read; `contextd index` brings the index up to date")
+        return
+    for what, asked, there in (
+        ("language", plan.scope.languages, frozenset().union(*(view.languages() for view in views))),
+        ("kind", plan.scope.kinds, frozenset().union(*(view.kinds() for view in views))),
+    ):
+        if unknown := sorted(asked - there):
+            trace.warn(f"nothing here is of {what} {', '.join(unknown)}; there are {', '.join(sorted(there - {''}))}")
+
+
 def _search_one(view: View, plan: Plan, query: Query, vectors: Mapping[str, NDArray[np.float32]], trace: Trace) -> list[Hit]:
     """The hits of one workspace, by its own statistics."""
-    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, vectors, trace))
+    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, vectors))
     fused = trace.step("fuse", lambda: fuse(retrieved, plan.route))
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from contextd.ports import View
 from contextd.terms import FOLDER, NAME, STEM, key
-from contextd.trace import Trace
 from contextd.types import ChunkId, Found, Plan, Retrieved
 
 CANDIDATES = 200  # of each arm
 SPREAD = 1500  # of all arms together: a bound on the time of the steps after
 
 
-def retrieve(view: View, plan: Plan, vectors: Mapping[str, NDArray[np.float32]], trace: Trace) -> Retrieved:
+def retrieve(view: View, plan: Plan, vectors: Mapping[str, NDArray[np.float32]]) -> Retrieved:
     """Candidates for a plan. `vectors` holds the question in each space it could be embedded in."""
     found: dict[str, list[Found]] = {}
     body = {key(term): weight for term, weight in plan.terms.items()}
@@ -33,7 +32,7 @@ def retrieve(view: View, plan: Plan, vectors: Mapping[str, NDArray[np.float32]],
     for space, vector in vectors.items():
         found[space] = view.near(vector, CANDIDATES, space=space)
     chunks = _together(found)
-    return Retrieved(chunks, view.fill(chunks), {name: len(hits) for name, hits in found.items()})
+    return Retrieved(chunks, view.fill(chunks))
 
 
 def _together(found: Mapping[str, list[Found]]) -> tuple[ChunkId, ...]:

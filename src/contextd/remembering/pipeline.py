@@ -10,7 +10,7 @@ from contextd.pieces import words_of
 from contextd.ports import Embedder, Matrix, Record, Tokens
 from contextd.scrub import scrub_text
 from contextd.scrub_rules import Rule
-from contextd.types import OWNER, Memory, Parsed, Piece
+from contextd.types import Memory, Parsed, Piece
 
 _LONGEST = 100_000
 
@@ -18,6 +18,7 @@ _LONGEST = 100_000
 def remember(
     text: str,
     workspace: int,
+    author: str,
     principals: frozenset[str],
     now: int,
     record: Record,
@@ -31,7 +32,7 @@ def remember(
         raise InvalidInput("there is nothing to remember; give a sentence")
     if len(clean) > _LONGEST:
         raise InvalidInput(f"a memory has at most {_LONGEST} characters; this has {len(clean)}: index it as a file instead")
-    memory = Memory(secrets.token_hex(16), workspace, clean, "fact", principals or frozenset({OWNER}), now)
+    memory = Memory(secrets.token_hex(16), workspace, clean, "fact", principals or frozenset({author}), author, now)
     piece = Piece(0, len(clean), 1, clean.count("\n") + 1, "memory", "", (), tokens.count(clean))
     warnings = [f"a secret was left out (rule {find.rule})" for find in finds]
     vectors: dict[str, Matrix] = {}

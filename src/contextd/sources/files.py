@@ -16,8 +16,9 @@ from pathlib import Path
 
 from contextd.errors import InvalidInput
 from contextd.ports import FileState, Skip
+from contextd.scrub_rules import Rule
 from contextd.sources.filetypes import BINARY, binary_reason, language_of, never_read
-from contextd.sources.ignore import Ignore, walk
+from contextd.sources.ignore import UNLISTED, Ignore, walk
 from contextd.types import Stamp
 
 _MARKERS = (
@@ -109,6 +110,7 @@ class Files:
 
     root: Path
     boundaries: Boundaries
+    rules: tuple[Rule, ...] = ()
     ignore: Ignore = field(init=False)
     _raw: dict[str, str] = field(init=False, default_factory=dict)
 
@@ -127,10 +129,7 @@ class Files:
         """Every file below the root, as one that belongs or one that is skipped with its reason."""
         for path, ignored in walk(self.root, self.ignore):
             uri = self._uri(path)
-            if ignored:
-                yield Skip(uri, ignored)
-                continue
-            yield self._judge(uri, path)
+            yield Skip(uri, ignored, ignored.startswith(UNLISTED)) if ignored else self._judge(uri, path)
 
     def judge(self, path: str) -> FileState | Skip:
         """The same verdict for one path below the root."""
@@ -155,10 +154,10 @@ class Files:
     def _uri(self, path: str) -> str:
         """The path as text that can be stored and shown; one that had to be altered gets a hash, to stay unique."""
         shown = _shown(path)
-        if _LONG_RUN.search(shown):
+        if self.rules or _LONG_RUN.search(shown):
             from contextd.scrub import scrub_text
 
-            shown, _ = scrub_text(shown)
+            shown, _ = scrub_text(shown, self.rules)
         if shown == path:
             return path
         uri = f"{shown}~{blake2b(os.fsencode(path), digest_size=4).hexdigest()}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 GIT_TIMEOUT = 60
+UNLISTED = "cannot be listed"  # how the reason of a folder begins that could not be looked into
 _MOST_PATTERNS = 5000
 _LONGEST_PATTERN = 500
 _SHOWN_HIDDEN = frozenset({".github", ".gitlab", ".circleci", ".devcontainer", ".cargo", ".config"})
@@ -145,7 +146,7 @@ def _walk_folders(root: Path, start: str, ignore: Ignore) -> Iterator[tuple[str,
         try:
             entries = sorted(os.scandir(f"{root}/{folder}"), key=lambda entry: entry.name)
         except OSError as error:
-            yield folder, f"cannot be listed: {error.strerror}"
+            yield folder, f"{UNLISTED}: {error.strerror}"
             continue
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name

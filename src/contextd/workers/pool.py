@@ -5,17 +5,20 @@ A job that hangs or kills its worker is tried once more cut by plain lines; if t
 
 from __future__ import annotations
 
+import os
 import queue
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Any
 
 from contextd.chunking.cut import Limits
+from contextd.errors import Unavailable
 from contextd.ports import Job, Outcome
 from contextd.scrub_rules import Rule
 from contextd.workers import wire
@@ -43,7 +46,11 @@ class Worker:
         if process is None or process.poll() is not None:
             process = self._start()
         head, body = self._exchange(process, {"language": job.language, "plain": plain}, [job.data], self._seconds)
-        return Outcome(job, None, head["error"]) if "error" in head else Outcome(job, wire.unpack(head, body))
+        try:
+            return Outcome(job, None, str(head["error"])) if "error" in head else Outcome(job, wire.unpack(head, body))
+        except (KeyError, TypeError, ValueError):  # not a frame of ours: a parser has run wild
+            self.stop()
+            raise Died from None
 
     def _exchange(self, process: subprocess.Popen[bytes], head: Any, body: list[bytes], seconds: float) -> tuple[Any, bytes]:
         """Send a frame and wait for the answer, not longer than so many seconds."""
@@ -74,16 +81,24 @@ class Worker:
             self._process.kill()
             for stream in (self._process.stdin, self._process.stdout):
                 if stream is not None:
-                    stream.close()
+                    with suppress(OSError):  # what was not sent is not wanted any more
+                        stream.close()
             self._process.wait()
             self._process = None
 
     def _start(self) -> subprocess.Popen[bytes]:
         """A new process that has said it is ready."""
-        self._process = subprocess.Popen(  # noqa: S603 - our own module
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        self._exchange(self._process, self._settings, [], _START)
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        except OSError as error:
+            raise Unavailable(f"the parser cannot be started: {error}") from None
+        try:
+            self._exchange(self._process, self._settings, [], _START)
+        except Died:
+            command = " ".join(self._command)
+            raise Unavailable(f"the parser does not start; `{command} < {os.devnull}` shows why") from None
         return self._process
 
 

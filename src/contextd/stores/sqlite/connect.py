@@ -24,7 +24,7 @@ _REMEDIES: tuple[tuple[type[apsw.Error], str, str], ...] = (
     ),
     (apsw.LockedError, "locked", "the database is in use; try again"),
     (apsw.ReadOnlyError, "read_only", "the database is read-only; check the permissions of the file and its folder"),
-    (apsw.CorruptError, "corrupt", "the database is damaged"),
+    (apsw.CorruptError, "corrupt", "the database is damaged; `contextd index` puts a damaged index aside and makes it anew"),
     (apsw.NotADBError, "corrupt", "the file is not a database, or is encrypted"),
     (
         apsw.CantOpenError,
@@ -107,17 +107,17 @@ def _set_up(connection: apsw.Connection, *, durable: bool, write: bool) -> apsw.
 def migrate(connection: apsw.Connection, path: Path, folders: tuple[str, ...], *, durable: bool) -> None:
     """Bring the schema up to date: one transaction a step, a copy of the record first, a newer schema left alone."""
     with translated(path):
-        steps = _steps(folders)
-        version = _version(connection)
-        if version > len(steps):
+        steps = migrations(folders)
+        version, newest = _version(connection), max(steps)
+        if version > newest:
             raise IndexMismatch(
-                f"{path} was written by a newer contextd (schema {version}, this one knows {len(steps)}); upgrade contextd"
+                f"{path} was written by a newer contextd (schema {version}, this one knows {newest}); upgrade contextd"
             )
-        if version == len(steps) or connection.readonly("main"):
+        if version == newest or connection.readonly("main"):
             return
         backup = _backed_up(connection, path) if durable and version else None
-        for number, script in enumerate(steps[version:], version + 1):
-            _step(connection, number, script)
+        for number in sorted(number for number in steps if number > version):
+            _step(connection, number, steps[number])
         if backup is not None:
             backup.unlink(missing_ok=True)
 
@@ -138,15 +138,14 @@ def _version(connection: apsw.Connection) -> int:
     return int(next(iter(connection.execute("pragma user_version")))[0])
 
 
-def _steps(folders: tuple[str, ...]) -> list[str]:
-    """All migrations in order: by number, and within a number by folder."""
-    found = []
-    for place, folder in enumerate(folders):
+def migrations(folders: tuple[str, ...]) -> dict[int, str]:
+    """The scripts of some folders by number. A number is used once in all folders, so a schema's version is the last one."""
+    found: dict[int, str] = {}
+    for folder in folders:
         for entry in files("contextd.stores.sqlite").joinpath(folder).iterdir():
-            match = re.match(r"(\d+)_\w+\.sql$", entry.name)
-            if match:
-                found.append((int(match[1]), place, entry.read_text("utf-8")))
-    return [script for _, _, script in sorted(found)]
+            if match := re.match(r"(\d+)_\w+\.sql$", entry.name):
+                found[int(match[1])] = entry.read_text("utf-8")
+    return found
 
 
 def _backed_up(connection: apsw.Connection, path: Path) -> Path:

@@ -44,8 +44,8 @@ def worth_it(snapshot: Snapshot) -> bool:
     return snapshot.total - base > max(_SOME, base // 2)
 
 
-def write(snapshot: Snapshot, folder: Path) -> int:
-    """Write the next generation; the living contents in order of their ids."""
+def write(snapshot: Snapshot, folder: Path, spaces: set[str]) -> int:
+    """Write the next generation: the living contents in order of their ids, with their vectors in some spaces."""
     living = np.unique(snapshot.content_of_document[snapshot.content_of_document >= 0])
     order = living[np.argsort(snapshot.contents[living], kind="stable")]
     sizes = np.diff(snapshot.starts)[order]
@@ -58,10 +58,10 @@ def write(snapshot: Snapshot, folder: Path) -> int:
         "lengths": snapshot.lengths[old_row],
     }
     found |= _postings(snapshot, new_row, len(old_row))
-    found |= _matrices(snapshot, new_row, len(old_row))
-    spaces = [name.removeprefix("matrix:") for name in found if name.startswith("matrix:")]
+    for space in sorted(spaces & set(snapshot.vectors)):
+        found |= _matrix(snapshot, space, new_row, len(old_row))
     generation = snapshot.head.generation + 1
-    arrays.write(base_path(folder, generation), found, {"kinds": names, "spaces": spaces})
+    arrays.write(base_path(folder, generation), found, {"kinds": names, "spaces": sorted(spaces & set(snapshot.vectors))})
     return generation
 
 
@@ -140,15 +140,13 @@ def _postings(snapshot: Snapshot, new_row: Ints, total: int) -> dict[str, arrays
     }
 
 
-def _matrices(snapshot: Snapshot, new_row: Ints, total: int) -> dict[str, arrays.Array]:
-    found: dict[str, arrays.Array] = {}
-    for space, parts in snapshot.vectors.items():
-        matrix = np.zeros((total, parts[0].matrix.shape[1]), np.int8)
-        scales = np.zeros(total, np.float32)
-        for part in parts:
-            moved = new_row[part.rows]
-            keep = moved >= 0
-            matrix[moved[keep]] = part.matrix[keep]
-            scales[moved[keep]] = part.scales[keep]
-        found[f"matrix:{space}"], found[f"scales:{space}"] = matrix, scales
-    return found
+def _matrix(snapshot: Snapshot, space: str, new_row: Ints, total: int) -> dict[str, arrays.Array]:
+    parts = snapshot.vectors[space]
+    matrix = np.zeros((total, parts[0].matrix.shape[1]), np.int8)
+    scales = np.zeros(total, np.float32)
+    for part in parts:
+        moved = new_row[part.rows]
+        keep = moved >= 0
+        matrix[moved[keep]] = part.matrix[keep]
+        scales[moved[keep]] = part.scales[keep]
+    return {f"matrix:{space}": matrix, f"scales:{space}": scales}

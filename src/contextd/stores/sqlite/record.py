@@ -66,8 +66,9 @@ class Record:
 
         def write(connection: apsw.Connection) -> None:
             store.put_row(connection, row, parsed, vectors)
-            values = (memory.workspace, memory.id, number, memory.kind, memory.created, self._tick(connection))
-            connection.execute("insert into memory values (?, ?, ?, ?, ?, ?)", values)
+            clock = self._tick(connection)
+            values = (memory.workspace, memory.id, number, memory.kind, memory.author, memory.created, clock)
+            connection.execute("insert into memory values (?, ?, ?, ?, ?, ?, ?)", values)
 
         self.database.transact(write)
 
@@ -90,6 +91,12 @@ class Record:
         """Id, document, kind and time of each memory."""
         query = "select memory_id, document_id, kind, created from memory where workspace_id = ? order by created"
         return [(row[0], row[1], row[2], row[3]) for row in self.database.query(query, (workspace,))]
+
+    def author(self, workspace: int, memory: str) -> str | None:
+        """Who wrote a memory, if there is one."""
+        query = "select author from memory where workspace_id = ? and memory_id = ?"
+        found = self.database.query(query, (workspace, memory))
+        return str(found[0][0]) if found else None
 
     def may_read(self, workspace: int, memory: str, reader: Reader) -> bool:
         """Whether a reader may see a memory, if there is one."""

@@ -251,6 +251,17 @@ class SqliteStore:
 
         self.database.transact(write)
 
+    def drop_other_spaces(self, space: str) -> int:
+        """Drop the vectors of older spaces of the same tier; the number of contents that had one."""
+        tier = space.split("/")[0] + "/"
+        old = "workspace_id = ? and substr(space, 1, ?) = ? and space != ?"
+        values = (len(tier), tier, space)
+        count = int(self.rows(f"select count(*) from vector where {old}", *values)[0][0])  # noqa: S608 - no outside text
+        if count:
+            query = f"delete from vector where {old}"  # noqa: S608
+            self.database.transact(lambda connection: connection.execute(query, (self.workspace, *values)))
+        return count
+
     def note_error(self, uri: str, error: str) -> None:
         """Record that a file failed."""
         query = """insert into failure values (?, ?, ?, ?, 0)
@@ -284,8 +295,9 @@ class SqliteStore:
             snapshot = self._current(connection)
         if not fold.worth_it(snapshot) and not force:
             return False
+        spaces = {space for (space,) in self.rows("select distinct space from vector where workspace_id = ?")}
         with translated(self.folder):
-            generation = fold.write(snapshot, self.folder)
+            generation = fold.write(snapshot, self.folder, spaces)
         pointed = self.database.transact(lambda connection: fold.point_to(connection, snapshot, generation))
         if pointed:
             fold.remove_others(self.folder, generation)
@@ -306,8 +318,12 @@ class SqliteStore:
         self.database.shrink()
 
     def check(self) -> None:
-        """Look at every page and every text; damage is an error."""
+        """Look at every page and every text; damage is an error. A damaged base is made again from them."""
         self.database.check()
+        with self.database.reading() as connection:
+            self._snapshot = self._loaded(connection, None)
+        if self._snapshot.base.generation != self._snapshot.head.generation:
+            self.fold(force=True)
         for (data,) in self.rows("select text from content where workspace_id = ?"):
             unpacked(data)
 
@@ -318,14 +334,20 @@ class SqliteStore:
     # Inside
 
     def _current(self, connection: apsw.Connection) -> Snapshot:
-        """The snapshot at a transaction's position. A missing or damaged base is made again in memory, until the next fold."""
+        """The snapshot at a transaction's position; what is kept for the next reader never goes back in time."""
         with self._snapshot_lock:
-            try:
-                old = self._snapshot
-                self._snapshot = advance(old, connection, self.folder) if old else load(connection, self.workspace, self.folder)
-            except (FileNotFoundError, StorageError):
-                self._snapshot = fold.rebuilt(connection, self.workspace)
+            old = self._snapshot
+            if old is not None and head_of(connection, self.workspace).seq < old.head.seq:
+                return self._loaded(connection, None)
+            self._snapshot = self._loaded(connection, old)
             return self._snapshot
+
+    def _loaded(self, connection: apsw.Connection, old: Snapshot | None) -> Snapshot:
+        """From an older snapshot or from disk. A missing or damaged base is made again in memory, until the next fold."""
+        try:
+            return advance(old, connection, self.folder) if old else load(connection, self.workspace, self.folder)
+        except (FileNotFoundError, StorageError):
+            return fold.rebuilt(connection, self.workspace)
 
     def _next(self, connection: apsw.Connection) -> int:
         connection.execute(_REGISTER, (self.workspace,))

@@ -70,9 +70,14 @@ class View:
         places = np.array([self._row(chunk) for chunk in chunks], np.int64)
         return {name: scores[places].tolist() for name, scores in self._arms.items()} if chunks else {}
 
-    def frequency(self, keys: Sequence[int]) -> list[int]:
-        """In how many visible chunks each term occurs."""
-        return [len(rows) for rows, _ in occurrences(self._snapshot, keys, self._visible).values()]
+    def languages(self) -> frozenset[str]:
+        """The languages of the documents that may be seen."""
+        return frozenset(row[5] for row, allowed in zip(self._snapshot.documents, self._allowed, strict=True) if allowed)
+
+    def kinds(self) -> frozenset[str]:
+        """The kinds of the chunks that may be seen."""
+        kinds = self._snapshot.kinds
+        return frozenset((kinds if self._visible is None else kinds[self._visible]).tolist())
 
     def spaces(self) -> Mapping[str, int]:
         """How many visible chunks have a vector in each space."""
