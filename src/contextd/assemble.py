@@ -25,7 +25,7 @@ from contextd.sources.files import Boundaries, Files, checked_root, find_root
 from contextd.sources.filetypes import language_by_content
 from contextd.sources.ignore import git
 from contextd.stores.lease import lease
-from contextd.stores.sqlite.record import Record
+from contextd.stores.sqlite.record import Record, salvaged
 from contextd.stores.sqlite.store import SqliteStore, open_index
 from contextd.types import OWNER, Reader
 
@@ -63,6 +63,14 @@ def open_engine(
         Reader(reader),
         (*loaded.warnings, *warnings, *(damage for damage in [damage] if damage)),
     )
+
+
+def salvaged_record() -> tuple[dict[str, int], Path]:
+    """Save what can be read of a damaged record; rows by table, and where the damaged file lies now."""
+    path = config.home() / "record.db"
+    if not path.exists():
+        raise InvalidInput(f"there is no {path} to mend")
+    return salvaged(path)
 
 
 def project_root(project: str | Path) -> Path:

@@ -345,3 +345,21 @@ def test_F17_while_another_process_reads_forget_says_pending(home: Path) -> None
     assert engine.forget(memory.id) == "pending"
     other.execute("rollback")
     assert not [hit for hit in engine.search("herons", min_score=0).hits if "herons" in hit.chunk.text]
+
+
+def test_F6_what_can_be_read_of_a_damaged_record_is_saved(home: Path, contextd: Contextd) -> None:
+    engine = open_engine(None, home=home, environment={})
+    for number in range(300):
+        engine.remember(f"fact number {number} about herons")
+    engine.record.database.checkpoint()  # type: ignore[attr-defined]
+    engine.close()
+    record = home / "record.db"
+    data = bytearray(record.read_bytes())
+    middle = len(data) // 2 // 4096 * 4096
+    data[middle : middle + 8192] = b"\xff" * 8192
+    record.write_bytes(bytes(data))
+    run = contextd("salvage")
+    assert run.code == 0 and "saved" in run.out and list(home.glob("record.db.corrupt-*")), "the damaged file is kept"
+    saved = open_engine(None, home=home, environment={})
+    assert len(saved.record.memories(saved.personal)) > 200  # type: ignore[attr-defined]
+    assert saved.search("herons", min_score=0).hits

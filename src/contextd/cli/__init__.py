@@ -28,6 +28,7 @@ COMMANDS = {
     "share": ("memory", "Say who may read this project's documents."),
     "unshare": ("memory", "Take the right to read this project's documents back."),
     "who": ("memory", "Show who may read this project's documents."),
+    "salvage": ("memory", "Save what can be read of a damaged record."),
     "secrets": ("look", "List the secrets that were scrubbed, without their values."),
     "stats": ("look", "Show what is indexed."),
     "config": ("look", "Show every setting and where it comes from."),

@@ -106,3 +106,22 @@ def who(project: str, reader: str, json_output: bool) -> int:
     names = open_engine(project, reader=reader).who()
     as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
     return 0
+
+
+@click.command()
+@click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+def salvage(json_output: bool) -> int:
+    """Save what can be read of a damaged record.db into a new one; the damaged file is kept beside it.
+
+    \b
+    Example:
+      contextd salvage
+    """
+    from contextd.assemble import salvaged_record
+
+    saved, aside = salvaged_record()
+    if json_output:
+        as_json({"saved": saved, "damaged": str(aside)})
+    else:
+        out(f"saved {saved.get('memory', 0)} memories and {saved.get('source_right', 0)} rights; the damaged file is {aside}")
+    return 0 if saved else 1

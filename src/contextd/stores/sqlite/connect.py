@@ -24,7 +24,7 @@ _REMEDIES: tuple[tuple[type[apsw.Error], str, str], ...] = (
     ),
     (apsw.LockedError, "locked", "the database is in use; try again"),
     (apsw.ReadOnlyError, "read_only", "the database is read-only; check the permissions of the file and its folder"),
-    (apsw.CorruptError, "corrupt", "the database is damaged; `contextd index` puts a damaged index aside and makes it anew"),
+    (apsw.CorruptError, "corrupt", "the database is damaged"),
     (apsw.NotADBError, "corrupt", "the file is not a database, or is encrypted"),
     (
         apsw.CantOpenError,
@@ -52,6 +52,8 @@ def storage_error(path: Path, error: apsw.Error) -> ContextdError:
     if isinstance(error, apsw.IOError) and _out_of_space(error):
         error = apsw.FullError(str(error))
     for kind, code, remedy in _REMEDIES:
+        if code == "corrupt" and isinstance(error, kind):
+            remedy = f"{remedy}; `contextd {'salvage' if path.name == 'record.db' else 'index'}` mends it"
         if isinstance(error, kind):
             return StorageError(f"{path}: {remedy} ({error})", code=code)
     return StorageError(f"{path}: {error}", code="storage")
