@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from contextd.chunking.cut import Limits
-from contextd.ports import Job
+from contextd.ports import Raw
 from contextd.workers.pool import Pool
 
 BAD_WORKER = """
@@ -37,11 +37,11 @@ def test_I3_I4_a_hang_or_a_crash_costs_one_file_its_structure(tmp_path: Path) ->
     script = tmp_path / "worker.py"
     script.write_text(BAD_WORKER)
     jobs = [
-        Job(name, name.encode() + b" = 1\n", "python") for name in ("good", "hang", "crash", "always", "raise", "also_good")
+        Raw(name, name.encode() + b" = 1\n", "python") for name in ("good", "hang", "crash", "always", "raise", "also_good")
     ]
     with Pool(Limits(), workers=2, seconds=1.0, command=(sys.executable, str(script))) as pool:
         began = time.monotonic()
-        outcomes = {outcome.job.uri: outcome for outcome in pool.parse(jobs)}
+        outcomes = {outcome.raw.uri: outcome for outcome in pool.parse(jobs)}
     assert time.monotonic() - began < 60
     assert set(outcomes) == {job.uri for job in jobs}
     for name in ("good", "also_good"):
@@ -67,7 +67,7 @@ NESTED = {
 
 def test_I3_deeply_nested_source_neither_crashes_nor_hangs() -> None:
     with Pool(Limits(), workers=2) as pool:
-        outcomes = {o.job.uri: o for o in pool.parse(Job(language, data, language) for language, data in NESTED.items())}
+        outcomes = {o.raw.uri: o for o in pool.parse(Raw(language, data, language) for language, data in NESTED.items())}
     for language, data in NESTED.items():
         parsed = outcomes[language].parsed
         assert parsed is not None, (language, outcomes[language].error)
@@ -77,14 +77,14 @@ def test_I3_deeply_nested_source_neither_crashes_nor_hangs() -> None:
 
 def test_I1_one_line_of_four_megabytes_is_cut_inside() -> None:
     with Pool(Limits(), workers=1, seconds=20) as pool:
-        (outcome,) = pool.parse([Job("x", b"word " * 800_000, "")])
+        (outcome,) = pool.parse([Raw("x", b"word " * 800_000, "")])
     assert outcome.parsed is not None
     assert max(piece.tokens for piece in outcome.parsed.pieces) <= 512
 
 
 def test_an_error_of_the_source_reaches_the_caller() -> None:
     def jobs() -> object:
-        yield Job("a", b"x = 1", "python")
+        yield Raw("a", b"x = 1", "python")
         raise OSError("the disk is gone")
 
     with Pool(Limits(), workers=2) as pool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -15,9 +15,10 @@ from contextd import chunking, config
 from contextd.chunking.cut import Limits
 from contextd.engine import Engine, Project
 from contextd.errors import InvalidInput, StorageError, Unavailable
+from contextd.machine import Machine
 from contextd.models import weights
 from contextd.models.tokens import O200k
-from contextd.ports import Embedder, Recipe
+from contextd.ports import Embedder, Events, Recipe
 from contextd.querying.render import TEMPLATES, Template, custom
 from contextd.scrub_rules import VERSION as SCRUB_VERSION
 from contextd.scrub_rules import Rule
@@ -96,10 +97,15 @@ def _project(root: Path, home: Path, record: Record, settings: config.Settings) 
     source = Files(root, boundaries(root, settings), rules)
     count = min(settings.bootstrap.parallel_workers or os.cpu_count() or 1, _MOST_WORKERS)
 
-    def parser() -> Any:
+    def parser(*, keep: bool) -> Any:
         from contextd.workers.pool import Pool
 
-        return Pool(limits, rules, workers=count)
+        return Pool(limits, rules, workers=count, keep=keep)
+
+    def arm(folders: Collection[str]) -> Events:
+        from contextd.sources.events import NativeEvents
+
+        return NativeEvents(root, folders, settings.watcher.debounce_ms)
 
     recipe = json.dumps([chunking.VERSION, SCRUB_VERSION, asdict(limits), [rule.pattern for rule in rules]])
     store, damage = _index(folder, workspace)
@@ -112,6 +118,8 @@ def _project(root: Path, home: Path, record: Record, settings: config.Settings) 
         store,
         Recipe(recipe, language_by_content),
         parser,
+        arm,
+        Machine(),
         lambda who: lease(folder, who),
         lambda: _renewed(folder, workspace),
     )

@@ -23,7 +23,7 @@ _MOST_ENTRIES = 200
 _IGNORED = tuple(
     ".git node_modules build dist target .venv venv __pycache__ .idea .vscode .tox .mypy_cache .pytest_cache .ruff_cache "
     ".gradle .next .terraform *.pyc *.class *.min.js *.min.css *.map *.lock package-lock.json pnpm-lock.yaml "
-    "npm-shrinkwrap.json go.sum".split()
+    "npm-shrinkwrap.json go.sum *.swp *.swo *~ .#* 4913".split()
 )
 
 
@@ -36,6 +36,7 @@ class Watcher:
     use_gitignore: bool = True
     use_contextignore: bool = True
     use_dockerignore: bool = False
+    debounce_ms: int = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class Settings:
 # Known from the founding documents, read by features that are still to come.
 LATER = frozenset(
     "enabled mode fallback_enabled engine.host engine.port engine.timeout_ms engine.retry_attempts storage.backup_enabled "
-    "storage.backup_interval_hours watcher.enabled watcher.debounce_ms query.rerank_enabled budget.reserve_for_prompt "
+    "storage.backup_interval_hours watcher.enabled query.rerank_enabled budget.reserve_for_prompt "
     "budget.warn_threshold_percent metrics.enabled metrics.track_latency metrics.track_token_usage "
     "metrics.track_cache_hits metrics.export_interval_minutes security.encrypt_db indexing.max_symlink_depth "
     "security.scrub_secrets indexing.binary_detection providers projects bootstrap.enabled".split()
@@ -303,6 +304,7 @@ _POSITIVE = frozenset(
         "query.default_k",
         "budget.default_max_tokens",
         "bootstrap.batch_size",
+        "watcher.debounce_ms",
     ]
 )
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contextd.config import Settings
 from contextd.errors import InvalidInput, StorageError
-from contextd.ports import Embedder, FileState, ProjectStore, Recipe, Record, Skip, Source, Store, Tokens
+from contextd.ports import Embedder, Events, FileState, Machine, ProjectStore, Recipe, Record, Skip, Source, Store, Tokens
 from contextd.ports import Parser as ParserPort
 from contextd.querying import pipeline as querying
 from contextd.querying.render import Template
@@ -20,7 +22,8 @@ from contextd.trace import Trace
 from contextd.types import MEMORIES, OWNER, THE_OWNER, Context, Hit, Memory, Plan, Query, Reader, Scope
 
 if TYPE_CHECKING:  # loaded when used: a question needs neither
-    from contextd.indexing import pipeline as indexing
+    from contextd.indexing.pipeline import Report
+    from contextd.indexing.upkeep import Upkeep
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,9 @@ class Project:
     source: Source
     store: ProjectStore
     recipe: Recipe
-    parser: Callable[[], AbstractContextManager[ParserPort]]
+    parser: Callable[..., AbstractContextManager[ParserPort]]
+    arm: Callable[[Collection[str]], Events]
+    machine: Machine
     lease: Callable[[str], AbstractContextManager[None]]
     renew: Callable[[], ProjectStore]
 
@@ -81,59 +86,115 @@ class Engine:
         *,
         verify: bool = False,
         deep: bool = False,
-        progress: Callable[[indexing.Report], None] = lambda _: None,
+        progress: Callable[[Report], None] = lambda _: None,
         on_deep: Callable[[int], None] = lambda _: None,
-    ) -> indexing.Report:
+    ) -> Report:
         """Bring the index of the project up to date with its folder; a damaged one is put aside and made anew."""
         project = self._project()
         try:
             if verify:
                 project.store.check()
-            return self._index(verify, deep, progress, on_deep)
+            return self.perform("index", (), {"verify": verify, "deep": deep}, progress, on_deep)
         except StorageError as error:
             if error.code != "corrupt":
                 raise
             project.store.close()
             self.project = replace(project, store=project.renew())
-            report = self._index(False, deep, progress, on_deep)
+            report = self.perform("index", (), {"deep": deep}, progress, on_deep)
             report.warnings.append(f"the index was damaged and has been made anew; the old one is kept ({error})")
             return report
 
-    def _index(
+    def rebuild(
         self,
-        verify: bool,
-        deep: bool,
-        progress: Callable[[indexing.Report], None],
-        on_deep: Callable[[int], None],
-    ) -> indexing.Report:
-        from contextd.indexing import pipeline as indexing
-        from contextd.indexing.embed import embed_missing
+        paths: Iterable[str] = (),
+        *,
+        vacuum: bool = True,
+        keep_errors: bool = False,
+        progress: Callable[[Report], None] = lambda _: None,
+    ) -> Report:
+        """Make the index of some paths, or of everything, again from the files; the old one answers meanwhile."""
+        options = {"epoch": secrets.randbits(40) + 1, "vacuum": vacuum, "clear_errors": not keep_errors}
+        return self.perform("rebuild", self._inside(paths), options, progress)
+
+    def refresh(
+        self, paths: Iterable[str], *, force: bool = False, progress: Callable[[Report], None] = lambda _: None
+    ) -> Report:
+        """Look at some paths again; `force` makes their index again though nothing changed."""
+        options = {"epoch": secrets.randbits(40) + 1} if force else {"verify": True}
+        return self.perform("refresh", self._inside(paths), options, progress)
+
+    def retry(self, *, progress: Callable[[Report], None] = lambda _: None) -> Report:
+        """Read the files again that failed."""
+        from contextd.indexing.pipeline import Report
+
+        failed = [uri for uri, _, _ in self._project().store.failures()]
+        return self.perform("refresh", failed, {"verify": True}, progress) if failed else Report()
+
+    def perform(
+        self,
+        kind: str,
+        paths: Iterable[str],
+        options: Mapping[str, Any],
+        progress: Callable[[Report], None] = lambda _: None,
+        on_deep: Callable[[int], None] = lambda _: None,
+    ) -> Report:
+        """Ask for a job and see it through: run it here, or wait for the process that holds the lease to do so."""
+        from contextd.indexing.jobs import run_all, see_through
+
+        project = self._project()
+        job = project.store.jobs.add(kind, f"{self.reader.name}, process {os.getpid()}", tuple(paths), options)
+
+        def run_here() -> None:
+            with project.lease(f"contextd {kind}"), project.parser(keep=False) as parser:
+                upkeep = self._upkeep(parser, on_deep)
+                run_all(project.store.jobs, upkeep.work, lambda one, report: progress(report) if one.id == job.id else None)
+
+        return see_through(project.store.jobs, job.id, run_here, progress)
+
+    def watch(self, stop: Callable[[], bool], say: Callable[[str], None]) -> None:
+        """Keep the index up to date until told to stop; jobs that others ask for are run on the way."""
+        from contextd.indexing.upkeep import Watching
+
+        project = self._project()
+        with project.lease("contextd watch"), project.parser(keep=True) as parser:
+            Watching(self._upkeep(parser), project.arm, stop, say, project.machine).run()
+
+    def estimate(self, paths: Iterable[str] = ()) -> dict[str, tuple[int, int]]:
+        """Files and bytes by language that a rebuild would read."""
+        found: dict[str, tuple[int, int]] = {}
+        for state in self._project().source.scan(self._inside(paths)):
+            if isinstance(state, FileState):
+                files, size = found.get(state.language, (0, 0))
+                found[state.language] = files + 1, size + state.stamp.size
+        return found
+
+    def _upkeep(self, parser: ParserPort, on_deep: Callable[[int], None] = lambda _: None) -> Upkeep:
+        from contextd.indexing.pipeline import Options
+        from contextd.indexing.upkeep import Upkeep
 
         project, bootstrap = self._project(), self.settings.bootstrap
-        options = indexing.Options(
-            verify,
-            bootstrap.batch_size,
-            bootstrap.priority_extensions,
-            bootstrap.max_initial_files,
-            bootstrap.fail_fast,
-            self.settings.indexing.warn_file_size_mb * (1 << 20),
+        options = Options(
+            batch=bootstrap.batch_size,
+            priority=bootstrap.priority_extensions,
+            most_files=bootstrap.max_initial_files,
+            fail_fast=bootstrap.fail_fast,
+            warn_bytes=self.settings.indexing.warn_file_size_mb * (1 << 20),
         )
-        with project.lease("contextd index"):
-            principals = self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
-            acl = project.store.grant(principals)
-            project.store.share(project.source.id, acl)  # what a crash between record and index may have left undone
-            with project.parser() as parser:
-                report = indexing.index(
-                    project.source, project.store, parser, self.static, project.recipe, acl, options, progress
-                )
-            if deep:
-                embedder = self.deep()
-                if embedder is None:
-                    report.warnings.append("no deep model: run `contextd models fetch`, with onnxruntime installed")
-                else:
-                    embed_missing(project.store, embedder, on_deep)
-                    project.store.fold(force=True)
-        return report
+        principals = self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
+        acl = project.store.grant(principals)
+        project.store.share(project.source.id, acl)  # what a crash between record and index may have left undone
+        return Upkeep(project.source, project.store, project.recipe, options, acl, parser, self.static, self.deep, on_deep)
+
+    def _inside(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Paths of the caller as paths below the root."""
+        root = self._project().root
+        found = []
+        for path in paths:
+            target = Path(os.path.normpath(root / Path(path).expanduser()))
+            if not target.is_relative_to(root):
+                raise InvalidInput(f"{path} is outside the project {root}")
+            found.append(target.relative_to(root).as_posix())
+        return () if "." in found else tuple(found)
 
     def files(self) -> Iterable[FileState | Skip]:
         """Every file of the project: those that belong to it, and the others with the reason."""
@@ -159,6 +220,7 @@ class Engine:
             min_score=settings.min_score_threshold if min_score is None else min_score,
         )
         hits, plan, trace = querying.search(query, self._means(query))
+        self._warn_of_changes(hits, trace)
         return Found(hits, plan, trace)
 
     def context(
@@ -177,7 +239,9 @@ class Engine:
         threshold = self.settings.query.min_score_threshold if min_score is None else min_score
         limit = self.settings.budget.default_max_tokens if budget is None else budget
         query = replace(query, budget=limit, template=template, k=k, min_score=threshold)
-        return querying.context(query, self._means(query))
+        answer = querying.context(query, self._means(query))
+        self._warn_of_changes(answer.hits, answer.trace)
+        return answer
 
     # Remember
 
@@ -233,6 +297,15 @@ class Engine:
         if self.project is None:
             raise InvalidInput("this needs a project; run it inside one, or name it with --project")
         return self.project
+
+    def _warn_of_changes(self, hits: Sequence[Hit], trace: Trace) -> None:
+        """Say which files of an answer have changed since they were indexed."""
+        if self.project is None:
+            return
+        own = [hit.chunk.id.document for hit in hits if hit.chunk.workspace == self.project.workspace]
+        for uri, stamp in self.project.store.stamps(sorted(set(own))).items():
+            if what := self.project.source.change(uri, stamp):
+                trace.warn(f"{uri} {what} since it was indexed; `contextd index` or `contextd watch` brings it up to date")
 
     def _workspaces(self, *, personal: bool) -> tuple[int, ...]:
         own = (self.project.workspace,) if self.project is not None else ()

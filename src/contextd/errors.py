@@ -34,6 +34,9 @@ class Unavailable(ContextdError):
     code = "unavailable"
 
 
+STORAGE_CODES = frozenset("storage storage_full read_only locked corrupt cannot_open io derived".split())
+
+
 class StorageError(ContextdError):
     """The disk or the database refused; `code` says how."""
 

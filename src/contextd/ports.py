@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.types import About, Change, Chunk, ChunkId, DocumentRow, Found, Memory, Parsed, Reader, Scope, Stamp
+from contextd.types import About, Change, Chunk, ChunkId, DocumentRow, Found, Job, Memory, Parsed, Reader, Scope, Stamp
 
 Matrix = NDArray[np.float32]
 
@@ -53,7 +53,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Raw:
     """One document for the parser: its bytes and how to read them."""
 
     uri: str
@@ -63,18 +63,41 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a job: a parsed document, or the reason why not."""
+    """What became of one: a parsed document, or the reason why not."""
 
-    job: Job
+    raw: Raw
     parsed: Parsed | None
     error: str = ""
+
+
+class Events(Protocol):
+    """Hints that something changed below a root. Hints get lost; a scan is the truth."""
+
+    def wait(self, seconds: float) -> frozenset[str]:
+        """Paths that changed, once it has been quiet for a moment; none after so many seconds without any."""
+
+    def close(self) -> None:
+        """Stop listening."""
+
+
+class Machine(Protocol):
+    """The user's machine, whose own work comes first."""
+
+    def busy(self) -> str:
+        """Why background work should wait; empty if it need not."""
+
+    def yield_to_others(self) -> None:
+        """Let this thread run only when others do not."""
 
 
 class Parser(Protocol):
     """Scrubs, cuts and counts documents where a crash or a hang costs one of them."""
 
-    def parse(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
-        """The outcome of every job, in any order."""
+    def rest(self) -> None:
+        """Give memory back until there is work again."""
+
+    def parse(self, raws: Iterable[Raw]) -> Iterator[Outcome]:
+        """The outcome of every one, in any order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +125,20 @@ class Source(Protocol):
     def id(self) -> int:
         """Stable for the same place."""
 
-    def scan(self) -> Iterator[FileState | Skip]:
-        """Everything there is, without reading it."""
+    def scan(self, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
+        """Everything there is, or what is at and below some paths, without reading it; a path that is gone is a skip."""
+
+    def folders(self) -> frozenset[str]:
+        """The folders that hold what belongs, for those who want to be told of changes."""
+
+    def change(self, uri: str, stamp: Stamp) -> str:
+        """What happened to a document since it had this stamp, in words; empty if nothing did."""
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a path is a folder that may hold what belongs."""
+
+    def present(self, path: str) -> bool:
+        """Whether there is something at a path; at the empty one: whether the place itself is there."""
 
     def judge(self, path: str) -> FileState | Skip:
         """The verdict on one path below the root."""
@@ -162,11 +197,52 @@ class Store(Protocol):
         """Whether there are vectors of a space whose name begins so."""
 
 
+class Jobs(Protocol):
+    """Work on an index that was asked for: anybody may ask, who holds the lease runs it."""
+
+    def add(self, kind: str, who: str, paths: Sequence[str], options: Mapping[str, Any]) -> Job:
+        """Ask for a job; a second rebuild while one is not done is refused."""
+
+    def get(self, job: str) -> Job:
+        """One job, by its id or the first letters of it."""
+
+    def recent(self, limit: int) -> list[Job]:
+        """The newest jobs, newest first."""
+
+    def next(self) -> Job | None:
+        """The oldest job that is not done: one whose process died first."""
+
+    def begin(self, job: str) -> None:
+        """Note that a job runs, again perhaps."""
+
+    def progress(self, job: str, done: int, total: int) -> bool:
+        """Note how far a job is; False when somebody wants it to end."""
+
+    def end(self, job: str, state: str, message: str, report: Mapping[str, Any]) -> None:
+        """Note what became of a job."""
+
+    def cancel(self, job: str) -> Job:
+        """Ask a job to end."""
+
+    def log(self, job: str, line: str) -> None:
+        """Add a line to a job's log."""
+
+    def lines(self, job: str) -> list[tuple[int, str]]:
+        """A job's log: times and lines."""
+
+
 class ProjectStore(Store, Protocol):
     """The same for the one writer, who holds the project's lease."""
 
+    @property
+    def jobs(self) -> Jobs:
+        """Work on this index that was asked for."""
+
     def documents(self, source: int) -> dict[str, DocumentRow]:
         """The living documents of a source by uri."""
+
+    def stamps(self, documents: Sequence[int]) -> dict[str, Stamp]:
+        """The stamps of some living documents that come from files, by uri."""
 
     def has_content(self, content: int) -> bool:
         """Whether this content is stored, pieces and all."""
@@ -198,8 +274,8 @@ class ProjectStore(Store, Protocol):
     def fold(self, *, force: bool = False) -> bool:
         """Bring derived structures up to date when it is worth it."""
 
-    def finish(self) -> None:
-        """Collect what nothing refers to and give space back."""
+    def finish(self, *, vacuum: bool = True) -> None:
+        """Collect what nothing refers to, and give the space back to the disk."""
 
     def note_error(self, uri: str, error: str) -> None:
         """Record that a file failed."""

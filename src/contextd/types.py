@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from contextd.trace import Trace
@@ -232,6 +232,31 @@ class Context:
     plan: Plan
     trace: Trace
     truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work on an index: what was asked for, by whom, how far it is, what became of it. Times are UTC microseconds."""
+
+    id: str
+    kind: str
+    state: str
+    who: str
+    paths: tuple[str, ...]
+    options: Mapping[str, Any]
+    created: int
+    started: int | None
+    heartbeat: int | None
+    ended: int | None
+    done: int
+    total: int
+    message: str
+    report: Mapping[str, Any]
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.state in ("completed", "failed", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)

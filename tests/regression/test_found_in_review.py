@@ -151,12 +151,12 @@ def test_an_unmounted_folder_emptied_the_index(project: Path, home: Path, tmp_pa
 def test_a_parser_that_does_not_start_failed_every_file() -> None:
     from contextd.chunking.cut import Limits
     from contextd.errors import Unavailable
-    from contextd.ports import Job
+    from contextd.ports import Raw
     from contextd.workers.pool import Pool
 
     for command in (("/no/such/program",), ("false",)):
         with Pool(Limits(), command=command) as pool, pytest.raises(Unavailable, match="parser"):
-            list(pool.parse([Job("a.py", b"x = 1", "python")]))
+            list(pool.parse([Raw("a.py", b"x = 1", "python")]))
 
 
 def test_vectors_of_an_older_model_were_kept_for_ever(engine: Engine) -> None:

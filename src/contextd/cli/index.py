@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, out, project_options, table, terminal
+from contextd.cli.show import as_json, note, out, progress_of, project_options, table
 
 _TEMPLATE = """\
 # Settings of this project for contextd. Everything here is optional; `contextd config` shows all settings.
@@ -98,12 +94,7 @@ def _index(project: str, reader: str, json_output: bool, *, verify: bool, deep: 
     engine = open_engine(project, reader=reader)
     for warning in engine.warnings:
         note(f"warning: {warning}")
-    with _progress(
-        engine.settings.bootstrap.show_progress and not json_output, engine.settings.bootstrap.progress_interval_seconds
-    ) as (
-        files,
-        chunks,
-    ):
+    with progress_of(engine.settings, json_output) as (files, chunks):
         report = engine.index(verify=verify, deep=deep, progress=files, on_deep=chunks)
     if json_output:
         as_json(payloads.report(report))
@@ -126,61 +117,3 @@ def _summary(report: Any, engine: Any) -> None:
         table(("failed", "why"), sorted(report.failed.items()))
     for warning in report.warnings[:10]:
         note(f"warning: {warning}")
-
-
-@contextmanager
-def _progress(shown: bool, interval: float) -> Iterator[tuple[Any, Any]]:
-    """A bar on a terminal, a line now and then elsewhere."""
-    if not shown:
-        yield (lambda report: None), (lambda done: None)
-    elif terminal() and sys.stderr.isatty():
-        with _bar() as callbacks:
-            yield callbacks
-    else:
-        yield _lines(interval)
-
-
-@contextmanager
-def _bar() -> Iterator[tuple[Any, Any]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[more]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("indexing", total=None, more="")
-
-        def files(report: Any) -> None:
-            rate = report.lines / report.seconds if report.seconds else 0
-            bar.update(task, total=report.total, completed=report.files, more=f"{report.chunks} chunks, {rate:,.0f} lines/s")
-
-        def chunks(done: int) -> None:
-            bar.update(task, description="deep embedding", total=None, completed=done, more="chunks")
-
-        yield files, chunks
-
-
-def _lines(interval: float) -> tuple[Any, Any]:
-    last = [time.monotonic()]
-
-    def due() -> bool:
-        if time.monotonic() - last[0] < interval:
-            return False
-        last[0] = time.monotonic()
-        return True
-
-    def files(report: Any) -> None:
-        if due():
-            left = (report.total - report.files) * report.seconds / max(report.files, 1)
-            note(f"indexing: {report.files}/{report.total} files, {report.chunks} chunks, about {left:.0f} s left")
-
-    def chunks(done: int) -> None:
-        if due():
-            note(f"deep embedding: {done} chunks")
-
-    return files, chunks

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -72,3 +74,61 @@ def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+@contextmanager
+def progress_of(settings: Any, quiet: bool) -> Iterator[tuple[Any, Any]]:
+    """A bar on a terminal, a line now and then elsewhere: for files, and for chunks embedded deeply."""
+    if quiet or not settings.bootstrap.show_progress:
+        yield (lambda report: None), (lambda done: None)
+    elif terminal() and sys.stderr.isatty():
+        with _bar() as callbacks:
+            yield callbacks
+    else:
+        yield _lines(settings.bootstrap.progress_interval_seconds)
+
+
+@contextmanager
+def _bar() -> Iterator[tuple[Any, Any]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[more]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("indexing", total=None, more="")
+
+        def files(report: Any) -> None:
+            rate = report.lines / report.seconds if report.seconds else 0
+            bar.update(task, total=report.total, completed=report.files, more=f"{report.chunks} chunks, {rate:,.0f} lines/s")
+
+        def chunks(done: int) -> None:
+            bar.update(task, description="deep embedding", total=None, completed=done, more="chunks")
+
+        yield files, chunks
+
+
+def _lines(interval: float) -> tuple[Any, Any]:
+    last = [time.monotonic()]
+
+    def due() -> bool:
+        if time.monotonic() - last[0] < interval:
+            return False
+        last[0] = time.monotonic()
+        return True
+
+    def files(report: Any) -> None:
+        if due():
+            left = (report.total - report.files) * report.seconds / max(report.files, 1)
+            note(f"indexing: {report.files}/{report.total} files, {report.chunks} chunks, about {left:.0f} s left")
+
+    def chunks(done: int) -> None:
+        if due():
+            note(f"deep embedding: {done} chunks")
+
+    return files, chunks

@@ -32,13 +32,15 @@ def changes(
     look_again: bool,
     priority: Sequence[str],
     warn_bytes: float,
+    paths: Sequence[str] = (),
 ) -> Changes:
-    """Compare by stamps alone; `look_again` reads every file."""
-    found, present = Changes(), set()
+    """Compare by stamps alone; `look_again` reads every file. With `paths`, only what is at or below them is compared."""
+    found, present, skipped = Changes(), set(), set()
     for state in seen:
         found.empty = False
         if isinstance(state, Skip):
             found.unseen += [state.uri] if state.unseen else []
+            skipped.add(state.uri)
             kind = state.reason.split(" (")[0].split(":")[0]
             found.skipped[kind] = found.skipped.get(kind, 0) + 1
             continue
@@ -50,7 +52,8 @@ def changes(
             found.unchanged += 1
         else:
             found.to_read.append(state)
-    found.gone = [uri for uri in known if uri not in present and not _below(uri, found.unseen)]
+    asked = known if not paths else [uri for uri in known if uri in skipped or uri in paths or _below(uri, paths)]
+    found.gone = [uri for uri in asked if uri not in present and not _below(uri, found.unseen)]
     found.to_read.sort(key=lambda state: _order(state, priority))
     return found
 

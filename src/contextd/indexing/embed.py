@@ -11,7 +11,8 @@ from contextd.pieces import with_context
 from contextd.ports import Embedder, Matrix, ProjectStore
 from contextd.types import Parsed
 
-_CONTENTS = 64  # at a time, when vectors are added later
+_TEXTS = 8  # in one call of a slow model: how soon it can be interrupted
+_CONTENTS = 16  # at a time, when vectors are added later: what is lost when the process is killed
 
 
 def texts_of(parsed: Parsed) -> list[str]:
@@ -27,15 +28,29 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> Matrix:
     return np.asarray(vectors, np.float32)
 
 
-def embed_missing(store: ProjectStore, embedder: Embedder, report: Callable[[int], None] = lambda _: None) -> int:
-    """Embed the contents that have no vector in this space yet, and keep each batch; the number of pieces."""
+def embed_missing(
+    store: ProjectStore,
+    embedder: Embedder,
+    report: Callable[[int], None] = lambda _: None,
+    go_on: Callable[[], bool] = lambda: True,
+) -> int:
+    """Embed the contents that have no vector in this space yet, newest first, and keep each batch; the number of pieces.
+
+    `go_on` is asked every few texts; when it says no, the batch is dropped.
+    """
     done = 0
     while batch := store.missing_vectors(embedder.space, _CONTENTS):
-        matrix = embed(embedder, [text for _, texts in batch for text in texts])
+        parts: list[Matrix] = []
+        texts = [text for _, several in batch for text in several]
+        for start in range(0, len(texts), _TEXTS):
+            if not go_on():
+                return done
+            parts.append(embed(embedder, texts[start : start + _TEXTS]))
+        matrix = np.concatenate(parts)
         start, found = 0, {}
-        for content, texts in batch:
-            found[content] = matrix[start : start + len(texts)]
-            start += len(texts)
+        for content, several in batch:
+            found[content] = matrix[start : start + len(several)]
+            start += len(several)
         store.add_vectors(embedder.space, found)
         done += start
         report(done)

@@ -15,7 +15,7 @@ from blake3 import blake3
 from contextd.errors import ContextdError, Unavailable
 from contextd.indexing.changes import Changes, changes
 from contextd.indexing.embed import embed, embed_missing, texts_of
-from contextd.ports import Embedder, FileState, Job, Outcome, Parser, ProjectStore, Recipe, Skip, Source
+from contextd.ports import Embedder, FileState, Outcome, Parser, ProjectStore, Raw, Recipe, Skip, Source
 from contextd.types import DocumentRow, Parsed, Stamp
 
 
@@ -29,6 +29,11 @@ class Options:
     most_files: int = 0
     fail_fast: bool = False
     warn_bytes: float = 2 << 20
+    paths: tuple[str, ...] = ()
+    light: bool = False  # a few files of a project that is watched: upkeep waits for a better moment
+    epoch: int = 0  # of a rebuild: what was stored before is not taken as it is
+    clear_errors: bool = True
+    vacuum: bool = True
 
 
 @dataclass(slots=True)
@@ -70,6 +75,7 @@ class _Run:
     known: dict[str, DocumentRow]
     report: Report
     progress: Progress
+    epoch: int
     pending: dict[str, tuple[Stamp, bytes]] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
 
@@ -87,12 +93,20 @@ def index(
     """Bring the store up to date with the source."""
     began = time.monotonic()
     options = options or Options()
-    run = _Run(source, store, parser, embedder, recipe, options, acl, store.documents(source.id), Report(), progress)
-    again = options.verify or store.setting(f"recipe {source.id}") not in (None, recipe.text)
-    found = changes(source.scan(), run.known, look_again=again, priority=options.priority, warn_bytes=options.warn_bytes)
+    epoch = options.epoch or int(store.setting("epoch") or 0)
+    known = store.documents(source.id)
+    run = _Run(source, store, parser, embedder, recipe, options, acl, known, Report(), progress, epoch)
+    found = changes(
+        source.scan(options.paths),
+        known,
+        look_again=_look_again(run),
+        priority=options.priority,
+        warn_bytes=options.warn_bytes,
+        paths=options.paths,
+    )
     _begin(run, found)
     batch: list[tuple[DocumentRow, Parsed]] = []
-    for outcome in parser.parse(_jobs(run, found.to_read)):
+    for outcome in parser.parse(_raws(run, found.to_read)):
         _collect(run, outcome, batch)
         if sum(len(parsed.pieces) for _, parsed in batch) >= options.batch:
             _write(run, batch)
@@ -104,6 +118,12 @@ def index(
     return run.report
 
 
+def _look_again(run: _Run) -> bool:
+    """Whether files are read though nothing tells that they changed."""
+    of_another_recipe = run.store.setting(f"recipe {run.source.id}") not in (None, run.recipe.text)
+    return run.options.verify or bool(run.options.epoch) or (of_another_recipe and not run.options.paths)
+
+
 def _begin(run: _Run, found: Changes) -> None:
     if run.options.most_files:
         del found.to_read[run.options.most_files :]
@@ -111,13 +131,13 @@ def _begin(run: _Run, found: Changes) -> None:
     report.unchanged, report.skipped, report.total = found.unchanged, found.skipped, len(found.to_read)
     report.warnings += [f"{uri} is large; it takes a while and many chunks" for uri in found.large[:5]]
     report.warnings += [f"{uri or 'the folder'} cannot be listed; what is known of it stays" for uri in found.unseen[:5]]
-    if found.empty and found.gone and not run.options.verify:
+    if found.empty and found.gone and not run.options.verify and not run.options.paths:
         found.gone.clear()
         kept = f"{len(run.known)} documents are kept; if it is meant to be empty, run `contextd index --verify`"
         report.warnings.append(f"the folder is empty (is its disk mounted?): {kept}")
 
 
-def _jobs(run: _Run, files: Sequence[FileState]) -> Iterator[Job]:
+def _raws(run: _Run, files: Sequence[FileState]) -> Iterator[Raw]:
     """Read each file; one whose content is stored already never reaches the parser.
 
     Workers pull from here on their own threads, one at a time: what is counted here is counted nowhere else.
@@ -141,7 +161,7 @@ def _jobs(run: _Run, files: Sequence[FileState]) -> Iterator[Job]:
             run.report.reused += 1
         else:
             run.pending[state.uri] = (stamp, digest)
-            yield Job(state.uri, data, language)
+            yield Raw(state.uri, data, language)
 
 
 def _skip(run: _Run, state: FileState, skip: Skip) -> None:
@@ -153,7 +173,7 @@ def _skip(run: _Run, state: FileState, skip: Skip) -> None:
 
 def _row(run: _Run, uri: str, language: str, stamp: Stamp, digest: bytes) -> DocumentRow:
     modified = stamp.mtime_ns // 1000
-    content = _number(digest, language, run.recipe.text)
+    content = _number(digest, language, run.recipe.text, *([run.epoch] if run.epoch else []))
     return DocumentRow(_number(run.source.id, uri), run.source.id, uri, content, run.acl, language, stamp, digest, modified)
 
 
@@ -163,20 +183,20 @@ def _number(*parts: object) -> int:
 
 
 def _collect(run: _Run, outcome: Outcome, batch: list[tuple[DocumentRow, Parsed]]) -> None:
-    job, report = outcome.job, run.report
-    stamp, digest = run.pending.pop(job.uri)
+    raw, report = outcome.raw, run.report
+    stamp, digest = run.pending.pop(raw.uri)
     if outcome.parsed is None:
-        report.failed[job.uri] = outcome.error
-        run.store.note_error(job.uri, outcome.error)
+        report.failed[raw.uri] = outcome.error
+        run.store.note_error(raw.uri, outcome.error)
         if run.options.fail_fast:
-            raise ContextdError(f"{job.uri}: {outcome.error} (fail_fast is set)")
+            raise ContextdError(f"{raw.uri}: {outcome.error} (fail_fast is set)")
         return
     parsed = outcome.parsed
     report.chunks += len(parsed.pieces)
     report.lines += parsed.text.count("\n")
     report.finds += len(parsed.finds)
-    report.warnings += [f"{job.uri}: {warning}" for warning in parsed.warnings]
-    batch.append((_row(run, job.uri, job.language, stamp, digest), parsed))
+    report.warnings += [f"{raw.uri}: {warning}" for warning in parsed.warnings]
+    batch.append((_row(run, raw.uri, raw.language, stamp, digest), parsed))
 
 
 def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
@@ -207,6 +227,14 @@ def _end(run: _Run, found: Changes) -> None:
         run.store.remove(run.source.id, gone)
         run.store.clear_errors(gone)
         run.report.removed = len(gone)
+    if run.options.clear_errors:
+        run.store.clear_errors([state.uri for state in found.to_read if state.uri not in run.report.failed])
+    if not run.options.light:
+        _settle(run)
+
+
+def _settle(run: _Run) -> None:
+    """What takes longer than a few files do: vectors that are missing, what nothing refers to, the space it took."""
     dropped = 0
     if run.embedder is not None:
         try:
@@ -214,9 +242,12 @@ def _end(run: _Run, found: Changes) -> None:
             dropped = run.store.drop_other_spaces(run.embedder.space)
         except Unavailable as error:
             run.report.warnings.append(str(error))
-    run.store.clear_errors([state.uri for state in found.to_read if state.uri not in run.report.failed])
-    if not run.report.failed and not run.options.most_files:  # else some documents may still be of the old recipe
+    if (
+        not run.report.failed and not run.options.most_files and not run.options.paths
+    ):  # else some documents may still be of the old recipe
         run.store.set_setting(f"recipe {run.source.id}", run.recipe.text)
+        if run.options.epoch:
+            run.store.set_setting("epoch", str(run.options.epoch))
     if run.report.written or run.report.removed or dropped:
         run.store.fold(force=True)
-    run.store.finish()
+    run.store.finish(vacuum=run.options.vacuum)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -34,6 +34,7 @@ _MARKERS = (
 _SYSTEM = ("/", "/etc", "/proc", "/sys", "/usr", "/var", "/dev", "/bin", "/sbin", "/lib", "/boot", "/root", "/home",
            "/System", "/Library", "C:\\", "C:\\Windows")  # fmt: skip
 _LONG_RUN = re.compile(r"[A-Za-z0-9_-]{20}")  # a name shorter than this holds no secret
+_ALTERED = re.compile(r"~[0-9a-f]{8}$")
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -115,21 +116,58 @@ class Files:
     _raw: dict[str, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.ignore = self._fresh_ignore()
+
+    def _fresh_ignore(self) -> Ignore:
         extra = [".contextignore"] if self.boundaries.use_contextignore else []
         extra += [".dockerignore"] if self.boundaries.use_dockerignore else []
         patterns = self.boundaries.ignore_patterns
-        self.ignore = Ignore(self.root, patterns, gitignore=self.boundaries.use_gitignore, extra_files=tuple(extra))
+        return Ignore(self.root, patterns, gitignore=self.boundaries.use_gitignore, extra_files=tuple(extra))
 
     @property
     def id(self) -> int:
         """Stable for the same folder."""
         return int.from_bytes(blake2b(os.fsencode(self.root), digest_size=8).digest(), "little") >> 1
 
-    def scan(self) -> Iterator[FileState | Skip]:
-        """Every file below the root, as one that belongs or one that is skipped with its reason."""
+    def scan(self, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
+        """Every file below the root, or at and below some paths, as one that belongs or one that is skipped with its reason."""
+        self.ignore = self._fresh_ignore()  # what is ignored may have changed since
+        folders = [path for path in paths if (self.root / path).is_dir()]
+        yield from (self.judge(path) for path in paths if path not in folders)
+        if paths and not folders:
+            return
         for path, ignored in walk(self.root, self.ignore):
+            if folders and not any(path == folder or path.startswith(folder + "/") for folder in folders):
+                continue
             uri = self._uri(path)
             yield Skip(uri, ignored, ignored.startswith(UNLISTED)) if ignored else self._judge(uri, path)
+
+    def folders(self) -> frozenset[str]:
+        """The folders that hold files which are not ignored, and those above them."""
+        found = {""}
+        for path, ignored in walk(self.root, self._fresh_ignore()):
+            folder = path.rpartition("/")[0]
+            while not ignored and folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(found)
+
+    def change(self, uri: str, stamp: Stamp) -> str:
+        """What happened to a file since it had this stamp; empty if nothing did, or if its name had to be altered."""
+        if uri not in self._raw and _ALTERED.search(uri):
+            return ""
+        try:
+            return "" if _stamp((self.root / self._raw.get(uri, uri)).stat()) == stamp else "has changed"
+        except OSError:
+            return "is gone"
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a path is a folder that is not ignored."""
+        return os.path.isdir(self.root / path) and not self.ignore.reason(path, folder=True)  # noqa: PTH112
+
+    def present(self, path: str) -> bool:
+        """Whether there is something at a path below the root."""
+        return os.path.lexists(self.root / path)
 
     def judge(self, path: str) -> FileState | Skip:
         """The same verdict for one path below the root."""

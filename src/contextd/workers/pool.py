@@ -1,6 +1,6 @@
-"""The driver of the parse workers: a process each, a job at a time, a limit on every job.
+"""The driver of the parse workers: a process each, a document at a time, a limit on every document.
 
-A job that hangs or kills its worker is tried once more cut by plain lines; if that fails too it is reported as failed.
+A document that hangs or kills its worker is tried once more cut by plain lines; if that fails too it is reported as failed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 
 from contextd.chunking.cut import Limits
 from contextd.errors import Unavailable
-from contextd.ports import Job, Outcome
+from contextd.ports import Outcome, Raw
 from contextd.scrub_rules import Rule
 from contextd.workers import wire
 
-SECONDS_PER_JOB = 2.0
+SECONDS_PER_DOCUMENT = 2.0
 _START = 30.0  # a cold start on a busy machine
 _COMMAND = (sys.executable, "-m", "contextd.workers.parse")
 
@@ -33,21 +33,21 @@ class Died(Exception):
 
 
 class Worker:
-    """One worker process; started on its first job and again after each death."""
+    """One worker process; started on its first document and again after each death."""
 
     def __init__(self, settings: Any, seconds: float, command: Sequence[str] = _COMMAND) -> None:
         self._settings, self._seconds, self._command = settings, seconds, command
         self._process: subprocess.Popen[bytes] | None = None
         self.deadline: float | None = None
 
-    def ask(self, job: Job, *, plain: bool) -> Outcome:
-        """The outcome of one job; raises Died when the process did not survive it."""
+    def ask(self, raw: Raw, *, plain: bool) -> Outcome:
+        """The outcome of one document; raises Died when the process did not survive it."""
         process = self._process
         if process is None or process.poll() is not None:
             process = self._start()
-        head, body = self._exchange(process, {"language": job.language, "plain": plain}, [job.data], self._seconds)
+        head, body = self._exchange(process, {"language": raw.language, "plain": plain}, [raw.data], self._seconds)
         try:
-            return Outcome(job, None, str(head["error"])) if "error" in head else Outcome(job, wire.unpack(head, body))
+            return Outcome(raw, None, str(head["error"])) if "error" in head else Outcome(raw, wire.unpack(head, body))
         except (KeyError, TypeError, ValueError):  # not a frame of ours: a parser has run wild
             self.stop()
             raise Died from None
@@ -70,7 +70,7 @@ class Worker:
         return frame
 
     def check(self) -> None:
-        """Kill the process if its job has taken too long; called from another thread."""
+        """Kill the process if its document has taken too long; called from another thread."""
         process, deadline = self._process, self.deadline
         if process is not None and deadline is not None and time.monotonic() > deadline:
             process.kill()
@@ -111,11 +111,13 @@ class Pool:
         rules: Sequence[Rule] = (),
         *,
         workers: int = 2,
-        seconds: float = SECONDS_PER_JOB,
+        seconds: float = SECONDS_PER_DOCUMENT,
         command: Sequence[str] = _COMMAND,
+        keep: bool = False,
     ) -> None:
         settings = {"limits": asdict(limits), "rules": [tuple(rule) for rule in rules]}
         self._workers = [Worker(settings, seconds, command) for _ in range(max(1, workers))]
+        self._kept = self._workers[:1] if keep else []
 
     def __enter__(self) -> Pool:
         return self
@@ -125,20 +127,23 @@ class Pool:
 
     def close(self) -> None:
         """End all workers."""
+        self.rest()
+
+    def rest(self) -> None:
+        """End all workers until there is work again."""
         for worker in self._workers:
             worker.stop()
 
-    def parse(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
-        """The outcome of every job as it comes; few are held in memory at a time."""
-        run = _Run(self._workers, iter(jobs))
-        return run.outcomes()
+    def parse(self, raws: Iterable[Raw]) -> Iterator[Outcome]:
+        """The outcome of every document as it comes; few are held in memory at a time."""
+        return _Run(self._workers, iter(raws), self._kept).outcomes()
 
 
 class _Run:
-    """One pass over some jobs: a thread for each worker, one that watches the clock."""
+    """One pass over some documents: a thread for each worker, one that watches the clock."""
 
-    def __init__(self, workers: list[Worker], jobs: Iterator[Job]) -> None:
-        self._workers, self._jobs = workers, jobs
+    def __init__(self, workers: list[Worker], raws: Iterator[Raw], kept: list[Worker]) -> None:
+        self._workers, self._raws, self._kept = workers, raws, kept
         self._take = threading.Lock()
         self._done: queue.Queue[Outcome | BaseException | None] = queue.Queue(maxsize=4 * len(workers))
         self._over = threading.Event()
@@ -175,13 +180,14 @@ class _Run:
         try:
             while not self._over.is_set():
                 with self._take:
-                    job = next(self._jobs, None)
-                if job is None:
+                    raw = next(self._raws, None)
+                if raw is None:
                     break
-                self._done.put(_settled(worker, job))
-        except BaseException as error:  # the reader of the jobs failed: its error belongs to the caller
+                self._done.put(_settled(worker, raw))
+        except BaseException as error:  # the reader of the documents failed: its error belongs to the caller
             self._done.put(error)
-        worker.stop()  # its memory is wanted for what comes after; the next run starts it again
+        if worker not in self._kept:
+            worker.stop()  # its memory is wanted for what comes after; the next run starts it again
         self._done.put(None)
 
     def _watch(self) -> None:
@@ -190,20 +196,20 @@ class _Run:
                 worker.check()
 
 
-def _settled(worker: Worker, job: Job) -> Outcome:
-    """Try a job as it is, then by plain lines."""
+def _settled(worker: Worker, raw: Raw) -> Outcome:
+    """Try a document as it is, then by plain lines."""
     try:
-        outcome = worker.ask(job, plain=False)
+        outcome = worker.ask(raw, plain=False)
         if outcome.parsed is not None:
             return outcome
         reason = f"parser failed ({outcome.error})"
     except Died:
         reason = "parse_timeout or crash"
     try:
-        outcome = worker.ask(job, plain=True)
+        outcome = worker.ask(raw, plain=True)
     except Died:
-        return Outcome(job, None, "parse_timeout or crash, even by plain lines")
+        return Outcome(raw, None, "parse_timeout or crash, even by plain lines")
     if outcome.parsed is None:
         return outcome
     warnings = (*outcome.parsed.warnings, f"{reason}; cut by lines")
-    return Outcome(job, replace(outcome.parsed, warnings=warnings))
+    return Outcome(raw, replace(outcome.parsed, warnings=warnings))

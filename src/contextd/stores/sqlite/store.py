@@ -23,6 +23,7 @@ from contextd.ports import Matrix
 from contextd.stores.sqlite import fold
 from contextd.stores.sqlite.connect import translated
 from contextd.stores.sqlite.database import Database, packed, unpacked
+from contextd.stores.sqlite.jobs import Jobs
 from contextd.stores.sqlite.postings import pack
 from contextd.stores.sqlite.snapshot import Snapshot, advance, head_of, load
 from contextd.stores.sqlite.vectors import quantize
@@ -74,10 +75,10 @@ _COLLECT = tuple(
     for table in _OF_CONTENT
 )
 _MISSING = """
-select c.content_id, c.text from content c where c.workspace_id = ?1
-  and not exists (select 1 from vector v where v.workspace_id = ?1 and v.content_id = c.content_id and v.space = ?2)
-  and exists (select 1 from chunk k where k.workspace_id = ?1 and k.content_id = c.content_id)
-limit ?3"""
+select d.content_id from document d where d.workspace_id = ?1 and d.dead_seq is null
+  and not exists (select 1 from vector v where v.workspace_id = ?1 and v.content_id = d.content_id and v.space = ?2)
+  and exists (select 1 from chunk k where k.workspace_id = ?1 and k.content_id = d.content_id)
+group by d.content_id order by max(d.modified) desc limit ?3"""
 
 
 def acl_id(principals: frozenset[str]) -> int:
@@ -91,6 +92,7 @@ class SqliteStore:
 
     def __init__(self, database: Database, workspace: int, folder: Path | None = None) -> None:
         self.database, self.workspace, self.folder = database, workspace, folder
+        self.jobs = Jobs(database, workspace)
         self._snapshot: Snapshot | None = None
         self._snapshot_lock = threading.Lock()
 
@@ -116,6 +118,12 @@ class SqliteStore:
     def documents(self, source: int) -> dict[str, DocumentRow]:
         """The living documents of a source by uri."""
         return {row[2]: _document(row) for row in self.rows(_DOCUMENTS, source)}
+
+    def stamps(self, documents: Sequence[int]) -> dict[str, Stamp]:
+        """The stamps of some living documents that come from files, by uri."""
+        query = """select uri, size, mtime_ns, ctime_ns, inode from document where workspace_id = ? and dead_seq is null
+        and length(digest) > 0 and document_id in (select value from json_each(?))"""
+        return {uri: Stamp(*rest) for uri, *rest in self.rows(query, json.dumps(list(documents)))}
 
     def has_content(self, content: int) -> bool:
         """Whether this content is stored with its words: in the base, as a document has it, or in the table of newer ones."""
@@ -232,9 +240,10 @@ class SqliteStore:
     def missing_vectors(self, space: str, limit: int) -> list[tuple[int, list[str]]]:
         """Contents without vectors in a space, with the texts to embed."""
         result = []
-        for content, data in self.rows(_MISSING, space, limit):
-            text = unpacked(data)
-            pieces = self.rows(_PIECES, content)
+        for (content,) in self.rows(_MISSING, space, limit):
+            stored = self.rows("select text from content where workspace_id = ? and content_id = ?", content)
+            text = unpacked(stored[0][0]) if stored else ""  # gone since
+            pieces = self.rows(_PIECES, content) if stored else []
             result.append((content, [with_context(text[a:b], label, json.loads(path)) for a, b, label, path in pieces]))
         return result
 
@@ -303,7 +312,7 @@ class SqliteStore:
             fold.remove_others(self.folder, generation)
         return pointed
 
-    def finish(self) -> None:
+    def finish(self, *, vacuum: bool = True) -> None:
         """Collect what nothing refers to, and give the space back to the disk."""
 
         def collect(connection: apsw.Connection) -> None:
@@ -315,7 +324,8 @@ class SqliteStore:
 
         if self.rows("select 1 from document where workspace_id = ? and dead_seq is not null limit 1"):
             self.database.transact(collect)
-        self.database.shrink()
+        if vacuum:
+            self.database.shrink()
 
     def check(self) -> None:
         """Look at every page and every text; damage is an error. A damaged base is made again from them."""

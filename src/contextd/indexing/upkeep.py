@@ -1,0 +1,156 @@
+"""Keeping one project's index: its jobs, its watch, and deep vectors when there is time. Used by whoever holds the lease."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+
+from contextd.errors import ContextdError, Unavailable
+from contextd.indexing.embed import embed_missing
+from contextd.indexing.jobs import run_all
+from contextd.indexing.pipeline import Options, Progress, Report, index
+from contextd.indexing.watch import Hooks, Watch
+from contextd.ports import Embedder, Events, Machine, Parser, ProjectStore, Recipe, Source
+from contextd.types import Job
+
+_BUSY = 5.0  # seconds until a busy machine is looked at again
+_REST = 120.0  # seconds without work after which the parser gives its memory back
+
+
+@dataclass(slots=True)
+class Upkeep:
+    """What it takes to bring an index up to date, and keep it so."""
+
+    source: Source
+    store: ProjectStore
+    recipe: Recipe
+    options: Options
+    acl: int
+    parser: Parser
+    static: Embedder | None
+    deep: Callable[[], Embedder | None]
+    on_deep: Callable[[int], None] = lambda _: None
+
+    def work(self, job: Job, progress: Progress) -> Report:
+        """Do what a job asks for."""
+        if job.kind == "embed":
+            report = Report()
+            self._embed(report)
+            return report
+        report = self.index(self._options(job), progress)
+        if job.options.get("deep"):
+            self._embed(report)
+        return report
+
+    def index(self, options: Options, progress: Progress = lambda _: None) -> Report:
+        """One run of the pipeline."""
+        return index(self.source, self.store, self.parser, self.static, self.recipe, self.acl, options, progress)
+
+    def _options(self, job: Job) -> Options:
+        asked = job.options
+        return replace(
+            self.options,
+            verify=bool(asked.get("verify")),
+            paths=job.paths,
+            epoch=int(asked.get("epoch", 0)),
+            clear_errors=bool(asked.get("clear_errors", True)),
+            vacuum=bool(asked.get("vacuum", True)),
+        )
+
+    def _embed(self, report: Report) -> None:
+        embedder = self.deep()
+        if embedder is None:
+            report.warnings.append("no deep model: run `contextd models fetch`, with onnxruntime installed")
+            return
+        try:
+            embed_missing(self.store, embedder, self.on_deep)
+        except Unavailable as error:
+            report.warnings.append(str(error))
+            return
+        self.store.drop_other_spaces(embedder.space)
+        self.store.fold(force=True)
+
+
+@dataclass(slots=True)
+class Watching:
+    """A project under watch: how changes are heard of, and what else is done meanwhile."""
+
+    upkeep: Upkeep
+    arm: Callable[[Collection[str]], Events]
+    stop: Callable[[], bool]
+    say: Callable[[str], None]
+    machine: Machine
+    every: float = 300.0
+    _active: float = 0.0
+    _news: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        """Until told to stop."""
+        hooks = Hooks(self.arm, self._some, self._everything, self._jobs, self._idle, self.stop, self.say)
+        self._active = time.monotonic()
+        over = threading.Event()
+        embedding = threading.Thread(target=self._embed_quietly, args=(over,), daemon=True)
+        embedding.start()
+        try:
+            Watch(self.upkeep.source, hooks, self.every).run()
+        finally:
+            over.set()
+            self._news.set()
+            embedding.join(timeout=10)
+
+    def _some(self, paths: Collection[str]) -> None:
+        options = replace(self.upkeep.options, paths=tuple(sorted(paths)), light=True)
+        self._told(self.upkeep.index(options))
+        self.upkeep.store.fold()
+
+    def _everything(self) -> None:
+        self._told(self.upkeep.index(self.upkeep.options))
+        self._news.set()
+
+    def _told(self, report: Report) -> None:
+        """Say what changed; there may be something to embed."""
+        if report.written or report.removed or report.failed:
+            failed = f", {len(report.failed)} failed" if report.failed else ""
+            self.say(f"{report.written} indexed, {report.removed} removed{failed} ({report.seconds:.1f} s)")
+            self._active = time.monotonic()
+            self._news.set()
+
+    def _jobs(self) -> None:
+        if self.upkeep.store.jobs.next() is not None:
+            run_all(self.upkeep.store.jobs, self.upkeep.work)
+            self._active = time.monotonic()
+            self._news.set()
+
+    def _idle(self) -> None:
+        if time.monotonic() - self._active > _REST:
+            self.upkeep.parser.rest()
+
+    def _embed_quietly(self, over: threading.Event) -> None:
+        """Deep vectors for what has none, newest first, while the machine has nothing better to do."""
+        self.machine.yield_to_others()
+        while not over.is_set():
+            self._news.wait()
+            self._news.clear()
+            try:
+                self._embed_all(over)
+            except (ContextdError, OSError) as error:
+                self.say(f"deep embedding: {error}; going on with the next change")
+        self.upkeep.store.close()
+
+    def _embed_all(self, over: threading.Event) -> None:
+        embedder, store = self.upkeep.deep(), self.upkeep.store
+        if embedder is None:
+            return
+
+        def go_on() -> bool:
+            while not over.is_set() and self.machine.busy():
+                over.wait(_BUSY)
+            return not over.is_set()
+
+        done = embed_missing(store, embedder, go_on=go_on)
+        if done and not over.is_set():
+            store.drop_other_spaces(embedder.space)
+            store.fold(force=True)
+            self.say(f"{done} chunks embedded deeply")

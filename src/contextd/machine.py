@@ -1,0 +1,42 @@
+"""The user's machine: whether it has time for background work. Where it cannot be asked, it has."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+_SUPPLIES = Path("/sys/class/power_supply")
+_LOWEST = 19
+
+
+class Machine:
+    """Load and battery, as far as the system tells. `own` is the load this process makes itself."""
+
+    def __init__(self, supplies: Path = _SUPPLIES, own: float = 1.0) -> None:
+        self._supplies, self._own = supplies, own
+
+    def busy(self) -> str:
+        """Why background work should wait; empty if it need not."""
+        if self._on_battery():
+            return "on battery"
+        try:
+            load = os.getloadavg()[0] - self._own
+        except (OSError, AttributeError):  # Windows
+            return ""
+        return f"load {load:.1f}" if load > 0.75 * (os.cpu_count() or 1) else ""
+
+    def yield_to_others(self) -> None:
+        """Let this thread run only when others do not; on Linux a thread has a priority of its own."""
+        if sys.platform == "linux":
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST)
+
+    def _on_battery(self) -> bool:
+        try:
+            states = [(supply / "status").read_text().strip() for supply in self._supplies.glob("BAT*")]
+        except OSError:
+            return False
+        return "Discharging" in states

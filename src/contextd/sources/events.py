@@ -1,0 +1,54 @@
+"""Native events of the file system, for the folders that matter and no others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+from contextd.errors import Unavailable
+
+_LONGEST = 1500  # milliseconds that a stream of changes is gathered before it is handed on
+_TICK = 200
+
+
+class NativeEvents:
+    """Changes in some folders of a root, each watched by itself: what is ignored takes no watch."""
+
+    def __init__(self, root: Path, folders: Collection[str], debounce_ms: int) -> None:
+        from watchfiles import watch
+
+        self._root = os.path.realpath(root)
+        self._changes = watch(
+            *(root / folder for folder in sorted(folders)),
+            watch_filter=None,
+            debounce=max(_LONGEST, debounce_ms),
+            step=debounce_ms,
+            rust_timeout=_TICK,
+            yield_on_timeout=True,
+            raise_interrupt=True,
+            recursive=False,
+            ignore_permission_denied=True,
+        )
+        self._first = self._next()  # nothing is listened to before the first step is over
+
+    def wait(self, seconds: float) -> frozenset[str]:
+        """Paths below the root that changed, once it has been quiet for a moment; none after so many seconds without any."""
+        first, self._first = self._first, frozenset()
+        for _ in range(max(1, round(seconds * 1000 / _TICK))):
+            if first:
+                break
+            first = self._next()
+        return first
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._changes.close()
+
+    def _next(self) -> frozenset[str]:
+        try:
+            changes = next(self._changes, set())
+        except OSError as error:
+            raise Unavailable(f"the system cannot watch these folders ({error})") from None
+        inside = len(self._root) + 1
+        return frozenset(path[inside:] for _, path in changes if path.startswith(self._root + os.sep))

@@ -1,0 +1,238 @@
+"""A watched project: what is on disk is what is found, whatever happens on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.engine import Engine
+from contextd.errors import Unavailable
+
+
+class Watched:
+    """A project watched by a thread, and an engine of its own to ask."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.said: list[str] = []
+
+    def paths(self) -> set[str]:
+        assert self.engine.project is not None
+        return set(self.engine.project.store.documents(self.engine.project.source.id))
+
+    def until(self, condition: Callable[[], bool], seconds: float = 15) -> None:
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, (self.said, sorted(self.paths())[:20])
+            time.sleep(0.05)
+
+
+@contextmanager
+def watching(project: Path, home: Path, change: Callable[[Engine], None] = lambda _: None) -> Iterator[Watched]:
+    watcher = open_engine(project, home=home, environment={"CONTEXTD_WATCHER__DEBOUNCE_MS": "100"})
+    change(watcher)
+    watched = Watched(open_engine(project, home=home, environment={}))
+    over = threading.Event()
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            watcher.watch(over.is_set, watched.said.append)
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            watcher.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        watched.until(lambda: bool(watched.said))
+        time.sleep(0.5)
+        yield watched
+    finally:
+        over.set()
+        thread.join(timeout=30)
+        watched.engine.close()
+        assert not failed and not thread.is_alive(), failed
+
+
+def on_disk(root: Path) -> set[str]:
+    return {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file() and ".git/" not in str(path)}
+
+
+def test_a_save_a_new_file_a_new_folder_and_a_removal_are_seen(project: Path, home: Path) -> None:
+    with watching(project, home) as watched:
+        (project / "src/app/store.py").write_text("def heron_store():\n    return 1\n")
+        watched.until(lambda: bool(watched.engine.search("heron_store").hits))
+        (project / "new/deep/down").mkdir(parents=True)
+        (project / "new/deep/down/owl.py").write_text("def owl_down():\n    return 1\n")
+        watched.until(lambda: "new/deep/down/owl.py" in watched.paths())
+        (project / "new/deep/down/second.py").write_text("def kite_down():\n    return 1\n")
+        watched.until(lambda: "new/deep/down/second.py" in watched.paths())
+        (project / "docs/guide.md").unlink()
+        watched.until(lambda: "docs/guide.md" not in watched.paths())
+        (project / "src").rename(project / "lib")
+        watched.until(lambda: watched.paths() == on_disk(project))
+        assert not watched.engine.search("heron_store").trace.warnings
+
+
+def test_an_ignore_file_that_changes_is_obeyed(project: Path, home: Path) -> None:
+    with watching(project, home) as watched:
+        (project / ".contextignore").write_text("docs/\n")
+        watched.until(lambda: "docs/guide.md" not in watched.paths())
+        (project / ".contextignore").unlink()
+        watched.until(lambda: "docs/guide.md" in watched.paths())
+
+
+def test_an_answer_says_that_a_file_has_changed_since(engine: Engine, project: Path) -> None:
+    (project / "src/app/store.py").write_text("def load_user(name):\n    return 2\n")
+    (project / "src/app/routes.py").unlink()
+    warnings = engine.search("load_user register_route", min_score=0).trace.warnings
+    assert any("store.py has changed" in one for one in warnings) and any("routes.py is gone" in one for one in warnings)
+    engine.index()
+    assert not engine.context("load_user", min_score=0).trace.warnings
+
+
+def test_W1_a_rename_storm_converges_to_what_is_on_disk(make_project: Callable[..., Path], home: Path) -> None:
+    switch_branches(make_project, home, files=200, times=4, seconds=30)
+
+
+def switch_branches(make_project: Callable[..., Path], home: Path, files: int, times: int, seconds: float) -> list[float]:
+    """Two branches whose files all differ in name or content; after each switch index and disk agree."""
+    root = make_project({f"pkg{n % 40}/m{n}.py": f"def f{n}():\n    return {n}\n" for n in range(files)})
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q", "-b", "one"], ["add", "-A"], ["commit", "-qm", "one"], ["checkout", "-qb", "two"]):
+        subprocess.run([*git, *command], check=True)
+    for n in range(files):
+        path = root / f"pkg{n % 40}/m{n}.py"
+        path.write_text(f"def g{n}():\n    return {n}\n")
+        if n % 2:
+            path.rename(path.with_name(f"renamed{n}.py"))
+    for command in (["add", "-A"], ["commit", "-qm", "two"]):
+        subprocess.run([*git, *command], check=True)
+    took = []
+    with watching(root, home) as watched:
+        watched.until(lambda: watched.paths() == on_disk(root), seconds)
+        for turn in range(times):
+            subprocess.run([*git, "checkout", "-q", "one" if turn % 2 == 0 else "two"], check=True)
+            began = time.monotonic()
+            name = "f" if turn % 2 == 0 else "g"
+            watched.until(lambda name=name: agrees(watched, root, name, files), seconds)  # type: ignore[misc]
+            took.append(time.monotonic() - began)
+    return took
+
+
+def agrees(watched: Watched, root: Path, name: str, files: int) -> bool:
+    if watched.paths() != on_disk(root):
+        return False
+    known = watched.engine.project.store.documents(watched.engine.project.source.id)  # type: ignore[union-attr]
+    if any(row.stamp.mtime_ns != (root / uri).stat().st_mtime_ns for uri, row in known.items()):
+        return False
+    return all(watched.engine.search(f"{name}{n}").hits for n in (0, 1, files - 1))
+
+
+def test_W2_a_stopped_process_catches_up(make_project: Callable[..., Path], home: Path) -> None:
+    stop_and_storm(make_project, home, files=3000, seconds=60)
+
+
+def stop_and_storm(make_project: Callable[..., Path], home: Path, files: int, seconds: float) -> float:
+    """More files than any queue of events holds, written while the watcher is stopped."""
+    root = make_project({"a.py": "def first():\n    return 1\n"})
+    command = [sys.executable, "-m", "contextd", "watch", "-p", str(root)]
+    process = subprocess.Popen(command, env={**os.environ, "CONTEXTD_HOME": str(home)}, stderr=subprocess.PIPE)
+    engine = open_engine(root, home=home, environment={})
+    watched = Watched(engine)
+    try:
+        watched.until(lambda: watched.paths() == {"a.py"}, 30)
+        time.sleep(2)
+        process.send_signal(signal.SIGSTOP)
+        for n in range(files):
+            folder = root / f"d{n % 50}"
+            folder.mkdir(exist_ok=True)
+            (folder / f"m{n}.py").write_text(f"x = {n}\n")
+        (root / "a.py").unlink()
+        time.sleep(6)
+        process.send_signal(signal.SIGCONT)
+        began = time.monotonic()
+        watched.until(lambda: watched.paths() == on_disk(root), seconds)
+        return time.monotonic() - began
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+        process.wait(timeout=30)
+        engine.close()
+
+
+def test_W3_when_the_system_has_no_watches_left_everything_is_looked_at(project: Path, home: Path) -> None:
+    def exhausted(engine: Engine) -> None:
+        def arm(folders: object) -> None:
+            raise Unavailable("no watches are left")
+
+        assert engine.project is not None
+        engine.project = replace(engine.project, arm=arm)  # type: ignore[arg-type]
+
+    with watching(project, home, exhausted) as watched:
+        (project / "late.py").write_text("def late_heron():\n    return 1\n")
+        watched.until(lambda: "late.py" in watched.paths())
+        assert sum("no watches are left" in line for line in watched.said) == 1, "one warning"
+
+
+def test_W4_a_root_that_goes_and_comes_back_keeps_its_index(project: Path, home: Path, tmp_path: Path) -> None:
+    with watching(project, home) as watched:
+        before = watched.paths()
+        project.rename(tmp_path / "away")
+        watched.until(lambda: any("gone" in line for line in watched.said))
+        assert watched.paths() == before, "an unmounted disk must not erase the index"
+        (tmp_path / "away/late.py").write_text("def late_heron():\n    return 1\n")
+        (tmp_path / "away").rename(project)
+        watched.until(lambda: "late.py" in watched.paths())
+        (project / "later.py").write_text("def later_heron():\n    return 1\n")
+        watched.until(lambda: "later.py" in watched.paths())
+
+
+def atomic(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(text)
+    temporary.replace(path)
+
+
+def with_backup(path: Path, text: str) -> None:
+    path.rename(path.with_name(path.name + "~"))
+    time.sleep(0.15)
+    path.write_text(text)
+    path.with_name(path.name + "~").unlink()
+
+
+def truncate(path: Path, text: str) -> None:
+    with path.open("w") as file:
+        file.flush()
+        time.sleep(0.02)
+        file.write(text)
+
+
+@pytest.mark.parametrize("save", [atomic, with_backup, truncate])
+def test_W5_an_editors_way_of_saving_is_one_update_and_never_a_removal(
+    project: Path, home: Path, save: Callable[[Path, str], None]
+) -> None:
+    path = project / "src/app/store.py"
+    with watching(project, home) as watched:
+        positions = set()
+        for turn in range(3):
+            save(path, f"def heron_{turn}():\n    return {turn}\n")
+            end = time.monotonic() + 15
+            while not any(f"heron_{turn}" in hit.chunk.text for hit in watched.engine.search(f"heron_{turn}").hits):
+                assert time.monotonic() < end and "src/app/store.py" in watched.paths(), "never a flash of deleted"
+                time.sleep(0.02)
+            positions.add(watched.engine.project.store.position())  # type: ignore[union-attr]
+        assert watched.paths() == {"src/app/store.py", "src/app/routes.py", "docs/guide.md", "config/settings.yaml"}
