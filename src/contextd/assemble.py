@@ -28,7 +28,7 @@ from contextd.sources.ignore import git
 from contextd.stores.lease import lease
 from contextd.stores.sqlite.record import Record, salvaged
 from contextd.stores.sqlite.store import SqliteStore, open_index
-from contextd.types import OWNER, Reader
+from contextd.types import EVERYONE, OWNER, Reader
 
 _MOST_WORKERS = 8
 _REPAIR_SECONDS = 10.0
@@ -43,6 +43,8 @@ def open_engine(
     environment: Mapping[str, str] = os.environ,
 ) -> Engine:
     """An engine for a project (None: personal memories alone). Nothing is indexed by opening."""
+    if not reader.strip() or reader == EVERYONE:
+        raise InvalidInput(f"{reader!r} is not the name of a reader; give one, such as {OWNER}")
     home = home or config.home(environment)
     root = project_root(project) if project is not None else None
     loaded = config.load(home / "config.toml", root / config.FILE_NAME if root else None, environment, flags)
@@ -76,6 +78,8 @@ def salvaged_record() -> tuple[dict[str, int], Path]:
 
 def project_root(project: str | Path) -> Path:
     """The folder of a project: the one named, or for `.` the one around this folder."""
+    if not str(project):
+        raise InvalidInput("an empty path is no project; name a folder")
     path = Path(project).expanduser()
     return checked_root(find_root(path) if str(project) == "." else path)
 

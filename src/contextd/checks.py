@@ -51,14 +51,26 @@ def _overlaps(paths: tuple[str, ...]) -> Iterable[str]:
                 yield f"watch path {str(two)!r} lies inside {str(one)!r}; the outer one is enough"
 
 
-def verdict(project: Project, path: str) -> tuple[bool, str]:
-    """Whether a file belongs to the project, and the reason."""
+def _absolute(project: Project, path: str) -> Path:
+    """A path of the caller: from where they stand, or from the project's root."""
+    if not path:
+        raise InvalidInput("name a file")
     given = Path(path).expanduser()
     absolute = (given if given.is_absolute() else Path.cwd() / given).parent.resolve() / given.name
+    return absolute if absolute.is_relative_to(project.root) else (project.root / given).parent.resolve() / given.name
+
+
+def indexed(project: Project, path: str) -> bool:
+    """Whether a file is in the index now."""
+    absolute = _absolute(project, path)
     if not absolute.is_relative_to(project.root):
-        absolute = project.root / given
-    if ".." in given.parts and not absolute.resolve().is_relative_to(project.root):
-        raise InvalidInput(f"{path} is outside the project {project.root}")
+        return False
+    return absolute.relative_to(project.root).as_posix() in project.store.documents(project.source.id)
+
+
+def verdict(project: Project, path: str) -> tuple[bool, str]:
+    """Whether a file belongs to the project, and the reason."""
+    absolute = _absolute(project, path)
     if not absolute.is_relative_to(project.root):
         return False, "outside the project"
     if not absolute.exists() and not absolute.is_symlink():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from contextd.config import Settings
 from contextd.errors import InvalidInput, StorageError
+from contextd.languages import ALIASES
 from contextd.ports import Embedder, Events, FileState, Machine, ProjectStore, Recipe, Record, Skip, Source, Store, Tokens
 from contextd.ports import Parser as ParserPort
 from contextd.querying import pipeline as querying
@@ -180,8 +181,7 @@ class Engine:
             fail_fast=bootstrap.fail_fast,
             warn_bytes=self.settings.indexing.warn_file_size_mb * (1 << 20),
         )
-        principals = self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
-        acl = project.store.grant(principals)
+        acl = project.store.grant(self._readers(project))
         project.store.share(project.source.id, acl)  # what a crash between record and index may have left undone
         return Upkeep(project.source, project.store, project.recipe, options, acl, parser, self.static, self.deep, on_deep)
 
@@ -195,6 +195,10 @@ class Engine:
                 raise InvalidInput(f"{path} is outside the project {root}")
             found.append(target.relative_to(root).as_posix())
         return () if "." in found else tuple(found)
+
+    def known(self) -> Project:
+        """The project, for a report about it."""
+        return self._project()
 
     def files(self) -> Iterable[FileState | Skip]:
         """Every file of the project: those that belong to it, and the others with the reason."""
@@ -221,6 +225,7 @@ class Engine:
         )
         hits, plan, trace = querying.search(query, self._means(query))
         self._warn_of_changes(hits, trace)
+        self._warn_if_empty(hits, query, trace)
         return Found(hits, plan, trace)
 
     def context(
@@ -241,6 +246,7 @@ class Engine:
         query = replace(query, budget=limit, template=template, k=k, min_score=threshold)
         answer = querying.context(query, self._means(query))
         self._warn_of_changes(answer.hits, answer.trace)
+        self._warn_if_empty(answer.hits, query, answer.trace)
         return answer
 
     # Remember
@@ -282,8 +288,7 @@ class Engine:
 
     def who(self) -> frozenset[str]:
         """Who may read the project's documents."""
-        project = self._project()
-        return self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
+        return self._readers(self._project())
 
     def close(self) -> None:
         """Close what is open."""
@@ -294,9 +299,15 @@ class Engine:
     # Inside
 
     def _project(self) -> Project:
+        """The project, for a reader who may read it: others learn nothing of it and change nothing in it."""
         if self.project is None:
             raise InvalidInput("this needs a project; run it inside one, or name it with --project")
+        if self.reader.name != OWNER and not self.reader.principals & self._readers(self.project):
+            raise InvalidInput(f"{self.reader.name} may not read this project; `contextd share` says who may")
         return self.project
+
+    def _readers(self, project: Project) -> frozenset[str]:
+        return self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
 
     def _warn_of_changes(self, hits: Sequence[Hit], trace: Trace) -> None:
         """Say which files of an answer have changed since they were indexed."""
@@ -307,6 +318,19 @@ class Engine:
             if what := self.project.source.change(uri, stamp):
                 trace.warn(f"{uri} {what} since it was indexed; `contextd index` or `contextd watch` brings it up to date")
 
+    def _relative(self, path: str) -> str:
+        """A path or pattern of the caller as the project has it."""
+        root = f"{self.project.root}/" if self.project is not None else ""
+        return path.removeprefix(root).removeprefix("./").rstrip("/") or "."
+
+    def _warn_if_empty(self, hits: Sequence[Hit], query: Query, trace: Trace) -> None:
+        """Say that this project has nothing this reader may see, when there was no answer."""
+        if hits or self.project is None or not query.text.strip():
+            return
+        with self.project.store.view(Scope((self.project.workspace,), self.reader, self._sources())) as view:
+            if not view.size():
+                trace.warn("nothing of this project is indexed that you may read; `contextd index` brings it up to date")
+
     def _workspaces(self, *, personal: bool) -> tuple[int, ...]:
         own = (self.project.workspace,) if self.project is not None else ()
         return (*own, self.personal) if personal else own
@@ -314,13 +338,17 @@ class Engine:
     def _query(self, text: str, narrow: Narrow | None, deadline: float | None) -> Query:
         if not isinstance(text, str):
             raise InvalidInput(f"a question is a text, not {type(text).__name__}")
+        if deadline is not None and not deadline > 0:
+            raise InvalidInput(f"a time limit of {deadline:g} s leaves no time; ask for more")
         narrow = narrow or Narrow()
+        if self.project is not None:
+            text = text.replace(f"{self.project.root}/", "")  # a path is looked for as the project has it
         scope = Scope(
             self._workspaces(personal=narrow.personal),
             self.reader,
             self._sources(),
-            tuple(narrow.paths),
-            frozenset(narrow.languages),
+            tuple(self._relative(path) for path in narrow.paths),
+            frozenset(ALIASES.get(name.lower(), name.lower()) for name in narrow.languages),
             frozenset(narrow.kinds),
         )
         end = None if deadline is None else time.monotonic() + deadline

@@ -7,3 +7,9 @@ CODE = frozenset(
     "haskell sql".split()
 )
 PROSE = frozenset("markdown rst asciidoc text".split())
+# What people call a language, beside its name.
+ALIASES = {
+    "py": "python", "js": "javascript", "jsx": "javascript", "ts": "typescript", "rs": "rust", "rb": "ruby", "kt": "kotlin",
+    "cs": "csharp", "c#": "csharp", "c++": "cpp", "cc": "cpp", "golang": "go", "md": "markdown", "yml": "yaml", "sh": "shell",
+    "bash": "shell", "hs": "haskell", "ex": "elixir", "h": "c", "hpp": "cpp",
+}  # fmt: skip

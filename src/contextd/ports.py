@@ -171,6 +171,9 @@ class View(Protocol):
     def size(self) -> int:
         """How many chunks may be seen."""
 
+    def knows(self, path: str) -> bool:
+        """Whether a document that may be seen is at or below a path, or fits a pattern."""
+
     def languages(self) -> frozenset[str]:
         """The languages of the documents that may be seen."""
 

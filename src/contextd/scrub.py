@@ -40,6 +40,7 @@ _REFERENCE = re2.compile(
 )
 _WORDS_ONLY = re2.compile(rb"^[A-Za-z][a-z]*(?:[_.\-/ :]?[A-Za-z][a-z]*)*[:.!?]?$")
 _CODE = re2.compile(rb"[()\[\]{}<>;]|\.\w+\.|::|->|^\.|^\w+\.\w+$|^/|^https?:")
+_CALL = re2.compile(rb"\w\(|\w\[|\{\w|[<>;]|::|->|/\w+/|\s")
 _PASSWORD_KEY = re2.compile(rb"(?i)(?:pass(?:word|wd|phrase|code)|passwd|pwd|\bpass)$")
 _NOT_A_KEY = re2.compile(
     rb"(?i)(?:_?(?:id|ids|name|names|type|types|url|uri|path|file|dir|field|fields|label|hint|help|header|headers|length|len|"
@@ -169,7 +170,7 @@ def _password(key: bytes, value: bytes) -> bool:
 
 
 def _config(key: bytes, value: bytes) -> bool:
-    return _password(key, value) and not _CODE.search(value)
+    return _password(key, value) and (not _CODE.search(value) or _random(value))
 
 
 def _assigned(key: bytes, value: bytes) -> bool:
@@ -182,6 +183,12 @@ def _assigned(key: bytes, value: bytes) -> bool:
     if _PASSWORD_KEY.search(key):
         return len(value) >= 4
     return len(value) >= 8 and not _WORDS_ONLY.search(value)
+
+
+def _random(value: bytes) -> bool:
+    """So mixed that it is no code, whatever brackets are in it."""
+    kinds = (value.isascii() and any(map(value.__contains__, b"0123456789")), value.lower() != value, value.upper() != value)
+    return all(kinds) and len(value) >= 12 and _entropy(value) > 3.7 and not _CALL.search(value)
 
 
 def _literal(value: bytes) -> bool:

@@ -90,7 +90,7 @@ _KEY = (
 # In code only a quoted literal is a value; in configuration the rest of the line may be one.
 ASSIGNMENTS = (
     Rule("assignment", rf"(?i)({_KEY})['\"`]?\]?\s{{0,8}}(?::\s{{0,4}}[\w\[\], |.?]{{1,40}}\s{{0,4}})?"
-         rf"(?:=>|:=|==?|:)\s{{0,8}}(?:[bru@]|new\s)?(?:\"([^\"\n]{{1,256}})\"|'([^'\n]{{1,256}})'|`([^`\n]{{1,256}})`)",
+         rf"(?:=>|:=|==?|:)\s{{0,8}}(?:[bBrRuUfF]{{0,2}}|@|new\s)(?:\"([^\"\n]{{1,256}})\"|'([^'\n]{{1,256}})'|`([^`\n]{{1,256}})`)",
          "assigned"),
     Rule("assignment-define", rf"(?i)\bdefine\(\s{{0,4}}['\"]({_KEY})['\"]\s{{0,4}},\s{{0,4}}['\"]([^'\"\n]{{1,256}})['\"]",
          "assigned"),

@@ -73,7 +73,7 @@ def test_nothing_found_is_code_one(indexed: Path, contextd: Contextd) -> None:
         (("context", "x", "--template", "nope"), "no template"),
         (("search", "x", "-k", "0"), "k is 0"),
         (("search",), "Missing argument"),
-        (("nonsense",), "No such command"),
+        (("nonsense",), "no command"),
         (("forget", "abc"), "no memory"),
         (("models", "fetch", "nope"), "no model"),
         (("eval", "/nowhere.jsonl"), "cannot be read"),
@@ -191,9 +191,9 @@ def test_help_is_there_at_once(contextd: Contextd) -> None:
 
 
 def test_an_empty_answer_says_why(indexed: Path, home: Path, contextd: Contextd, make_project: Callable[..., Path]) -> None:
-    assert "nothing is indexed here" not in contextd("search", "apple pie with cinnamon", cwd=indexed).err
-    assert "nothing is indexed here" in contextd("search", "x", "--as", "ana", cwd=indexed).err
-    assert "nothing is indexed here" in contextd("search", "x", cwd=make_project({"a.py": "x = 1\n"}, "other")).err
+    assert "nothing of this project is indexed" not in contextd("search", "apple pie with cinnamon", cwd=indexed).err
+    assert "nothing of this project is indexed" in contextd("search", "x", "--as", "ana", cwd=indexed).err
+    assert "nothing of this project is indexed" in contextd("search", "x", cwd=make_project({"a.py": "x = 1\n"}, "other")).err
     err = contextd("search", "load_user lang:pyhton", cwd=indexed).err
     assert "language pyhton" in err and "python" in err.split("there are")[1]
     assert "kind nonsense" in contextd("search", "load_user", "--kind", "nonsense", cwd=indexed).err

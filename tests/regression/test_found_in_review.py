@@ -208,3 +208,70 @@ def test_a_users_pattern_did_not_hold_for_file_names(home: Path, make_project: C
     pattern = {"CONTEXTD_SECURITY__SECRET_PATTERNS": '["heron-[0-9]+"]'}
     states = list(open_engine(root, home=home, environment=pattern).files())
     assert len(states) == 1 and "1234" not in states[0].uri
+
+
+def test_a_memory_with_a_deep_vector_changed_the_ranking_of_files(engine: Engine) -> None:
+    before = [(hit.chunk.uri, hit.rank_score) for hit in engine.search("users in a database", min_score=0).hits]
+    engine.remember("I deploy on Fridays")
+    after = [(hit.chunk.uri, hit.rank_score) for hit in engine.search("users in a database", min_score=0).hits]
+    assert [one for one in after if not one[0].startswith("memory:")] == before
+
+
+def test_a_memory_hid_that_a_project_is_not_indexed(project: Path, home: Path) -> None:
+    engine = open_engine(project, home=home, environment={})
+    engine.remember("I deploy on Fridays")
+    assert any("nothing of this project" in one for one in engine.search("load_user").trace.warnings)
+
+
+def test_secrets_with_brackets_or_in_a_format_string_got_through() -> None:
+    for line in (rb"""app.secret_key = b'_5#y2L"F4Q8z\n\xec]/'""", b'SECRET_KEY=f"b91b9bdd22ab9ed4d12e236c78afcb15f"'):
+        assert b"[REDACTED]" in scrub(line + b"\n", "python")[0], line
+    for line in (b'token = "items[0].name(x)"', b'password = "<%= config.Password1 %>"', b'secret = "{{ vault.Secret1 }}"'):
+        assert b"[REDACTED]" not in scrub(line + b"\n", "python")[0], line
+
+
+def test_reports_and_writes_did_not_ask_for_rights(engine: Engine, project: Path, contextd: Callable[..., Run]) -> None:
+    for command in (
+        ["secrets"],
+        ["stats"],
+        ["list-indexable"],
+        ["index"],
+        ["check-file", "a.py"],
+        ["remember", "--here", "x y"],
+    ):
+        run = contextd(*command, "--as", "eve", cwd=project)
+        assert run.code == 2 and "may not read this project" in run.err, command
+    contextd("share", "owner", "eve", cwd=project)
+    assert contextd("stats", "--as", "eve", cwd=project).code == 0
+    for name in ("", "everyone"):
+        assert contextd("stats", "--as", name, cwd=project).code == 2
+
+
+def test_paths_of_the_caller_were_not_understood(engine: Engine, project: Path, contextd: Callable[..., Run]) -> None:
+    assert engine.search(f"{project}/src/app/store.py").hits[0].chunk.uri == "src/app/store.py"
+    for path in ("./src/app/", str(project / "src"), "src/app/*.py"):
+        found = contextd("search", "load_user", "--path", path, cwd=project)
+        assert found.code == 0, path
+    assert contextd("search", "load_user", "--path", "app", cwd=project / "src").code == 0
+    run = contextd("search", "load_user", "--path", "nowhere", cwd=project)
+    assert run.code == 1 and "at or below nowhere" in run.err
+    assert "beside the filters" in contextd("search", "lang:py", cwd=project).err
+    assert contextd("search", "load_user lang:py", cwd=project).code == 0
+
+
+def test_a_budget_that_is_too_small_said_nothing_was_found(engine: Engine) -> None:
+    answer = engine.context("load a user by name", budget=8)
+    assert not answer.hits and any("a budget of 8 tokens" in one for one in answer.trace.warnings)
+
+
+def test_relevance_did_not_agree_with_the_order(engine: Engine) -> None:
+    from contextd.querying.calibrate import falling
+
+    assert falling([0.9, 0.4, 0.8]) == pytest.approx([0.9, 0.6, 0.6]) and falling([]) == []
+    scores = [hit.score for hit in engine.search("user route backups port", min_score=0).hits]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_misspelt_command_got_no_hint(contextd: Callable[..., Run]) -> None:
+    assert "did you mean search?" in contextd("searhc", "x").err
+    assert contextd().code == 0 and "Begin in a project" in contextd().out

@@ -60,14 +60,24 @@ class _Lazy(click.Group):
         command: click.Command = getattr(import_module(f"contextd.cli.{COMMANDS[name][0]}"), name.replace("-", "_"))
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, 1)
+            hint = f"did you mean {close[0]}?" if close else "`contextd --help` lists them"
+            raise click.UsageError(f"there is no command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="contextd")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Give any AI the right context, in the right number of tokens.
 
     \b
@@ -76,6 +86,8 @@ def cli() -> None:
       contextd search "where are routes registered"
       contextd context "how does login work" --budget 800
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -40,7 +41,7 @@ def _engine(project: str, reader: str) -> Any:
 def _narrow(paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...]) -> Any:
     from contextd.engine import Narrow
 
-    return Narrow(paths, languages, kinds)
+    return Narrow(tuple(str(Path(path).resolve()) if Path(path).exists() else path for path in paths), languages, kinds)
 
 
 def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -119,8 +120,7 @@ def _show_hits(found: Any) -> None:
         lines = ", ".join(f"{span['start_line']}-{span['end_line']}" for span in spans)
         out(click.style(f"{uri}", bold=True) + f":{lines}  {score:.2f}" if terminal() else f"{plain(uri)}:{lines}\t{score:.2f}")
         for hit in hits:
-            if hit.chunk.label:
-                click.echo(f"  {plain(hit.chunk.label)}")
+            click.echo(f"  {hit.chunk.start_line}-{hit.chunk.end_line} {plain(hit.chunk.label)}".rstrip())
             click.echo(_excerpt(hit.chunk.text, found.plan))
 
 

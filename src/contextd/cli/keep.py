@@ -47,7 +47,7 @@ def watch(project: str, reader: str, json_output: bool) -> int:
         sys.stdout.flush()
 
     signal.signal(signal.SIGTERM, stop)
-    say(f"watching {engine.project.root}")
+    say(f"watching {engine.known().root}")
     engine.watch(lambda: stopped, say)
     say("stopped")
     return 0
@@ -157,7 +157,7 @@ def errors(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd errors
     """
-    failures = _engine(project, reader).project.store.failures()
+    failures = _engine(project, reader).known().store.failures()
     if json_output:
         as_json([{"path": uri, "error": error, "retries": retries} for uri, error, retries in failures])
     else:
@@ -181,7 +181,7 @@ def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit
     """
     if ctx.invoked_subcommand is not None:
         return
-    found = _engine(project, reader).project.store.jobs.recent(limit)
+    found = _engine(project, reader).known().store.jobs.recent(limit)
     if json_output:
         as_json([_payload(job) for job in found])
     else:
@@ -196,7 +196,7 @@ def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit
 @project_options
 def show_job(job: str, project: str, reader: str, json_output: bool) -> int:
     """Show JOB and its log."""
-    known = _engine(project, reader).project.store.jobs
+    known = _engine(project, reader).known().store.jobs
     found = known.get(job)
     lines = known.lines(found.id)
     if json_output:
@@ -213,7 +213,7 @@ def show_job(job: str, project: str, reader: str, json_output: bool) -> int:
 @project_options
 def cancel_job(job: str, project: str, reader: str, json_output: bool) -> int:
     """Ask JOB to end: at once if it waits, at the next file if it runs."""
-    found = _engine(project, reader).project.store.jobs.cancel(job)
+    found = _engine(project, reader).known().store.jobs.cancel(job)
     as_json(_payload(found)) if json_output else out(f"{found.id[:8]} is {found.state}")
     return 0
 

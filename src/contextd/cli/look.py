@@ -25,7 +25,7 @@ def secrets(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd secrets
     """
-    finds = _engine(project, reader).project.store.finds()
+    finds = _engine(project, reader).known().store.finds()
     if json_output:
         as_json({"finds": [{"path": path, "line": line, "rule": rule} for path, line, rule in finds]})
     else:
@@ -44,7 +44,7 @@ def stats(project: str, reader: str, json_output: bool) -> int:
       contextd stats --json
     """
     engine = _engine(project, reader)
-    summary = {"project": engine.project.name, "root": str(engine.project.root)} | engine.project.store.summary()
+    summary = {"project": engine.known().name, "root": str(engine.known().root)} | engine.known().store.summary()
     if json_output:
         as_json(summary)
     else:
@@ -95,7 +95,7 @@ def validate_config(project: str, reader: str, json_output: bool) -> int:
 
     loaded = settings_of(project)
     engine = _engine(project, reader)
-    result = validate(engine.project.root, loaded.settings, engine.files())
+    result = validate(engine.known().root, loaded.settings, engine.files())
     problems = [*loaded.warnings, *result.warnings]
     if json_output:
         as_json({"valid": True, "files": result.files, "excluded": result.excluded, "warnings": problems})
@@ -111,7 +111,7 @@ def validate_config(project: str, reader: str, json_output: bool) -> int:
 
 @click.command("list-indexable")
 @project_options
-@click.option("--limit", type=int, default=0, help="At most so many (default: all).")
+@click.option("--limit", type=click.IntRange(min=0), default=0, help="At most so many (default: all).")
 @click.option("--skipped", is_flag=True, help="List the files that are left out, with the reason.")
 def list_indexable(project: str, reader: str, json_output: bool, limit: int, skipped: bool) -> int:
     """List the files that would be indexed, or those left out and why.
@@ -140,20 +140,21 @@ def list_indexable(project: str, reader: str, json_output: bool, limit: int, ski
 @click.argument("path")
 @project_options
 def check_file(path: str, project: str, reader: str, json_output: bool) -> int:
-    """Say whether PATH is indexed, and why not.
+    """Say whether PATH belongs to the project, whether it is indexed, and why not.
 
     \b
     Example:
       contextd check-file src/app.py
     """
-    from contextd.checks import verdict
+    from contextd.checks import indexed, verdict
 
     engine = _engine(project, reader)
-    included, reason = verdict(engine.project, path)
+    included, reason = verdict(engine.known(), path)
     if json_output:
-        as_json({"path": path, "indexed": included, "reason": reason})
+        as_json({"path": path, "belongs": included, "reason": reason, "indexed": indexed(engine.known(), path)})
     else:
-        out(f"{path}: {'belongs to the project' if included else 'left out'} ({reason})")
+        state = "" if not included else ", indexed" if indexed(engine.known(), path) else ", not indexed yet"
+        out(f"{path}: {'belongs to the project' if included else 'left out'} ({reason}){state}")
     return 0 if included else 1
 
 

@@ -47,7 +47,7 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
     """
     from contextd.assemble import open_engine
 
-    state = open_engine(project, reader=reader).forget(memory.removeprefix("memory:"))
+    state = open_engine(project, reader=reader).forget(memory.removeprefix("memory:").split(":")[0])
     if json_output:
         as_json({"id": memory, "state": state})
     else:

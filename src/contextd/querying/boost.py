@@ -37,13 +37,14 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
         if where.uri not in extra:
             size = boosts["size"] * math.log1p(where.pieces) / largest
             known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
-            extra[where.uri] = known + size + _made(where.uri) + _named(where.uri, plan.paths)
+            extra[where.uri] = known + size + _made(where.uri) + _NAMED_FILE * named(where.uri, plan.paths)
         raised.append(Candidate(candidate.chunk, candidate.arms, candidate.score + extra[where.uri]))
     return sorted(raised, key=lambda one: (-one.score, one.chunk))
 
 
-def _named(uri: str, paths: Sequence[str]) -> float:
-    return _NAMED_FILE if any(uri.endswith(path) or path.endswith("/" + uri) for path in paths) else 0.0
+def named(uri: str, paths: Sequence[str]) -> bool:
+    """Whether a question that names some paths names this file."""
+    return any(uri == path or uri.endswith("/" + path) or path.endswith("/" + uri) for path in paths)
 
 
 def signals(where: About, words: frozenset[str], wants_tests: bool) -> dict[str, float]:

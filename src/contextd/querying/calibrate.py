@@ -9,7 +9,7 @@ development half of the code benchmark, with questions about other people's live
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,11 @@ Float = NDArray[np.float64]
 _DEEP = {"bias": -7.8, "document_coverage": 2.2, "name": 1.2, "stem": 2.3, "folder": 1.3, "cosine": 11.0}
 _STATIC = {"bias": -3.3, "document_coverage": 2.3, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 4.9}
 _WORDS = {"bias": -2.3, "document_coverage": 3.0, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 0.0}
+_ASKED_FOR = 0.9  # the question names the file: a judgment
 
 
-def calibrate(candidates: Sequence[Candidate]) -> dict[ChunkId, float]:
-    """The relevance of each candidate."""
+def calibrate(candidates: Sequence[Candidate], asked_for: Collection[ChunkId] = ()) -> dict[ChunkId, float]:
+    """The relevance of each candidate; what the question names is relevant."""
     if not candidates:
         return {}
     arms = {name: np.array([one.arms[name] for one in candidates]) for name in candidates[0].arms}
@@ -33,7 +34,20 @@ def calibrate(candidates: Sequence[Candidate]) -> dict[ChunkId, float]:
     scores = np.where(static > -2, _score(arms, _STATIC, static), _score(arms, _WORDS, static))
     scores = np.where(deep > -2, _score(arms, _DEEP, deep), scores)
     likely = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
-    return dict(zip((one.chunk for one in candidates), likely.tolist(), strict=True))
+    found = dict(zip((one.chunk for one in candidates), likely.tolist(), strict=True))
+    return found | {chunk: max(found[chunk], _ASKED_FOR) for chunk in asked_for if chunk in found}
+
+
+def falling(scores: Sequence[float]) -> list[float]:
+    """The same relevances so that they agree with the order: where a later one is higher, both become their mean."""
+    blocks: list[tuple[float, int]] = []
+    for score in scores:
+        total, count = score, 1
+        while blocks and blocks[-1][0] / blocks[-1][1] < total / count:
+            total, count = total + blocks[-1][0], count + blocks[-1][1]
+            blocks.pop()
+        blocks.append((total, count))
+    return [total / count for total, count in blocks for _ in range(count)]
 
 
 def _tier(arms: Mapping[str, Float], tier: str, size: int) -> Float:

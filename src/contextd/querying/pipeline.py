@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput
 from contextd.ports import Embedder, Store, Tokens, View
-from contextd.querying.boost import boost
+from contextd.querying.boost import boost, named
 from contextd.querying.budget import budget
-from contextd.querying.calibrate import calibrate
+from contextd.querying.calibrate import calibrate, falling
 from contextd.querying.cut import cut
 from contextd.querying.diversify import diversify
 from contextd.querying.expand import expand
@@ -48,6 +48,8 @@ def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
     trace = Trace(query.deadline)
     query = _checked(query, trace)
     plan = trace.step("understand", lambda: understand(query))
+    if not plan.text.strip():
+        trace.warn("there are no words to look for" + (" beside the filters" if query.text.strip() else ": the query is empty"))
     with ExitStack() as open_views:
         views = _views(query, plan, means, open_views)
         vectors = _vectors(views, plan, means, trace)
@@ -71,6 +73,8 @@ def context(query: Query, means: Means) -> Context:
         wider = trace.step("expand", lambda: expand(hits, views, query.budget))
     cost = _cost_of(template, means.tokens)
     chosen = trace.step("budget", lambda: budget(wider, query.budget, cost, trace))
+    if wider and not chosen.hits:
+        trace.warn(f"{len(wider)} pieces were found, but a budget of {query.budget} tokens holds none of them; ask for more")
     text = trace.step("render", lambda: render(chosen.hits, template))
     tokens = means.tokens.count(text)
     return Context(
@@ -92,8 +96,6 @@ def _checked(query: Query, trace: Trace) -> Query:
     if query.k > MOST_HITS:
         trace.warn(f"k is cut to {MOST_HITS}")
         query = replace(query, k=MOST_HITS)
-    if not query.text.strip():
-        trace.warn("the query is empty, so nothing was looked for")
     return query
 
 
@@ -109,13 +111,15 @@ def _vectors(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> d
     """The question as a vector in every space some view holds vectors of; without one, words must do."""
     held = {space for view in views for space, count in view.spaces().items() if count}
     found: dict[str, NDArray[np.float32]] = {}
+    without = not held & {embedder.space for embedder in means.embedders}
     for embedder in means.embedders:
         if embedder.space in held and plan.text.strip():
             empty: NDArray[np.float32] = np.zeros(0, np.float32)
             vector = trace.attempt(f"embed ({embedder.space.split('/')[0]})", lambda e=embedder: e.query(plan.text), empty)  # type: ignore[misc]
             if vector.shape == (embedder.dimension,) and np.isfinite(vector).all() and vector.any():
                 found[embedder.space] = vector
-    if not found and plan.text.strip() and any(view.size() for view in views):
+            without |= not vector.size
+    if without and not found and any(view.size() for view in views):
         trace.warn("no embedding model or no vectors here: searched by words alone (see `contextd models`)")
     return found
 
@@ -124,29 +128,33 @@ def _say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
     """Why there is no answer, as far as this reader may know."""
     if not plan.text.strip():
         return
-    if not any(view.size() for view in views):
-        trace.warn("nothing is indexed here that you may read; `contextd index` brings the index up to date")
-        return
     for what, asked, there in (
         ("language", plan.scope.languages, frozenset().union(*(view.languages() for view in views))),
         ("kind", plan.scope.kinds, frozenset().union(*(view.kinds() for view in views))),
     ):
         if unknown := sorted(asked - there):
-            trace.warn(f"nothing here is of {what} {', '.join(unknown)}; there are {', '.join(sorted(there - {''}))}")
+            trace.warn(f"nothing here is of {what} {', '.join(unknown)}; there are {', '.join(sorted(there - {''})) or 'none'}")
+    for path in plan.scope.paths:
+        if not any(view.knows(path) for view in views):
+            trace.warn(f"nothing here is at or below {path}; paths are those of the project's root")
 
 
 def _search_one(view: View, plan: Plan, query: Query, vectors: Mapping[str, NDArray[np.float32]], trace: Trace) -> list[Hit]:
-    """The hits of one workspace, by its own statistics."""
-    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, vectors))
+    """The hits of one workspace, by its own statistics and in the spaces it has vectors of."""
+    held = {space: vector for space, vector in vectors.items() if view.spaces().get(space)}
+    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held))
     fused = trace.step("fuse", lambda: fuse(retrieved, plan.route))
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
-    likely = trace.step("calibrate", lambda: calibrate(boosted))
+    asked_for = {one.chunk for one, where in zip(fused, about, strict=True) if named(where.uri, plan.paths)}
+    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     pool = _pool(kept, max(POOL, 2 * query.k))
-    spread = trace.attempt("diversify", lambda: _spread(view, pool, query, vectors), pool[: query.k])
+    spread = trace.attempt("diversify", lambda: _spread(view, pool, query, held), pool[: query.k])
     chunks = {chunk.id: chunk for chunk in view.get([one.chunk for one in spread])}
-    return [Hit(chunks[one.chunk], likely[one.chunk], one.score, _why(one)) for one in spread if one.chunk in chunks]
+    there = [one for one in spread if one.chunk in chunks]
+    scores = falling([likely[one.chunk] for one in there])
+    return [Hit(chunks[one.chunk], score, one.score, _why(one)) for one, score in zip(there, scores, strict=True)]
 
 
 def _pool(candidates: Sequence[Candidate], size: int) -> list[Candidate]:

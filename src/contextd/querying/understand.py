@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 
+from contextd.languages import ALIASES
 from contextd.terms import defined_names, parts_of, split, terms_of
 from contextd.types import Plan, Query, Scope
 
@@ -57,13 +58,13 @@ def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
     found: dict[str, list[str]] = {}
     for name, value in _FILTER.findall(text):
         if value.strip('"'):
-            found.setdefault(name[:4], []).append(value.strip('"'))
+            found.setdefault(name[:4], []).append(value.strip('"').removeprefix("./"))
     if not found:
         return text, scope
     narrowed = replace(
         scope,
         paths=_narrower(scope.paths, found.get("path", [])),
-        languages=_both(scope.languages, [value.lower() for value in found.get("lang", [])]),
+        languages=_both(scope.languages, [ALIASES.get(value.lower(), value.lower()) for value in found.get("lang", [])]),
         kinds=_both(scope.kinds, [value.lower() for value in found.get("kind", [])]),
     )
     return _FILTER.sub(" ", text).strip(), narrowed

@@ -231,7 +231,7 @@ class Files:
 
     def _extension_reason(self, extension: str) -> str:
         if self.boundaries.allowed_extensions and extension not in self.boundaries.allowed_extensions:
-            return f"extension {extension or '(none)'} is not in allowed_extensions"
+            return f"extension {extension or 'none'} is not in allowed_extensions"
         if extension in self.boundaries.blocked_extensions:
             return f"extension {extension} is in blocked_extensions"
         return f"binary (extension {extension})" if extension[1:] in BINARY else ""

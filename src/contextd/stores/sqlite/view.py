@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property
 
 import apsw
@@ -69,6 +70,11 @@ class View:
         """The scores of these chunks in every arm asked so far."""
         places = np.array([self._row(chunk) for chunk in chunks], np.int64)
         return {name: scores[places].tolist() for name, scores in self._arms.items()} if chunks else {}
+
+    def knows(self, path: str) -> bool:
+        """Whether a document that may be seen is at or below a path, or fits a pattern."""
+        documents = zip(self._snapshot.documents, self._allowed, strict=True)
+        return any(allowed and _below(row[2], (path,)) for row, allowed in documents)
 
     def languages(self) -> frozenset[str]:
         """The languages of the documents that may be seen."""
@@ -304,4 +310,10 @@ def _best(scores: Float, k: int, contents: Ints) -> Ints:
 
 
 def _below(uri: str, paths: Sequence[str]) -> bool:
-    return any(uri == path or uri.startswith(path.rstrip("/") + "/") or path in ("", ".") for path in paths)
+    """At or below one of some paths, or fitting one that is a pattern."""
+    for path in paths:
+        if uri == path or uri.startswith(path.rstrip("/") + "/") or path in ("", "."):
+            return True
+        if any(sign in path for sign in "*?[") and fnmatchcase(uri, path):
+            return True
+    return False
