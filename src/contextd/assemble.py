@@ -11,6 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from blake3 import blake3
+
 from contextd import chunking, config
 from contextd.chunking.cut import Limits
 from contextd.engine import Engine, Project
@@ -233,7 +235,7 @@ def _static(home: Path, name: str) -> tuple[Embedder | None, tuple[str, ...]]:
 
     folder = _model_folder(home, name)
     try:
-        return Static(folder), ()
+        return Static(folder, _version(folder, name)), ()
     except (Unavailable, OSError, ValueError):
         return None, (f"no static model {name}: searching by words alone; run `contextd models fetch`",)
 
@@ -246,7 +248,8 @@ def _deep(home: Path, name: str) -> Callable[[], Embedder | None]:
         from contextd.models.deep import Deep
 
         try:
-            return Deep(_model_folder(home, name))
+            folder = _model_folder(home, name)
+            return Deep(folder, _version(folder, name))
         except Unavailable:
             return None
 
@@ -261,3 +264,13 @@ def _model_folder(home: Path, name: str) -> Path:
     if not folder.is_dir():
         raise InvalidInput(f"no model {name!r}: it is neither a folder nor one of {', '.join(sorted(weights.MODELS))}")
     return folder
+
+
+def _version(folder: Path, name: str) -> str:
+    """What tells two models of one name apart: a pinned one has none, of one's own the weights decide."""
+    if name in weights.MODELS:
+        return "1"
+    digest = blake3()
+    for path in sorted((*folder.glob("*.safetensors"), *folder.glob("*.onnx"))):
+        digest.update_mmap(path)
+    return digest.hexdigest(8)

@@ -93,8 +93,6 @@ class Engine:
         """Bring the index of the project up to date with its folder; a damaged one is put aside and made anew."""
         project = self._project()
         try:
-            if verify:
-                project.store.check()
             return self.perform("index", (), {"verify": verify, "deep": deep}, progress, on_deep)
         except StorageError as error:
             if error.code != "corrupt":
@@ -282,8 +280,11 @@ class Engine:
         if not names or not all(name.strip() for name in names):
             raise InvalidInput("name at least one principal, such as owner or everyone; an empty name is nobody")
         with project.lease("contextd share"):
+            acl = project.store.grant(names)
+            if names < self._readers(project):  # who loses the right loses it first, whatever happens then
+                project.store.share(project.source.id, acl)
             self.record.set_source_right(project.workspace, project.source.id, names)
-            project.store.share(project.source.id, project.store.grant(names))
+            project.store.share(project.source.id, acl)
         return names
 
     def who(self) -> frozenset[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from contextd.chunking.cut import Limits
 from contextd.chunking.dispatch import chunk
 from contextd.pieces import words_of
 from contextd.scrub import scrub
 from contextd.scrub_rules import Rule
-from contextd.types import Parsed
+from contextd.types import Parsed, Piece
 
 
 def parse(
@@ -25,8 +26,15 @@ def parse(
     decoded, warnings = decode(data)
     clean, finds = scrub(decoded.encode("utf-8"), language, extra)
     text = clean.decode("utf-8", "replace") if finds else decoded
-    pieces = chunk(text, language, limits, count, plain=plain)
+    pieces = [_on_one_line(piece) for piece in chunk(text, language, limits, count, plain=plain)]
     return Parsed(text, tuple(pieces), tuple(words_of(piece, text) for piece in pieces), tuple(finds), tuple(warnings))
+
+
+def _on_one_line(piece: Piece) -> Piece:
+    """A label is a title: it has no lines, whatever a key or a heading holds."""
+    if "\n" not in piece.label and "\r" not in piece.label:
+        return piece
+    return replace(piece, label=" ".join(piece.label.split()))
 
 
 def decode(data: bytes) -> tuple[str, list[str]]:

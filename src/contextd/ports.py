@@ -247,11 +247,11 @@ class ProjectStore(Store, Protocol):
     def stamps(self, documents: Sequence[int]) -> dict[str, Stamp]:
         """The stamps of some living documents that come from files, by uri."""
 
-    def has_content(self, content: int) -> bool:
-        """Whether this content is stored, pieces and all."""
+    def reuse(self, document: DocumentRow) -> bool:
+        """Write a document whose content is stored already; False, and nothing is written, when it is not."""
 
-    def put(self, document: DocumentRow, parsed: Parsed | None, vectors: Mapping[str, Matrix]) -> int:
-        """Write one document in one transaction; without `parsed` its content is already stored. The new position."""
+    def put(self, document: DocumentRow, parsed: Parsed, vectors: Mapping[str, Matrix]) -> int:
+        """Write one document in one transaction; the new position."""
 
     def remove(self, source: int, uris: Sequence[str]) -> int:
         """Take documents out; their contents go when nothing refers to them."""
@@ -295,8 +295,8 @@ class ProjectStore(Store, Protocol):
     def check(self) -> None:
         """Look at everything that is stored; damage is an error."""
 
-    def finds(self) -> list[tuple[str, int, str]]:
-        """Secrets that were scrubbed: path, line, rule."""
+    def finds(self, source: int) -> list[tuple[str, int, str]]:
+        """Secrets that were scrubbed in the documents of a source: path, line, rule."""
 
     def failures(self) -> list[tuple[str, str, int]]:
         """Files that failed: path, error, retries."""

@@ -16,7 +16,8 @@ from typing import Any
 import re2
 
 from contextd.errors import InvalidInput
-from contextd.scrub_rules import ASSIGNMENTS, COMMENTS, CONFIGURATION, CONFIGURATION_LANGUAGES, SENTENCES, VENDORS, Rule
+from contextd.languages import CODE
+from contextd.scrub_rules import ASSIGNMENTS, COMMENTS, CONFIGURATION, SENTENCES, VENDORS, Rule
 from contextd.types import Find
 
 MARK = b"[REDACTED]"
@@ -41,6 +42,7 @@ _REFERENCE = re2.compile(
 _WORDS_ONLY = re2.compile(rb"^[A-Za-z][a-z]*(?:[_.\-/ :]?[A-Za-z][a-z]*)*[:.!?]?$")
 _CODE = re2.compile(rb"[()\[\]{}<>;]|\.\w+\.|::|->|^\.|^\w+\.\w+$|^/|^https?:")
 _CALL = re2.compile(rb"\w\(|\w\[|\{\w|[<>;]|::|->|/\w+/|\s")
+_COMMENT = re2.compile(rb"(?:^|[ \t])(?://|#|--|/\*|\*[ \t])")
 _PASSWORD_KEY = re2.compile(rb"(?i)(?:pass(?:word|wd|phrase|code)|passwd|pwd|\bpass)$")
 _NOT_A_KEY = re2.compile(
     rb"(?i)(?:_?(?:id|ids|name|names|type|types|url|uri|path|file|dir|field|fields|label|hint|help|header|headers|length|len|"
@@ -86,13 +88,13 @@ def user_rules(patterns: Iterable[str]) -> tuple[Rule, ...]:
         except re2.error as error:
             reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
             raise InvalidInput(f"secret_patterns: {pattern!r} is not a pattern RE2 can run: {reason}") from None
-        rules.append(Rule(f"configured-{number}", pattern))
+        rules.append(Rule(f"configured-{number}", pattern, "whole"))
     return tuple(rules)
 
 
 def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = ()) -> tuple[bytes, list[Find]]:
     """The data without its secrets, and what was found in it."""
-    rules = VENDORS + ASSIGNMENTS + COMMENTS + (CONFIGURATION if language in CONFIGURATION_LANGUAGES else ()) + tuple(extra)
+    rules = VENDORS + ASSIGNMENTS + COMMENTS + (() if language in CODE else CONFIGURATION) + tuple(extra)
     any_of, one_by_one = _compile(rules)
     spans = list(_key_blocks(data))
     if any_of.search(data):
@@ -125,9 +127,16 @@ def _rule_spans(data: bytes, compiled: tuple[_Compiled, ...]) -> Iterator[Span]:
     for rule, pattern in ((one.rule, one.pattern) for one in compiled):
         accept = _CHECKS[rule.check]
         for match in pattern.finditer(data):
-            value = match.lastindex or 0
+            value = 0 if rule.check == "whole" else match.lastindex or 0
+            if rule.in_comments and not _in_comment(data, match.start()):
+                continue
             if MARK not in match.group(value) and accept(match.group(1) if value > 1 else b"", match.group(value)):
                 yield (*match.span(value), rule.name)
+
+
+def _in_comment(data: bytes, position: int) -> bool:
+    line = data.rfind(b"\n", 0, position) + 1
+    return bool(_COMMENT.search(data[max(line, position - 200) : position]))
 
 
 def _redact(data: bytes, spans: list[Span]) -> tuple[bytes, list[Find]]:
@@ -136,7 +145,9 @@ def _redact(data: bytes, spans: list[Span]) -> tuple[bytes, list[Find]]:
     position, line = 0, 1
     for start, end, rule in sorted(spans):
         if start < position:  # what overlaps is one secret: the rest of it goes too
-            line += data[position:end].count(b"\n")
+            lines = data[position:end].count(b"\n")
+            out.append(b"\n" * lines)
+            line += lines
             position = max(position, end)
             continue
         kept = data[position:start]
@@ -202,6 +213,7 @@ def _entropy(value: bytes) -> float:
 
 _CHECKS: dict[str, Callable[[bytes, bytes], bool]] = {
     "": _any,
+    "whole": _any,
     "mixed": _mixed,
     "password": _password,
     "config": _config,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 2  # raise it when rules change: stored texts are then scrubbed again
+VERSION = 3  # raise it when rules change: stored texts are then scrubbed again
 
 
 class Rule(NamedTuple):
@@ -17,6 +17,7 @@ class Rule(NamedTuple):
     name: str
     pattern: str
     check: str = ""
+    in_comments: bool = False
 
 
 VENDORS = (
@@ -75,7 +76,7 @@ VENDORS = (
     Rule("auth-header", r"(?i)\b(?:authorization|proxy-authorization)['\"]?\s*[:=,]\s*['\"]?(?:basic|bearer|token)\s+"
          r"([A-Za-z0-9_\-.=+/]{12,})", "mixed"),
     Rule("netrc", r"(?m)^\s*(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+(\S+)"),
-    Rule("netrc-password", r"(?m)^\s*password[ \t]+(\S{4,})[ \t]*$", "config"),
+    Rule("netrc-password", r"(?m)^\s*password[ \t]+(\S{4,})[ \t]*\r?$", "config"),
     Rule("password-hash", r"(?m)^[\w.@-]{1,64}:(\$(?:apr1|1|2[aby]|5|6|y)\$[^:\s]{8,120}|\{SHA\}[A-Za-z0-9+/=]{20,40})"),
     Rule("command-line-password", r"(?:curl|wget|mysql|mysqldump|psql|mongo|sshpass|redis-cli)\b[^\n]{0,160}?\s"
          r"(?:-u\s*['\"]?[\w.@-]{1,64}:|--password[= ]['\"]?|-p['\"]?)([^\s'\"$]{4,128})", "password"),
@@ -98,14 +99,12 @@ ASSIGNMENTS = (
 )  # fmt: skip
 CONFIGURATION = (
     Rule("assignment-config", rf"(?im)^[ \t]*(?:export[ \t]+|set[ \t]+|-[ \t]+)?['\"]?({_KEY})['\"]?[ \t]*(?::=|=|:)[ \t]*"
-         r"([^\s'\"#;,{}\[\]][^\s#;]{0,255})[ \t]*(?:$|[#;,])", "assigned"),
+         r"([^\s'\"#;,{}\[\]][^\s#;]{0,255})[ \t]*(?:\r?$|[#;,])", "assigned"),
     Rule("config-directive", r"(?im)^[ \t]*(?:requirepass|masterauth|rpcpassword|admin_password|secret_key_base)"
          r"[ \t]*[ =:][ \t]*(\S{4,256})", "config"),
 )  # fmt: skip
 
 # In a comment or a sentence whatever follows the word is the value; it must look like no word of a language.
-_SAID = r"[ \t]{0,3}['\"]?([^\s'\",;()]{6,128})"
-COMMENTS = (Rule("comment", rf"(?i)(?://|#|--|\*)[^\n]{{0,80}}?\b({_KEY})[ \t]{{0,3}}[:=]{_SAID}", "mixed"),)
-SENTENCES = (Rule("sentence", rf"(?i)\b({_KEY})[ \t]{{0,3}}(?:\bis\b|[:=]){_SAID}", "mixed"),)
-
-CONFIGURATION_LANGUAGES = frozenset("yaml toml json ini properties env text shell xml netrc dockerfile hcl".split())
+_SAID = r"[ \t]{0,3}['\"]?([^\s'\",;()]{6,128})(?:[\s'\",;]|$)"
+COMMENTS = (Rule("comment", rf"(?im)\b({_KEY})[ \t]{{0,3}}[:=]{_SAID}", "mixed", in_comments=True),)
+SENTENCES = (Rule("sentence", rf"(?im)\b({_KEY})[ \t]{{0,3}}(?:\bis\b|[:=]){_SAID}", "mixed"),)

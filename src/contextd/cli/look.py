@@ -25,7 +25,8 @@ def secrets(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd secrets
     """
-    finds = _engine(project, reader).known().store.finds()
+    known = _engine(project, reader).known()
+    finds = known.store.finds(known.source.id)
     if json_output:
         as_json({"finds": [{"path": path, "line": line, "rule": rule} for path, line, rule in finds]})
     else:

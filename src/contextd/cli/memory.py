@@ -35,6 +35,13 @@ def remember(
     return 0
 
 
+_STATES = {
+    "gone": "forgotten",
+    "pending": "forgotten; the last bytes go when the other process stops reading",
+    "copies": "forgotten; a damaged copy (record.db.corrupt-…) may still hold it: delete that when you do not need it",
+}
+
+
 @click.command()
 @click.argument("memory")
 @project_options
@@ -51,7 +58,7 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
     if json_output:
         as_json({"id": memory, "state": state})
     else:
-        out("forgotten" if state == "gone" else "forgotten; the last bytes go when the other process stops reading")
+        out(_STATES[state])
     return 0
 
 

@@ -52,14 +52,14 @@ def changes(
             found.unchanged += 1
         else:
             found.to_read.append(state)
-    asked = known if not paths else [uri for uri in known if uri in skipped or uri in paths or _below(uri, paths)]
+    asked = known if not paths else [uri for uri in known if uri in skipped or _below(uri, paths)]
     found.gone = [uri for uri in asked if uri not in present and not _below(uri, found.unseen)]
     found.to_read.sort(key=lambda state: _order(state, priority))
     return found
 
 
 def _below(uri: str, folders: Sequence[str]) -> bool:
-    return any(not folder or uri.startswith(folder + "/") for folder in folders)
+    return any(not folder or uri == folder or uri.startswith(folder + "/") for folder in folders)
 
 
 def _order(state: FileState, priority: Sequence[str]) -> tuple[bool, bool, int, str]:

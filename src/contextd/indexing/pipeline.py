@@ -76,6 +76,7 @@ class _Run:
     report: Report
     progress: Progress
     epoch: int
+    recipe_changed: bool
     pending: dict[str, tuple[Stamp, bytes]] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
 
@@ -95,7 +96,10 @@ def index(
     options = options or Options()
     epoch = options.epoch or int(store.setting("epoch") or 0)
     known = store.documents(source.id)
-    run = _Run(source, store, parser, embedder, recipe, options, acl, known, Report(), progress, epoch)
+    changed = bool(known) and store.setting(f"recipe {source.id}") != recipe.text
+    if not known:  # nothing is of another recipe
+        store.set_setting(f"recipe {source.id}", recipe.text)
+    run = _Run(source, store, parser, embedder, recipe, options, acl, known, Report(), progress, epoch, changed)
     found = changes(
         source.scan(options.paths),
         known,
@@ -120,8 +124,7 @@ def index(
 
 def _look_again(run: _Run) -> bool:
     """Whether files are read though nothing tells that they changed."""
-    of_another_recipe = run.store.setting(f"recipe {run.source.id}") not in (None, run.recipe.text)
-    return run.options.verify or bool(run.options.epoch) or (of_another_recipe and not run.options.paths)
+    return run.options.verify or bool(run.options.epoch) or (run.recipe_changed and not run.options.paths)
 
 
 def _begin(run: _Run, found: Changes) -> None:
@@ -156,8 +159,7 @@ def _raws(run: _Run, files: Sequence[FileState]) -> Iterator[Raw]:
         if old is not None and (old.content, old.acl) == (row.content, row.acl):
             run.store.touch([row])
             run.report.unchanged += 1
-        elif run.store.has_content(row.content):
-            run.store.put(row, None, {})
+        elif run.store.reuse(row):
             run.report.reused += 1
         else:
             run.pending[state.uri] = (stamp, digest)
@@ -188,6 +190,8 @@ def _collect(run: _Run, outcome: Outcome, batch: list[tuple[DocumentRow, Parsed]
     if outcome.parsed is None:
         report.failed[raw.uri] = outcome.error
         run.store.note_error(raw.uri, outcome.error)
+        if run.recipe_changed:  # what is stored of it may hold what must not be stored any more
+            run.refused.append(raw.uri)
         if run.options.fail_fast:
             raise ContextdError(f"{raw.uri}: {outcome.error} (fail_fast is set)")
         return
@@ -225,7 +229,7 @@ def _end(run: _Run, found: Changes) -> None:
     """What is gone goes last: a file that was moved finds its content still there."""
     if gone := [*found.gone, *run.refused]:
         run.store.remove(run.source.id, gone)
-        run.store.clear_errors(gone)
+        run.store.clear_errors([uri for uri in gone if uri not in run.report.failed])
         run.report.removed = len(gone)
     if run.options.clear_errors:
         run.store.clear_errors([state.uri for state in found.to_read if state.uri not in run.report.failed])
@@ -238,13 +242,11 @@ def _settle(run: _Run) -> None:
     dropped = 0
     if run.embedder is not None:
         try:
-            embed_missing(run.store, run.embedder)
-            dropped = run.store.drop_other_spaces(run.embedder.space)
+            embedded = embed_missing(run.store, run.embedder)
+            dropped = embedded + run.store.drop_other_spaces(run.embedder.space)
         except Unavailable as error:
             run.report.warnings.append(str(error))
-    if (
-        not run.report.failed and not run.options.most_files and not run.options.paths
-    ):  # else some documents may still be of the old recipe
+    if not run.options.most_files and not run.options.paths:  # else some documents may still be of the old recipe
         run.store.set_setting(f"recipe {run.source.id}", run.recipe.text)
         if run.options.epoch:
             run.store.set_setting("epoch", str(run.options.epoch))

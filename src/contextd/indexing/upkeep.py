@@ -39,6 +39,8 @@ class Upkeep:
             report = Report()
             self._embed(report)
             return report
+        if job.options.get("verify") and not job.paths:
+            self.store.check()
         report = self.index(self._options(job), progress)
         if job.options.get("deep"):
             self._embed(report)

@@ -36,13 +36,13 @@ class Deep:
 
     dimension = 384
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, version: str = "1") -> None:
         if find_spec("onnxruntime") is None:
             raise Unavailable("the deep tier needs onnxruntime: pip install 'contextd[deep]'")
         if not (folder / "model.onnx").is_file():
             raise Unavailable(f"no deep model in {folder}; run `contextd models fetch`")
         self._folder = folder
-        self.space = f"deep/{folder.name}/{self.dimension}/1"
+        self.space = f"deep/{folder.name}/{self.dimension}/{version}"
 
     def documents(self, texts: Sequence[str]) -> Float:
         """One unit vector for each text."""

@@ -29,11 +29,11 @@ Float = NDArray[np.float32]
 class Static:
     """Averages of piece vectors, over the words inside identifiers. Words that say little were weighed down in training."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, version: str = "1") -> None:
         self._table, self._shifts = _int8_table(folder)
         self._pieces = _Tokens(read_vocabulary(folder / "vocab.txt"))
         self.dimension = int(self._table.shape[1])
-        self.space = f"static/{folder.name}/{self.dimension}/1"
+        self.space = f"static/{folder.name}/{self.dimension}/{version}"
 
     def documents(self, texts: Sequence[str]) -> Float:
         """One unit vector for each text; a text without known words has the zero vector."""

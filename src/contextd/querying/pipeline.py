@@ -45,19 +45,25 @@ class Means:
 
 def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
     """The best hits of all workspaces in scope."""
+    with ExitStack() as open_views:
+        hits, plan, trace, _ = _found(query, means, open_views)
+    return hits, plan, trace
+
+
+def _found(query: Query, means: Means, open_views: ExitStack) -> tuple[list[Hit], Plan, Trace, list[View]]:
+    """The hits, and the views they were found in, which stay as they are."""
     trace = Trace(query.deadline)
     query = _checked(query, trace)
     plan = trace.step("understand", lambda: understand(query))
     if not plan.text.strip():
         trace.warn("there are no words to look for" + (" beside the filters" if query.text.strip() else ": the query is empty"))
-    with ExitStack() as open_views:
-        views = _views(query, plan, means, open_views)
-        vectors = _vectors(views, plan, means, trace)
-        lists = [_search_one(view, plan, query, vectors, trace) for view in views if view.size()]
-        hits = _merged(lists, query.k)
-        if not hits:
-            _say_why(views, plan, trace)
-    return hits, plan, trace
+    views = _views(query, plan, means, open_views)
+    vectors = _vectors(views, plan, means, trace)
+    lists = [_search_one(view, plan, query, vectors, trace) for view in views if view.size()]
+    hits = _merged(lists, query.k)
+    if not hits:
+        _say_why(views, plan, trace)
+    return hits, plan, trace, views
 
 
 def context(query: Query, means: Means) -> Context:
@@ -67,9 +73,8 @@ def context(query: Query, means: Means) -> Context:
         raise InvalidInput(f"no template {query.template!r}; there are {', '.join(sorted(means.templates))}")
     if query.budget <= 0:
         raise InvalidInput(f"a budget of {query.budget} tokens holds nothing; ask for 1 or more")
-    hits, plan, trace = search(query, means)
     with ExitStack() as open_views:
-        views = _views(query, plan, means, open_views)
+        hits, plan, trace, views = _found(query, means, open_views)
         wider = trace.step("expand", lambda: expand(hits, views, query.budget))
     cost = _cost_of(template, means.tokens)
     chosen = trace.step("budget", lambda: budget(wider, query.budget, cost, trace))

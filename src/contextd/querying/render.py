@@ -124,7 +124,7 @@ def _markdown_block(uri: str, hit: Hit) -> str:
     chunk = hit.chunk
     text = visible(chunk.text).strip("\n")
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`{3,}", text)), default=2))
-    label = f" {visible(chunk.label)}" if chunk.label else ""
+    label = " " + " ".join(visible(chunk.label).split()) if chunk.label else ""
     title = visible(uri).replace("\n", " ")
     return f"### {title}:{chunk.start_line}-{chunk.end_line}{label}\n{fence}{chunk.language}\n{text}\n{fence}"
 

@@ -217,7 +217,7 @@ class Files:
                 if reason:
                     return Skip(uri, reason)
         except OSError as error:
-            return Skip(uri, _denied(error))
+            return Skip(uri, _denied(error), unseen=not isinstance(error, FileNotFoundError | NotADirectoryError))
         if not stat.S_ISREG(info.st_mode):
             return Skip(uri, "not a regular file")
         limit = self.boundaries.max_bytes
@@ -300,6 +300,6 @@ def _stamp(info: os.stat_result) -> Stamp:
 
 
 def _denied(error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
         return "gone"
     return f"cannot be read: {error.strerror or error}"

@@ -78,7 +78,8 @@ BINARY = frozenset(
 
 # Never opened, whatever the configuration says: they exist to hold secrets.
 _NEVER = (
-    "*.private", "*.secret", ".env", ".env.*", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.ppk",
+    "*.private", "*.secret", ".env", ".env.*", "*.env", ".envrc", ".pypirc", ".s3cfg", ".my.cnf",
+    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.ppk",
     ".netrc", "_netrc", ".pgpass", ".htpasswd", "*.jks", "*.keystore", "*.p12", "*.pfx", "*.kdbx", ".git-credentials",
     ".aws/credentials", ".docker/config.json", ".ssh/*",
 )  # fmt: skip

@@ -28,7 +28,8 @@ def git(root: Path, *arguments: str) -> bytes | None:
     """What git prints; None without git, without a repository, or when it takes too long."""
     import subprocess
 
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}  # a hook's are of its repository
+    environment = {**own, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program, arguments are ours
             (*_GIT, *arguments), cwd=root, env=environment, capture_output=True, timeout=GIT_TIMEOUT, check=False
@@ -48,6 +49,7 @@ class Ignore:
         self._patterns = patterns
         self._specs: dict[str, list[tuple[str, str, GitIgnoreSpec]]] = {}
         self._folders: dict[str, str] = {}
+        self.nested: set[str] = set()  # repositories inside this one, whose files git does not list
 
     @cached_property
     def _configured(self) -> GitIgnoreSpec:
@@ -92,12 +94,15 @@ class Ignore:
                 break
         return ""
 
+    def _nested(self, folder: str) -> bool:
+        return any(folder == top or folder.startswith(top + "/") for top in self.nested)
+
     def _specs_for(self, folder: str) -> list[tuple[str, str, GitIgnoreSpec]]:
         """The ignore files that speak about a folder, the deepest first: it has the last word."""
         found = self._specs.get(folder)
         if found is None:
             above = self._specs_for(folder.rpartition("/")[0]) if folder else []
-            git_file = (".gitignore",) if self.gitignore and self.listed is None else ()
+            git_file = (".gitignore",) if self.gitignore and (self.listed is None or self._nested(folder)) else ()
             own = ((name, _read_spec(f"{self.root}/{folder}/{name}")) for name in (*self.extra_files, *git_file))
             found = [(name, folder, spec) for name, spec in own if spec is not None] + above
             self._specs[folder] = found
@@ -133,6 +138,7 @@ def _walk_list(root: Path, ignore: Ignore) -> Iterator[tuple[str, str]]:
     for path in ignore.listed or ():
         clean = path.rstrip("/")
         if path.endswith("/") or os.path.isdir(f"{root}/{path}"):  # noqa: PTH112 - asked for every file
+            ignore.nested.add(clean)
             reason = ignore.reason(clean, folder=True)
             yield from [(clean, reason)] if reason else _walk_folders(root, clean, ignore)
         else:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from contextd.errors import StorageError
 
-_MAGIC = b"ctxarr2\n"
+_MAGIC = b"ctxarr3\n"
+_PREFIX = struct.Struct("<8sI32s")  # the magic, the size of the head, its hash
 _ALIGN = 64
 
 Array = NDArray[Any]
@@ -30,11 +31,12 @@ def write(path: Path, arrays: Mapping[str, Array], extra: Mapping[str, Any]) -> 
         head[name] = {"dtype": array.dtype.str, "shape": array.shape, "at": position}
         position += -(-array.nbytes // _ALIGN) * _ALIGN
     encoded = json.dumps({"arrays": head, "extra": dict(extra), "size": position, "digest": _digest(whole.values())}).encode()
-    start = -(-(len(_MAGIC) + 4 + len(encoded)) // _ALIGN) * _ALIGN
+    prefix = _PREFIX.pack(_MAGIC, len(encoded), blake3(encoded).digest())
+    start = -(-(len(prefix) + len(encoded)) // _ALIGN) * _ALIGN
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with temporary.open("wb") as file:
-            file.write((_MAGIC + struct.pack("<I", len(encoded)) + encoded).ljust(start, b"\0"))
+            file.write((prefix + encoded).ljust(start, b"\0"))
             for array in whole.values():
                 file.write(array.data)
                 file.write(b"\0" * (-array.nbytes % _ALIGN))
@@ -48,19 +50,19 @@ def write(path: Path, arrays: Mapping[str, Array], extra: Mapping[str, Any]) -> 
 def read(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
     """The arrays, mapped, and what was stored with them; a file that is not as it was written is refused."""
     with path.open("rb") as file:
-        prefix = file.read(len(_MAGIC) + 4)
         try:
-            if prefix[: len(_MAGIC)] != _MAGIC:
-                raise ValueError("not one of ours")
-            (size,) = struct.unpack("<I", prefix[len(_MAGIC) :])
-            head = json.loads(file.read(size))
-            start = -(-(len(prefix) + size) // _ALIGN) * _ALIGN
+            magic, size, digest = _PREFIX.unpack(file.read(_PREFIX.size))
+            encoded = file.read(size)
+            if magic != _MAGIC or blake3(encoded).digest() != digest:
+                raise ValueError("not one of ours, or not whole")
+            head = json.loads(encoded)
+            start = -(-(_PREFIX.size + size) // _ALIGN) * _ALIGN
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             arrays = {name: _array(mapped, start, spec) for name, spec in head["arrays"].items()}
             if _digest(arrays.values()) != head["digest"]:
                 raise ValueError("bytes have changed")
             return arrays, head["extra"]
-        except (ValueError, KeyError, TypeError, OverflowError, struct.error) as error:
+        except (ValueError, MemoryError, struct.error) as error:
             raise StorageError(f"{path} is damaged ({error}); it is rebuilt from the database", code="derived") from None
 
 

@@ -116,6 +116,8 @@ def migrate(connection: apsw.Connection, path: Path, folders: tuple[str, ...], *
                 f"{path} was written by a newer contextd (schema {version}, this one knows {newest}); upgrade contextd"
             )
         if version == newest or connection.readonly("main"):
+            if not connection.readonly("main"):
+                _copy_of(path).unlink(missing_ok=True)  # of a migration that was killed when it was done
             return
         backup = _backed_up(connection, path) if durable and version else None
         for number in sorted(number for number in steps if number > version):
@@ -150,8 +152,12 @@ def migrations(folders: tuple[str, ...]) -> dict[int, str]:
     return found
 
 
+def _copy_of(path: Path) -> Path:
+    return path.with_name(path.name + ".before-migration")
+
+
 def _backed_up(connection: apsw.Connection, path: Path) -> Path:
-    target = path.with_name(path.name + ".before-migration")
+    target = _copy_of(path)
     target.unlink(missing_ok=True)
     copy = apsw.Connection(str(target))
     with copy.backup("main", connection, "main") as backup:

@@ -24,6 +24,7 @@ class Database:
         self.path = path
         self._durable = durable
         self._local = threading.local()
+        self.file = 0
         self.write_lock = threading.RLock()
         with translated(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,8 +36,12 @@ class Database:
     def connection(self) -> apsw.Connection:
         """This thread's connection."""
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is not None and not connection.in_transaction and self._local.file != file_of(self.path):
+            connection.close()  # the file was put aside: what is at its place now counts
+            connection = None
         if connection is None:
             connection = self._local.connection = connect(self.path, durable=self._durable)
+            self._local.file = self.file = file_of(self.path)
         return connection
 
     def query(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
@@ -104,6 +109,14 @@ class Database:
         if connection is not None:
             connection.close()
             self._local.connection = None
+
+
+def file_of(path: Path) -> int:
+    """What tells one file at a place from the next."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
 
 
 def packed(text: str) -> bytes:

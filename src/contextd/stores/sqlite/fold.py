@@ -77,7 +77,7 @@ def point_to(connection: apsw.Connection, snapshot: Snapshot, generation: int) -
 
 def remove_others(folder: Path, generation: int) -> None:
     """Delete base files nobody points to; one that is still open elsewhere goes at the next fold."""
-    for path in folder.glob("base-*.arrays"):
+    for path in (*folder.glob("base-*.arrays"), *folder.glob(".base-*.arrays.*")):  # and what a killed fold left
         if path != base_path(folder, generation):
             try:
                 path.unlink()
@@ -90,7 +90,7 @@ def rebuilt(connection: apsw.Connection, workspace: int) -> Snapshot:
     head = head_of(connection, workspace)
     fresh, kinds = [], {}
     stored = {content: unpack(data) for content, data in rows(connection, _WORDS, (workspace,))}
-    for content, packed in rows(connection, _TEXTS, (workspace,)):
+    for content, packed in connection.execute(_TEXTS, (workspace,)):
         text = unpacked(packed)
         pieces = rows(connection, _PIECES, (workspace, content))
         kinds[content] = [piece[0] for piece in pieces]

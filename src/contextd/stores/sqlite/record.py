@@ -80,7 +80,7 @@ class Record:
         self.database.transact(write)
 
     def forget(self, workspace: int, memory: str) -> str:
-        """Erase a memory: `gone` when no byte is left, `pending` while another process still reads."""
+        """Erase a memory: `gone` when no byte is left, `pending` while another process reads, `copies` beside damaged ones."""
         store, number = self.store(workspace), _number(memory)
         if not self.database.query("select 1 from memory where workspace_id = ? and memory_id = ?", (workspace, memory)):
             raise InvalidInput(f"no memory {memory!r}; see them with `contextd search --memories`")
@@ -92,7 +92,9 @@ class Record:
             connection.execute("insert or replace into tombstone values (?, ?, ?)", (workspace, memory, clock))
 
         self.database.transact(erase)
-        return "gone" if self.database.checkpoint() else "pending"
+        if not self.database.checkpoint():
+            return "pending"
+        return "copies" if any(self.database.path.parent.glob("record.db.corrupt-*")) else "gone"
 
     def memories(self, workspace: int) -> list[tuple[str, int, str, int]]:
         """Id, document, kind and time of each memory."""

@@ -1,4 +1,7 @@
-"""Saving what can be read of a damaged record: row by row into a new file, the damaged one kept beside it."""
+"""Saving what can be read of a damaged record: row by row into a new file, the damaged one kept beside it.
+
+What was written counts: texts, memories, rights, tombstones. What can be derived from a text is made again from it.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,26 @@ from typing import Any
 
 import apsw
 
+from contextd.errors import StorageError
+from contextd.pieces import words_of
 from contextd.stores.sqlite.connect import translated
-from contextd.stores.sqlite.database import Database, rows
+from contextd.stores.sqlite.database import Database, rows, unpacked
+from contextd.stores.sqlite.postings import pack
+from contextd.types import OWNER, Piece
 
 _TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
+_DERIVED = ("words", "chunk", "job", "job_log", "failure", "setting")
+_OTHERWISE = {"author": OWNER}  # for columns that an older record does not have
+_STEP_BY_STEP = 100_000  # rows between two readable ends that are tried one by one
+_ORPHANS = """
+delete from document where not exists (select 1 from content c
+  where c.workspace_id = document.workspace_id and c.content_id = document.content_id);
+delete from memory where not exists (select 1 from document d
+  where d.workspace_id = memory.workspace_id and d.document_id = memory.document_id and d.dead_seq is null);
+delete from content where not exists (select 1 from document d
+  where d.workspace_id = content.workspace_id and d.content_id = content.content_id);
+delete from vector where not exists (select 1 from content c
+  where c.workspace_id = vector.workspace_id and c.content_id = vector.content_id)"""
 
 
 def salvage(path: Path, schemas: tuple[str, ...]) -> tuple[dict[str, int], Path]:
@@ -21,8 +40,11 @@ def salvage(path: Path, schemas: tuple[str, ...]) -> tuple[dict[str, int], Path]
     fresh = path.with_name(path.name + ".salvaged")
     for leftover in path.parent.glob(fresh.name + "*"):
         leftover.unlink()
+    source = _opened(path)
     target = Database(fresh, durable=True, schemas=schemas)
-    saved = _copied(path, target)
+    saved = _copied(source, target) if source is not None else {}
+    target.transact(_made_again)
+    saved["memory"] = int(target.query("select count(*) from memory")[0][0])
     target.checkpoint()
     target.close()
     aside = path.with_name(f"{path.name}.corrupt-{int(time.time())}")
@@ -31,45 +53,90 @@ def salvage(path: Path, schemas: tuple[str, ...]) -> tuple[dict[str, int], Path]
             with suppress(FileNotFoundError):
                 path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
         fresh.rename(path)
+    if source is not None:
+        with suppress(apsw.Error):
+            source.close()
     return saved, aside
 
 
-def _copied(path: Path, target: Database) -> dict[str, int]:
-    saved: dict[str, int] = {}
+def _opened(path: Path) -> apsw.Connection | None:
+    """The damaged file, to ourselves; None when nothing of it can be read."""
     try:
         source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)  # so that its log is read too
         source.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         source.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        damaged = {name for (name,) in source.execute(_TABLES)}
+        source.set_busy_timeout(2000)
+        source.execute("pragma locking_mode = exclusive; begin immediate").fetchall()
+    except apsw.BusyError:
+        raise StorageError(f"{path} is open in another process; stop it first", code="locked") from None
     except apsw.Error:
-        return saved
-    for (table,) in target.query(_TABLES):
-        if table in damaged:
-            saved[table] = target.transact(lambda connection, name=table: _copy(source, connection, name))  # type: ignore[misc]
+        return None
+    return source
+
+
+def _copied(source: apsw.Connection, target: Database) -> dict[str, int]:
+    saved: dict[str, int] = {}
     with suppress(apsw.Error):
-        source.close()
+        there = {name for (name,) in source.execute(_TABLES)}
+        for (table,) in target.query(_TABLES):
+            if table in there and table not in _DERIVED:
+                saved[table] = target.transact(lambda connection, name=table: _copy(source, connection, name))  # type: ignore[misc]
     return saved
 
 
 def _copy(source: apsw.Connection, target: apsw.Connection, table: str) -> int:
-    """The rows of a table that both know, from either end up to the damage."""
+    """The rows of a table that can be read, in the columns that both know."""
     try:
-        columns = [name for name in _columns(target, table) if name in _columns(source, table)]
+        known = _columns(source, table)
+        columns = [name for name in _columns(target, table) if name in known or name in _OTHERWISE]
     except apsw.Error:
         return 0
-    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-    count = 0
-    for order in ("asc", "desc"):
-        for row in _readable(source, f"select {names} from {table} order by {columns[0]} {order}"):  # noqa: S608
-            with suppress(apsw.Error):  # a row that breaks a rule of the schema is damaged itself
-                target.execute(f"insert or ignore into {table} ({names}) values ({marks})", row)  # noqa: S608
-                count += target.changes()
+    asked = ", ".join(name if name in known else f"'{_OTHERWISE[name]}'" for name in columns)
+    marks, count = ", ".join("?" * len(columns)), 0
+    for row in _readable(source, table, asked):
+        with suppress(apsw.Error):  # a row that breaks a rule of the schema is damaged itself
+            target.execute(f"insert or ignore into {table} ({', '.join(columns)}) values ({marks})", row)  # noqa: S608
+            count += target.changes()
     return count
 
 
-def _readable(source: apsw.Connection, query: str) -> Iterator[Any]:
+def _readable(source: apsw.Connection, table: str, columns: str) -> Iterator[Any]:
+    """From either end up to the damage, and one by one what lies between, where rows are numbered."""
+    try:
+        rows(source, f"select rowid from {table} limit 0")  # noqa: S608 - names of our own schema
+    except apsw.Error:
+        for order in ("asc", "desc"):
+            yield from _until_damage(source, f"select {columns} from {table} order by 1 {order}, 2 {order}")  # noqa: S608
+        return
+    ends = []
+    for order in ("asc", "desc"):
+        last = None
+        for number, *row in _until_damage(source, f"select rowid, {columns} from {table} order by rowid {order}"):  # noqa: S608
+            last = number
+            yield tuple(row)
+        ends.append(last)
+    low, high = ends[0] or 0, ends[1] or (ends[0] or 0) + _STEP_BY_STEP
+    for number in range(low + 1, min(high, low + _STEP_BY_STEP)):
+        yield from _until_damage(source, f"select {columns} from {table} where rowid = {number:d}")  # noqa: S608
+
+
+def _until_damage(source: apsw.Connection, query: str) -> Iterator[Any]:
     with suppress(apsw.Error):
         yield from source.execute(query)
+
+
+def _made_again(connection: apsw.Connection) -> None:
+    """Drop what lost its text, and make the one chunk and the words of every memory from its text."""
+    connection.execute(_ORPHANS)
+    for workspace, content, seq, data in rows(connection, "select workspace_id, content_id, seq, text from content"):
+        try:
+            text = unpacked(data)
+        except StorageError:
+            continue
+        piece = Piece(0, len(text), 1, text.count("\n") + 1, "memory", tokens=len(text) // 4 + 1)
+        chunk = (workspace, content, 0, piece.kind, "", "[]", "[]", 1, piece.end_line, 0, piece.end, piece.tokens)
+        connection.execute("insert into chunk values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", chunk)
+        connection.execute("insert into words values (?, ?, ?, ?)", (workspace, content, seq, pack([words_of(piece, text)])))
 
 
 def _columns(connection: apsw.Connection, table: str) -> list[str]:

@@ -22,6 +22,8 @@ from contextd.stores.sqlite.vectors import Vectors, restore
 
 Ints = NDArray[np.int64]
 
+_MOST_SEGMENTS = 64  # each is searched by itself: more are better read again as one
+
 _HEAD = "select seq, collected_seq, generation, folded_seq from workspace where workspace_id = ?"
 _LIVING = """
 select document_id, source_id, uri, content_id, acl_id, language, modified, path_terms
@@ -236,7 +238,7 @@ def advance(old: Snapshot, connection: apsw.Connection, folder: Path | None) -> 
     head = head_of(connection, old.workspace)
     if head == old.head:
         return old
-    if head.generation != old.head.generation or head.collected > old.head.seq:
+    if head.generation != old.head.generation or head.collected > old.head.seq or len(old.segments) > _MOST_SEGMENTS:
         return load(connection, old.workspace, folder)
     rows = dict(old.rows)
     for *row, dead in connection.execute(_CHANGED, (old.workspace, old.head.seq)):
@@ -294,6 +296,7 @@ def with_vectors(snapshot: Snapshot, connection: apsw.Connection, after: int) ->
         return snapshot
     vectors = dict(snapshot.vectors)
     for space, entries in found.items():
+        entries.sort(key=lambda entry: int(entry[0][0]) if len(entry[0]) else -1)  # searches count on rows in order
         part = Vectors(*(np.concatenate(column) for column in zip(*entries, strict=True)))
         vectors[space] = (*vectors.get(space, ()), part)
     return Snapshot(snapshot.workspace, snapshot.head, snapshot.base, snapshot.segments, vectors, snapshot.rows)

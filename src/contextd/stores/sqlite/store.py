@@ -10,7 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ _PIECES = "select start_at, end_at, label, heading from chunk where workspace_id
 _FINDS = """
 select d.uri, f.line, f.rule from find f join document d
 on d.workspace_id = f.workspace_id and d.content_id = f.content_id and d.dead_seq is null
-where f.workspace_id = ? order by d.uri, f.line"""
+where f.workspace_id = ? and d.source_id = ? order by d.uri, f.line"""
 _LANGUAGES = """
 select language, count(*) from document where workspace_id = ? and dead_seq is null group by language order by 2 desc"""
 _OF_CONTENT = ("content", "chunk", "words", "vector", "find")
@@ -94,6 +94,7 @@ class SqliteStore:
         self.database, self.workspace, self.folder = database, workspace, folder
         self.jobs = Jobs(database, workspace)
         self._snapshot: Snapshot | None = None
+        self._file = database.file
         self._snapshot_lock = threading.Lock()
 
     # Reading
@@ -101,8 +102,15 @@ class SqliteStore:
     @contextmanager
     def view(self, scope: Scope) -> Iterator[View]:
         """What may be seen now; one read transaction holds it still."""
-        with self.database.reading() as connection:
-            yield View(connection, self._current(connection), scope)
+        with ExitStack() as stack:
+            connection = stack.enter_context(self.database.reading())
+            try:
+                snapshot = self._current(connection)
+            except FileNotFoundError:  # a writer has folded since this transaction began: a new one sees the new base
+                stack.close()
+                connection = stack.enter_context(self.database.reading())
+                snapshot = self._current(connection, patient=False)
+            yield View(connection, snapshot, scope)
 
     def changes(self, after: int) -> Iterator[Change]:
         """Every change behind a position, in order."""
@@ -125,18 +133,14 @@ class SqliteStore:
         and length(digest) > 0 and document_id in (select value from json_each(?))"""
         return {uri: Stamp(*rest) for uri, *rest in self.rows(query, json.dumps(list(documents)))}
 
-    def has_content(self, content: int) -> bool:
-        """Whether this content is stored with its words: in the base, as a document has it, or in the table of newer ones."""
-        return bool(self.rows(_COMPLETE, content))
-
     def holds(self, prefix: str) -> bool:
         """Whether there are vectors of a space whose name begins so."""
         query = "select 1 from vector where workspace_id = ? and substr(space, 1, ?) = ? limit 1"
         return bool(self.rows(query, len(prefix), prefix))
 
-    def finds(self) -> list[tuple[str, int, str]]:
-        """Secrets that were scrubbed: path, line, rule."""
-        return [(uri, line, rule) for uri, line, rule in self.rows(_FINDS)]
+    def finds(self, source: int) -> list[tuple[str, int, str]]:
+        """Secrets that were scrubbed in the documents of a source: path, line, rule."""
+        return [(uri, line, rule) for uri, line, rule in self.rows(_FINDS, source)]
 
     def failures(self) -> list[tuple[str, str, int]]:
         """Files that failed: path, error, retries."""
@@ -168,7 +172,21 @@ class SqliteStore:
 
     # Writing
 
-    def put(self, document: DocumentRow, parsed: Parsed | None, vectors: Mapping[str, Matrix]) -> int:
+    def reuse(self, document: DocumentRow) -> bool:
+        """Write a document whose content is stored already; False, and nothing is written, when it is not.
+
+        Stored means with its words: in the base, which holds what living documents have, or in the table of newer ones.
+        """
+
+        def write(connection: apsw.Connection) -> bool:
+            if not connection.execute(_COMPLETE, (self.workspace, document.content)).fetchone():
+                return False
+            self.put_row(connection, document, None, {})
+            return True
+
+        return self.database.transact(write)
+
+    def put(self, document: DocumentRow, parsed: Parsed, vectors: Mapping[str, Matrix]) -> int:
         """Write one document in one transaction; a reader sees the old one or the new one."""
 
         return self.database.transact(lambda connection: self.put_row(connection, document, parsed, vectors))
@@ -300,16 +318,20 @@ class SqliteStore:
         """Write a new base when enough is new, and point to it."""
         if self.folder is None:
             return False
-        with self.database.write_lock, self.database.reading() as connection:
-            snapshot = self._current(connection)
+        with self.database.write_lock:  # held throughout: what is written meanwhile would be neither in the base nor beside it
+            return self._fold(self.folder, force)
+
+    def _fold(self, folder: Path, force: bool) -> bool:
+        with self.database.reading() as connection:
+            snapshot = self._current(connection, patient=False)
         if not fold.worth_it(snapshot) and not force:
             return False
         spaces = {space for (space,) in self.rows("select distinct space from vector where workspace_id = ?")}
-        with translated(self.folder):
-            generation = fold.write(snapshot, self.folder, spaces)
+        with translated(folder):
+            generation = fold.write(snapshot, folder, spaces)
         pointed = self.database.transact(lambda connection: fold.point_to(connection, snapshot, generation))
         if pointed:
-            fold.remove_others(self.folder, generation)
+            fold.remove_others(folder, generation)
         return pointed
 
     def finish(self, *, vacuum: bool = True) -> None:
@@ -334,8 +356,9 @@ class SqliteStore:
             self._snapshot = self._loaded(connection, None)
         if self._snapshot.base.generation != self._snapshot.head.generation:
             self.fold(force=True)
-        for (data,) in self.rows("select text from content where workspace_id = ?"):
-            unpacked(data)
+        with self.database.reading() as connection:
+            for (data,) in connection.execute("select text from content where workspace_id = ?", (self.workspace,)):
+                unpacked(data)
 
     def close(self) -> None:
         """Close this thread's connection."""
@@ -343,21 +366,28 @@ class SqliteStore:
 
     # Inside
 
-    def _current(self, connection: apsw.Connection) -> Snapshot:
+    def _current(self, connection: apsw.Connection, *, patient: bool = True) -> Snapshot:
         """The snapshot at a transaction's position; what is kept for the next reader never goes back in time."""
         with self._snapshot_lock:
+            if self._file != self.database.file:  # another index has taken its place
+                self._snapshot, self._file = None, self.database.file
             old = self._snapshot
             if old is not None and head_of(connection, self.workspace).seq < old.head.seq:
-                return self._loaded(connection, None)
-            self._snapshot = self._loaded(connection, old)
+                return self._loaded(connection, None, patient=patient)
+            self._snapshot = self._loaded(connection, old, patient=patient)
             return self._snapshot
 
-    def _loaded(self, connection: apsw.Connection, old: Snapshot | None) -> Snapshot:
+    def _loaded(self, connection: apsw.Connection, old: Snapshot | None, *, patient: bool = False) -> Snapshot:
         """From an older snapshot or from disk. A missing or damaged base is made again in memory, until the next fold."""
         try:
             return advance(old, connection, self.folder) if old else load(connection, self.workspace, self.folder)
-        except (FileNotFoundError, StorageError):
-            return fold.rebuilt(connection, self.workspace)
+        except FileNotFoundError:
+            if patient:
+                raise
+        except StorageError as error:
+            if error.code != "derived":
+                raise
+        return fold.rebuilt(connection, self.workspace)
 
     def _next(self, connection: apsw.Connection) -> int:
         connection.execute(_REGISTER, (self.workspace,))
