@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
@@ -24,6 +23,7 @@ from contextd.stores.sqlite import fold
 from contextd.stores.sqlite.connect import translated
 from contextd.stores.sqlite.database import Database, packed, unpacked
 from contextd.stores.sqlite.jobs import Jobs
+from contextd.stores.sqlite.notes import Notes
 from contextd.stores.sqlite.postings import pack
 from contextd.stores.sqlite.snapshot import Snapshot, advance, head_of, load
 from contextd.stores.sqlite.vectors import quantize
@@ -61,12 +61,6 @@ select 1 from content c where c.workspace_id = ?1 and c.content_id = ?2 and (
   exists (select 1 from document d where d.workspace_id = ?1 and d.content_id = ?2 and d.dead_seq is null)
   or exists (select 1 from words w where w.workspace_id = ?1 and w.content_id = ?2))"""
 _PIECES = "select start_at, end_at, label, heading from chunk where workspace_id = ? and content_id = ? order by ordinal"
-_FINDS = """
-select d.uri, f.line, f.rule from find f join document d
-on d.workspace_id = f.workspace_id and d.content_id = f.content_id and d.dead_seq is null
-where f.workspace_id = ? and d.source_id = ? order by d.uri, f.line"""
-_LANGUAGES = """
-select language, count(*) from document where workspace_id = ? and dead_seq is null group by language order by 2 desc"""
 _OF_CONTENT = ("content", "chunk", "words", "vector", "find")
 _ERASE = tuple(f"delete from {table} where workspace_id = ? and content_id = ?" for table in _OF_CONTENT)  # noqa: S608
 _COLLECT = tuple(
@@ -87,11 +81,12 @@ def acl_id(principals: frozenset[str]) -> int:
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little") >> 1
 
 
-class SqliteStore:
+class SqliteStore(Notes):
     """Documents of one workspace. `folder` holds the base files; without one, everything stays in the database."""
 
     def __init__(self, database: Database, workspace: int, folder: Path | None = None) -> None:
-        self.database, self.workspace, self.folder = database, workspace, folder
+        super().__init__(database, workspace)
+        self.folder = folder
         self.jobs = Jobs(database, workspace)
         self._snapshot: Snapshot | None = None
         self._file = database.file
@@ -137,38 +132,6 @@ class SqliteStore:
         """Whether there are vectors of a space whose name begins so."""
         query = "select 1 from vector where workspace_id = ? and substr(space, 1, ?) = ? limit 1"
         return bool(self.rows(query, len(prefix), prefix))
-
-    def finds(self, source: int) -> list[tuple[str, int, str]]:
-        """Secrets that were scrubbed in the documents of a source: path, line, rule."""
-        return [(uri, line, rule) for uri, line, rule in self.rows(_FINDS, source)]
-
-    def failures(self) -> list[tuple[str, str, int]]:
-        """Files that failed: path, error, retries."""
-        query = "select uri, error, retries from failure where workspace_id = ? order by uri"
-        return [(uri, error, retries) for uri, error, retries in self.rows(query)]
-
-    def summary(self) -> dict[str, object]:
-        """Counts and sizes, for people."""
-        head = head_of(self.database.connection, self.workspace)
-        spaces = dict(self.rows("select space, count(*) from vector where workspace_id = ? group by space"))
-        languages = dict(self.rows(_LANGUAGES))
-        return {
-            "documents": sum(languages.values()),
-            "contents": self.rows("select count(*) from content where workspace_id = ?")[0][0],
-            "chunks": self.rows("select count(*) from chunk where workspace_id = ?")[0][0],
-            "tokens": self.rows("select coalesce(sum(tokens), 0) from chunk where workspace_id = ?")[0][0],
-            "languages": languages,
-            "embedded_contents": spaces,
-            "position": head.seq,
-            "generation": head.generation,
-            "secrets_scrubbed": self.rows("select count(*) from find where workspace_id = ?")[0][0],
-            "failures": len(self.failures()),
-            "bytes": sum(path.stat().st_size for path in self.database.path.parent.iterdir() if path.is_file()),
-        }
-
-    def rows(self, query: str, *values: Any) -> list[Any]:
-        """Rows of a query that names the workspace as its first value; for reports."""
-        return self.database.query(query, (self.workspace, *values))
 
     # Writing
 
@@ -288,29 +251,6 @@ class SqliteStore:
             query = f"delete from vector where {old}"  # noqa: S608
             self.database.transact(lambda connection: connection.execute(query, (self.workspace, *values)))
         return count
-
-    def note_error(self, uri: str, error: str) -> None:
-        """Record that a file failed."""
-        query = """insert into failure values (?, ?, ?, ?, 0)
-        on conflict do update set error = excluded.error, at = excluded.at, retries = retries + 1"""
-        at = time.time_ns() // 1000
-        self.database.transact(lambda connection: connection.execute(query, (self.workspace, uri, error, at)))
-
-    def clear_errors(self, uris: Sequence[str]) -> None:
-        """Forget failures of files that are well again, or gone."""
-        values = [(self.workspace, uri) for uri in uris]
-        query = "delete from failure where workspace_id = ? and uri = ?"
-        self.database.transact(lambda connection: connection.executemany(query, values))
-
-    def setting(self, name: str) -> str | None:
-        """A value kept with the index."""
-        found = self.rows("select value from setting where workspace_id = ? and name = ?", name)
-        return found[0][0] if found else None
-
-    def set_setting(self, name: str, value: str) -> None:
-        """Keep a value with the index."""
-        query = "insert or replace into setting values (?, ?, ?)"
-        self.database.transact(lambda connection: connection.execute(query, (self.workspace, name, value)))
 
     # Upkeep
 

@@ -1,0 +1,79 @@
+"""What is noted beside the documents of a workspace: settings, failures, finds, counts for people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from contextd.stores.sqlite.database import Database
+from contextd.stores.sqlite.snapshot import head_of
+
+_FINDS = """
+select d.uri, f.line, f.rule from find f join document d
+on d.workspace_id = f.workspace_id and d.content_id = f.content_id and d.dead_seq is null
+where f.workspace_id = ? and d.source_id = ? order by d.uri, f.line"""
+_LANGUAGES = """
+select language, count(*) from document where workspace_id = ? and dead_seq is null group by language order by 2 desc"""
+
+
+class Notes:
+    """Rows about a workspace that no search reads."""
+
+    def __init__(self, database: Database, workspace: int) -> None:
+        self.database, self.workspace = database, workspace
+
+    def rows(self, query: str, *values: Any) -> list[Any]:
+        """Rows of a query that names the workspace as its first value; for reports."""
+        return self.database.query(query, (self.workspace, *values))
+
+    def setting(self, name: str) -> str | None:
+        """A value kept with the index."""
+        found = self.rows("select value from setting where workspace_id = ? and name = ?", name)
+        return found[0][0] if found else None
+
+    def set_setting(self, name: str, value: str) -> None:
+        """Keep a value with the index."""
+        query = "insert or replace into setting values (?, ?, ?)"
+        self.database.transact(lambda connection: connection.execute(query, (self.workspace, name, value)))
+
+    def note_error(self, uri: str, error: str) -> None:
+        """Record that a file failed."""
+        query = """insert into failure values (?, ?, ?, ?, 0)
+        on conflict do update set error = excluded.error, at = excluded.at, retries = retries + 1"""
+        at = time.time_ns() // 1000
+        self.database.transact(lambda connection: connection.execute(query, (self.workspace, uri, error, at)))
+
+    def clear_errors(self, uris: Sequence[str]) -> None:
+        """Forget failures of files that are well again, or gone."""
+        values = [(self.workspace, uri) for uri in uris]
+        query = "delete from failure where workspace_id = ? and uri = ?"
+        self.database.transact(lambda connection: connection.executemany(query, values))
+
+    def failures(self) -> list[tuple[str, str, int]]:
+        """Files that failed: path, error, retries."""
+        query = "select uri, error, retries from failure where workspace_id = ? order by uri"
+        return [(uri, error, retries) for uri, error, retries in self.rows(query)]
+
+    def finds(self, source: int) -> list[tuple[str, int, str]]:
+        """Secrets that were scrubbed in the documents of a source: path, line, rule."""
+        return [(uri, line, rule) for uri, line, rule in self.rows(_FINDS, source)]
+
+    def summary(self) -> dict[str, object]:
+        """Counts and sizes, for people."""
+        head = head_of(self.database.connection, self.workspace)
+        spaces = dict(self.rows("select space, count(*) from vector where workspace_id = ? group by space"))
+        languages = dict(self.rows(_LANGUAGES))
+        return {
+            "documents": sum(languages.values()),
+            "contents": self.rows("select count(*) from content where workspace_id = ?")[0][0],
+            "chunks": self.rows("select count(*) from chunk where workspace_id = ?")[0][0],
+            "tokens": self.rows("select coalesce(sum(tokens), 0) from chunk where workspace_id = ?")[0][0],
+            "languages": languages,
+            "embedded_contents": spaces,
+            "position": head.seq,
+            "generation": head.generation,
+            "secrets_scrubbed": self.rows("select count(*) from find where workspace_id = ?")[0][0],
+            "failures": len(self.failures()),
+            "bytes": sum(path.stat().st_size for path in self.database.path.parent.iterdir() if path.is_file()),
+        }
