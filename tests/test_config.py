@@ -34,9 +34,7 @@ def test_an_unknown_key_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
 
 
 def test_a_key_that_nothing_reads_yet_is_a_warning_that_names_it(tmp_path: Path) -> None:
-    assert any(
-        "watcher.debounce_ms" in warning for warning in load(tmp_path, "[context.watcher]\ndebounce_ms = 300\n").warnings
-    )
+    assert any("watcher.enabled" in warning for warning in load(tmp_path, "[context.watcher]\nenabled = 300\n").warnings)
 
 
 @pytest.mark.parametrize(

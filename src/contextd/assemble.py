@@ -15,12 +15,13 @@ from blake3 import blake3
 
 from contextd import chunking, config
 from contextd.chunking.cut import Limits
-from contextd.engine import Engine, Project
+from contextd.engine import Engine
 from contextd.errors import InvalidInput, StorageError, Unavailable
 from contextd.machine import Machine
 from contextd.models import weights
 from contextd.models.tokens import O200k
 from contextd.ports import Embedder, Events, Recipe
+from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
 from contextd.scrub_rules import VERSION as SCRUB_VERSION
 from contextd.scrub_rules import Rule

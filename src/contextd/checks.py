@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from contextd.config import Settings
-from contextd.engine import Project
 from contextd.errors import InvalidInput
 from contextd.ports import FileState, Skip
+from contextd.project import Project
 
 _MANY = 100_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,35 +14,21 @@ from typing import TYPE_CHECKING, Any
 from contextd.config import Settings
 from contextd.errors import InvalidInput, StorageError
 from contextd.languages import ALIASES
-from contextd.ports import Embedder, Events, FileState, Machine, ProjectStore, Recipe, Record, Skip, Source, Store, Tokens
+from contextd.ports import Embedder, FileState, Record, Skip, Store, Tokens, View
 from contextd.ports import Parser as ParserPort
+from contextd.project import Project
 from contextd.querying import pipeline as querying
 from contextd.querying.render import Template
 from contextd.scrub_rules import Rule
 from contextd.trace import Trace
-from contextd.types import MEMORIES, OWNER, THE_OWNER, Context, Hit, Memory, Plan, Query, Reader, Scope
+from contextd.types import MEMORIES, OWNER, THE_OWNER, Context, Hit, Memory, Narrow, Plan, Query, Reader, Scope
 
 if TYPE_CHECKING:  # loaded when used: a question needs neither
     from contextd.indexing.pipeline import Report
     from contextd.indexing.upkeep import Upkeep
-
-
-@dataclass(frozen=True, slots=True)
-class Project:
-    """A folder that is known: where it is, what of it is read, where its index lies, and how a parser is had."""
-
-    name: str
-    root: Path
-    workspace: int
-    folder: Path
-    source: Source
-    store: ProjectStore
-    recipe: Recipe
-    parser: Callable[..., AbstractContextManager[ParserPort]]
-    arm: Callable[[Collection[str]], Events]
-    machine: Machine
-    lease: Callable[[str], AbstractContextManager[None]]
-    renew: Callable[[], ProjectStore]
+    from contextd.linking.impact import Dependent
+    from contextd.linking.overview import Overview
+    from contextd.linking.symbols import Definition, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +38,6 @@ class Found:
     hits: Sequence[Hit]
     plan: Plan
     trace: Trace
-
-
-@dataclass(frozen=True, slots=True)
-class Narrow:
-    """How a caller narrows a query."""
-
-    paths: Sequence[str] = ()
-    languages: Iterable[str] = ()
-    kinds: Iterable[str] = ()
-    personal: bool = True
 
 
 @dataclass(slots=True)
@@ -247,6 +223,43 @@ class Engine:
         self._warn_if_empty(answer.hits, query, answer.trace)
         return answer
 
+    # Links
+
+    def symbols(self, name: str) -> list[Definition]:
+        """Where a name is defined."""
+        from contextd.linking.symbols import definitions
+
+        with self._structure() as view:
+            return definitions(view, _named(name))
+
+    def callers(self, name: str) -> tuple[list[Definition], list[Use]]:
+        """Where a name is defined, and where it is called or inherited from."""
+        from contextd.linking.symbols import definitions, uses
+
+        with self._structure() as view:
+            defined = definitions(view, _named(name))
+            return defined, uses(view, name, defined)
+
+    def impact(self, what: str, *, depth: int = 2) -> list[Dependent]:
+        """What depends on a file or a name, nearest first."""
+        from contextd.linking.impact import impact
+
+        with self._structure() as view:
+            return impact(view, self._relative(_named(what)), depth)
+
+    def overview(self, budget: int) -> Overview:
+        """The project's most central files and their signatures, within a budget."""
+        from contextd.linking.overview import overview
+
+        if budget <= 0:
+            raise InvalidInput(f"a budget of {budget} tokens holds nothing; ask for 1 or more")
+        with self._structure() as view:
+            return overview(view, budget, self.tokens.count)
+
+    def _structure(self) -> AbstractContextManager[View]:
+        project = self._project()
+        return project.store.view(Scope((project.workspace,), self.reader, self._sources()))
+
     # Remember
 
     def remember(self, text: str, *, principals: Iterable[str] = (), in_project: bool = False) -> tuple[Memory, list[str]]:
@@ -375,3 +388,9 @@ class Engine:
             deep = self.deep()
             found += [deep] if deep is not None else []
         return found
+
+
+def _named(name: str) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput("give a name, such as Session.close, or a path")
+    return name.strip()

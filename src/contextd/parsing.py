@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from contextd.chunking.cut import Limits
-from contextd.chunking.dispatch import chunk
+from contextd.chunking.dispatch import outlined
+from contextd.chunking.references import references
 from contextd.pieces import words_of
 from contextd.scrub import scrub
 from contextd.scrub_rules import Rule
@@ -26,8 +27,11 @@ def parse(
     decoded, warnings = decode(data)
     clean, finds = scrub(decoded.encode("utf-8"), language, extra)
     text = clean.decode("utf-8", "replace") if finds else decoded
-    pieces = [_on_one_line(piece) for piece in chunk(text, language, limits, count, plain=plain)]
-    return Parsed(text, tuple(pieces), tuple(words_of(piece, text) for piece in pieces), tuple(finds), tuple(warnings))
+    cut, defined = outlined(text, language, limits, count, plain=plain)
+    pieces = [_on_one_line(piece) for piece in cut]
+    words = tuple(words_of(piece, text) for piece in pieces)
+    used = () if plain else references(text, language)
+    return Parsed(text, tuple(pieces), words, tuple(finds), tuple(warnings), used, tuple(defined))
 
 
 def _on_one_line(piece: Piece) -> Piece:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,7 +10,22 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.types import About, Change, Chunk, ChunkId, DocumentRow, Found, Job, Memory, Parsed, Reader, Scope, Stamp
+from contextd.types import (
+    About,
+    Change,
+    Chunk,
+    ChunkId,
+    Definition,
+    DocumentRow,
+    Found,
+    Job,
+    Memory,
+    Parsed,
+    Reader,
+    Scope,
+    Site,
+    Stamp,
+)
 
 Matrix = NDArray[np.float32]
 
@@ -165,11 +180,29 @@ class View(Protocol):
     def about(self, chunks: Sequence[ChunkId]) -> list[About]:
         """Where these chunks come from, without their texts."""
 
-    def neighbors(self, chunk: ChunkId) -> list[Chunk]:
-        """All chunks of a chunk's document, in order."""
-
     def size(self) -> int:
         """How many chunks may be seen."""
+
+    def chunks_of(self, document: int) -> list[Chunk]:
+        """All chunks of a document, in order."""
+
+    def uris(self) -> Mapping[int, str]:
+        """The documents that may answer, by id."""
+
+    def defining(self, names: Collection[str]) -> list[tuple[int, Definition]]:
+        """Document and definition of everything whose last part is one of these names."""
+
+    def outline(self, documents: Collection[int]) -> list[tuple[int, Definition]]:
+        """Document and definition of everything that some documents define."""
+
+    def references(self, names: Collection[str]) -> list[Site]:
+        """Where some names are called or inherited from."""
+
+    def imports(self, documents: Collection[int]) -> list[Site]:
+        """What some documents import."""
+
+    def importing(self, stems: Collection[str]) -> list[Site]:
+        """Imports whose last part is one of these."""
 
     def knows(self, path: str) -> bool:
         """Whether a document that may be seen is at or below a path, or fits a pattern."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,6 +74,26 @@ class Find:
     rule: str
 
 
+class Definition(NamedTuple):
+    """A name that a document defines: qualified by what it stands in, with its first and last line."""
+
+    label: str
+    kind: str
+    line: int
+    end_line: int
+
+
+CALL, INHERIT, IMPORT = 0, 1, 2  # how code refers to a name
+
+
+class Reference(NamedTuple):
+    """A name that a document refers to, how, and on which lines; of an import the name is what is imported, as written."""
+
+    name: str
+    kind: int
+    lines: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """A document's text after scrub and chunk. `words` holds one encoded term list per piece."""
@@ -83,6 +103,8 @@ class Parsed:
     words: tuple[bytes, ...]
     finds: tuple[Find, ...] = ()
     warnings: tuple[str, ...] = ()
+    references: tuple[Reference, ...] = ()
+    definitions: tuple[Definition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +172,15 @@ class Found(NamedTuple):
     coverage: float
 
 
+class Site(NamedTuple):
+    """Where a document refers to a name: called, inherited from, or imported (then the name is the target as written)."""
+
+    document: int
+    name: str
+    kind: int
+    lines: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One entry of the change feed."""
@@ -174,6 +205,16 @@ class Query:
     history: tuple[str, ...] = ()
     now: int = 0
     deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """How a caller narrows a query."""
+
+    paths: Sequence[str] = ()
+    languages: Iterable[str] = ()
+    kinds: Iterable[str] = ()
+    personal: bool = True
 
 
 @dataclass(frozen=True, slots=True)

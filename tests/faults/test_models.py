@@ -99,7 +99,7 @@ def test_a_model_of_ones_own(
         (own / name).write_bytes((weights.folder_of(home, potion) / name).read_bytes())
     run = contextd("index", "-p", str(project), CONTEXTD_EMBEDDING__MODEL=str(own))
     assert run.code == 0
-    assert "static/mine/256/1" in contextd("stats", "-p", str(project)).out
+    assert "static/mine/256/" in contextd("stats", "-p", str(project)).out
     missing = contextd("index", "-p", str(project), CONTEXTD_EMBEDDING__MODEL="/nowhere")
     assert missing.code == 2 and "/nowhere" in missing.err
 

@@ -135,6 +135,7 @@ def test_F6_a_thousand_damaged_images(project: Path, home: Path, make_project: C
             path.write_bytes(data)
         victim = chance.choice([path for path in whole if path.suffix in (".db", ".arrays")])
         damage(victim, chance, chance.choice(["header", "zero", "cut", "flip", "flip", "flip"]))
+        opened = None
         try:
             opened = open_engine(project, home=home, environment={"CONTEXTD_BOOTSTRAP__PARALLEL_WORKERS": "1"})
             opened.search("load_user")
@@ -147,7 +148,8 @@ def test_F6_a_thousand_damaged_images(project: Path, home: Path, make_project: C
             opened.index(verify=True)
             assert opened.search("load_user").hits, (number, victim)
             outcomes["mended"] += 1
-        opened.close()
+        if opened is not None:
+            opened.close()
     keep("1,000 damaged images", **outcomes, tracebacks=0)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from contextd.chunking.cut import Limits, Part
 from contextd.chunking.grammars import GRAMMARS, Grammar, parse
+from contextd.types import Definition
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -65,12 +66,16 @@ def _part(node: Node, definition: _Definition, walk: _Walk, heading: tuple[str, 
     label = ".".join((*heading, definition.name)) if definition.name else ".".join(heading)
     names = (definition.name.lower(),) if definition.name else ()
     part = Part(first, max(last, first + 1), definition.kind, label, heading, names)
+    if definition.name:
+        line = _unwrapped(node).start_point.row + 1
+        part.definition = Definition(label, definition.kind, line, max(last, line))
     if definition.kind == _CLASS and depth < _DEEPEST:
         inner = (*heading, definition.name) if definition.name else heading
         members = _below(definition.inside or node, walk, inner, depth + 1)
         if node.end_byte - node.start_byte > walk.whole_class:
             part.members = members
         else:
+            part.inside = members
             part.names = tuple(dict.fromkeys(names + tuple(name for member in members for name in member.names)))
     return part
 

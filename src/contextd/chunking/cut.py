@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from contextd.types import Piece
+from contextd.types import Definition, Piece
 
 _CHARACTERS = 4  # a token of code or English is four characters or more; an exact count follows
 _OVERLAP = 0.12  # of a unit that has to be split
@@ -42,6 +42,8 @@ class Part:
     heading: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     members: list[Part] = field(default_factory=list)
+    definition: Definition | None = None
+    inside: list[Part] = field(default_factory=list)  # definitions of a part that stays whole
 
 
 class Lines:
@@ -59,6 +61,15 @@ class Lines:
     def size(self, first: int, last: int) -> int:
         """Characters of a range of lines."""
         return self.starts[last] - self.starts[first]
+
+
+def outline(parts: Sequence[Part]) -> list[Definition]:
+    """What is defined in some parts, in order."""
+    found: list[Definition] = []
+    for part in parts:
+        found += [part.definition] if part.definition is not None else []
+        found += outline(part.members or part.inside)
+    return found
 
 
 def cut(text: str, parts: Sequence[Part], limit: int, limits: Limits, count: Callable[[str], int]) -> list[Piece]:

@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from contextd.chunking import code, data, lines, prose, sql
-from contextd.chunking.cut import Limits, Part, cut
+from contextd.chunking.cut import Limits, Part, cut, outline
 from contextd.chunking.grammars import GRAMMARS
 from contextd.languages import PROSE
-from contextd.types import Piece
+from contextd.types import Definition, Piece
 
 _DATA = frozenset({"yaml", "toml", "json"})
 
 
 def chunk(text: str, language: str, limits: Limits, count: Callable[[str], int], *, plain: bool = False) -> list[Piece]:
     """The pieces of a text. `plain` cuts by lines alone: for a text whose parser crashed or hung."""
+    return outlined(text, language, limits, count, plain=plain)[0]
+
+
+def outlined(
+    text: str, language: str, limits: Limits, count: Callable[[str], int], *, plain: bool = False
+) -> tuple[list[Piece], list[Definition]]:
+    """The pieces of a text, and what it defines."""
     limit, parts = _parts(text, "" if plain else language, limits)
-    return cut(text, parts, limit, limits, count)
+    defined = outline(parts)
+    return cut(text, parts, limit, limits, count), defined
 
 
 def _parts(text: str, language: str, limits: Limits) -> tuple[int, list[Part]]:

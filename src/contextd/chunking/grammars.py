@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tree_sitter import Parser, Tree
+    from tree_sitter import Language, Parser, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +122,23 @@ _DATA = {"yaml": "yaml", "toml": "toml", "json": "json"}
 
 
 @lru_cache(maxsize=32)
-def _parser(language: str) -> Parser:
+def language_of(language: str) -> Language:
+    """The grammar itself."""
     from tree_sitter import Language
-    from tree_sitter import Parser as TreeSitter
 
     grammar = GRAMMARS.get(language)
     module, entry = (grammar.module, grammar.entry) if grammar else (_DATA[language], "language")
-    return TreeSitter(Language(getattr(import_module(f"tree_sitter_{module}"), entry)()))
+    return Language(getattr(import_module(f"tree_sitter_{module}"), entry)())
 
 
+@lru_cache(maxsize=32)
+def _parser(language: str) -> Parser:
+    from tree_sitter import Parser as TreeSitter
+
+    return TreeSitter(language_of(language))
+
+
+@lru_cache(maxsize=1)  # cut and references look at the same tree, one after the other
 def parse(text: str, language: str) -> Tree:
     """The syntax tree; keep it alive as long as its nodes are used."""
     return _parser(language).parse(text.encode("utf-8"))

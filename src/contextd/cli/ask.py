@@ -39,7 +39,7 @@ def _engine(project: str, reader: str) -> Any:
 
 
 def _narrow(paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...]) -> Any:
-    from contextd.engine import Narrow
+    from contextd.types import Narrow
 
     return Narrow(tuple(str(Path(path).resolve()) if Path(path).exists() else path for path in paths), languages, kinds)
 

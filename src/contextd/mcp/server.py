@@ -14,10 +14,10 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from contextd import __version__, payloads
-from contextd.engine import Engine, Narrow
+from contextd.engine import Engine
 from contextd.errors import ContextdError
 from contextd.querying.render import visible
-from contextd.types import Context
+from contextd.types import Context, Narrow
 
 _INSTRUCTIONS = (
     "contextd knows this project: code, documents and the user's own notes. Call query_context before searching files by "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 from contextd.languages import PROSE
+from contextd.paths import is_example, is_generated, is_test
 from contextd.terms import split, stem_of
 from contextd.types import About, Candidate, Plan
 
@@ -19,12 +19,6 @@ _BOOSTS = {
 _NAMED_FILE = 6.0  # the question names this file
 _GENERATED = -1.5  # not in the benchmark; the same kind of thing as a test
 _ROUTES = {"symbol": "symbol", "path": "symbol"}
-_TEST = re.compile(
-    r"(^|/)(tests?|specs?|__tests__|testing|fixtures?|testdata|mocks?)/"
-    r"|(^|/)(test_[^/]*|[^/]*(_test|_spec|\.test|\.spec|Tests?|Spec))\.\w+$"
-)
-_EXAMPLE = re.compile(r"(^|/)(examples?|samples?|demos?|benchmarks?|bench|compat|legacy|deprecated|vendor|third_party)/")
-_MADE = re.compile(r"(_pb2|\.pb|\.generated|_generated|\.g)\.\w+$|(^|/)generated?/|(^|/)locale/|\.pot?$")
 
 
 def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -> list[Candidate]:
@@ -37,7 +31,7 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
         if where.uri not in extra:
             size = boosts["size"] * math.log1p(where.pieces) / largest
             known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
-            extra[where.uri] = known + size + _made(where.uri) + _NAMED_FILE * named(where.uri, plan.paths)
+            extra[where.uri] = known + size + _GENERATED * is_generated(where.uri) + _NAMED_FILE * named(where.uri, plan.paths)
         raised.append(Candidate(candidate.chunk, candidate.arms, candidate.score + extra[where.uri]))
     return sorted(raised, key=lambda one: (-one.score, one.chunk))
 
@@ -50,13 +44,12 @@ def named(uri: str, paths: Sequence[str]) -> bool:
 def signals(where: About, words: frozenset[str], wants_tests: bool) -> dict[str, float]:
     """What is known of a file without its text, each between -1 and 1."""
     stem = _stem_words(where.uri)
-    test, example, depth = _place(where.uri)
     return {
         "stem": len(stem & words) / len(stem) if stem else 0.0,
         "whole stem": float(bool(stem) and stem <= words),
-        "depth": -depth / 5,
-        "test": 0.0 if wants_tests else test,
-        "example": 0.0 if wants_tests else example,
+        "depth": -where.uri.count("/") / 5,
+        "test": 0.0 if wants_tests else float(is_test(where.uri)),
+        "example": 0.0 if wants_tests else float(is_example(where.uri)),
         "prose": float(where.language in PROSE),
     }
 
@@ -65,14 +58,3 @@ def signals(where: About, words: frozenset[str], wants_tests: bool) -> dict[str,
 def _stem_words(uri: str) -> frozenset[str]:
     terms = split(stem_of(uri))
     return frozenset(terms[1:] if len(terms) > 2 else terms)
-
-
-@lru_cache(maxsize=1 << 15)
-def _place(uri: str) -> tuple[float, float, int]:
-    test = bool(_TEST.search(uri))
-    return float(test), float(not test and bool(_EXAMPLE.search(uri))), uri.count("/")
-
-
-@lru_cache(maxsize=1 << 15)
-def _made(uri: str) -> float:
-    return _GENERATED if _MADE.search(uri) else 0.0

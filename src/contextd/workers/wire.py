@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from typing import IO, Any
 
-from contextd.types import Find, Parsed, Piece
+from contextd.types import Definition, Find, Parsed, Piece, Reference
 
 _HEAD = struct.Struct("<II")
 LARGEST = 256 << 20
@@ -46,6 +46,8 @@ def pack(parsed: Parsed) -> tuple[Any, list[bytes]]:
         "words": [len(words) for words in parsed.words],
         "finds": [(find.line, find.rule) for find in parsed.finds],
         "warnings": parsed.warnings,
+        "references": parsed.references,
+        "definitions": parsed.definitions,
     }
     return head, [text, *parsed.words]
 
@@ -59,7 +61,9 @@ def unpack(head: Any, body: bytes) -> Parsed:
         position += size
     pieces = [_piece(*entry) for entry in head["pieces"]]
     finds = tuple(Find(line, rule) for line, rule in head["finds"])
-    return Parsed(text, tuple(pieces), tuple(words), finds, tuple(head["warnings"]))
+    references = tuple(Reference(name, kind, tuple(lines)) for name, kind, lines in head["references"])
+    defined = tuple(Definition(*entry) for entry in head["definitions"])
+    return Parsed(text, tuple(pieces), tuple(words), finds, tuple(head["warnings"]), references, defined)
 
 
 def _piece(

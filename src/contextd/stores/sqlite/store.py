@@ -23,6 +23,7 @@ from contextd.stores.sqlite import fold
 from contextd.stores.sqlite.connect import translated
 from contextd.stores.sqlite.database import Database, packed, unpacked
 from contextd.stores.sqlite.jobs import Jobs
+from contextd.stores.sqlite.links import put_links
 from contextd.stores.sqlite.notes import Notes
 from contextd.stores.sqlite.postings import pack
 from contextd.stores.sqlite.snapshot import Snapshot, advance, head_of, load
@@ -61,7 +62,7 @@ select 1 from content c where c.workspace_id = ?1 and c.content_id = ?2 and (
   exists (select 1 from document d where d.workspace_id = ?1 and d.content_id = ?2 and d.dead_seq is null)
   or exists (select 1 from words w where w.workspace_id = ?1 and w.content_id = ?2))"""
 _PIECES = "select start_at, end_at, label, heading from chunk where workspace_id = ? and content_id = ? order by ordinal"
-_OF_CONTENT = ("content", "chunk", "words", "vector", "find")
+_OF_CONTENT = ("content", "chunk", "words", "vector", "find", "reference", "import", "definition")
 _ERASE = tuple(f"delete from {table} where workspace_id = ? and content_id = ?" for table in _OF_CONTENT)  # noqa: S608
 _COLLECT = tuple(
     f"""delete from {table} where workspace_id = ?1
@@ -350,6 +351,7 @@ class SqliteStore(Notes):
         connection.executemany("insert or ignore into find values (?, ?, ?, ?)", finds)
         for space, matrix in vectors.items():
             connection.execute(_VECTOR, (self.workspace, content, space, seq, quantize(matrix)))
+        put_links(connection, self.workspace, content, parsed)
 
 
 def _json(value: Sequence[str]) -> str:

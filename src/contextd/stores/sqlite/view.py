@@ -7,7 +7,7 @@ rights once more when texts are fetched.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from contextd.stores.sqlite.bm25 import Scores, bm25, idf, occurrences
 from contextd.stores.sqlite.database import rows, unpacked
+from contextd.stores.sqlite.links import defined_as, defined_in, imports_by_stem, imports_of, references_to
 from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.stores.sqlite.vectors import cosines
-from contextd.types import About, Chunk, ChunkId, Found, Scope
+from contextd.types import IMPORT, About, Chunk, ChunkId, Definition, Found, Scope, Site
 
 Bools = NDArray[np.bool_]
 Float = NDArray[np.float32]
@@ -70,6 +71,62 @@ class View:
         """The scores of these chunks in every arm asked so far."""
         places = np.array([self._row(chunk) for chunk in chunks], np.int64)
         return {name: scores[places].tolist() for name, scores in self._arms.items()} if chunks else {}
+
+    def chunks_of(self, document: int) -> list[Chunk]:
+        """All chunks of a document, in order."""
+        return self._of_document(document, None)
+
+    def uris(self) -> Mapping[int, str]:
+        """The documents that may answer, by id."""
+        return {row[0]: row[2] for row, may in zip(self._snapshot.documents, self._candidates, strict=True) if may}
+
+    def defining(self, names: Collection[str]) -> list[tuple[int, Definition]]:
+        """Document and definition of everything whose last part is one of these names."""
+        found = defined_as(self._connection, self._snapshot.workspace, names)
+        return [(document, one) for content, one in found for document in self._having.get(content, ())]
+
+    def outline(self, documents: Collection[int]) -> list[tuple[int, Definition]]:
+        """Document and definition of everything that some documents define."""
+        contents = {self._snapshot.rows[document][3] for document in documents if document in self._snapshot.rows}
+        found = defined_in(self._connection, self._snapshot.workspace, contents)
+        return [
+            (document, one) for content, one in found for document in self._having.get(content, ()) if document in documents
+        ]
+
+    def references(self, names: Collection[str]) -> list[Site]:
+        """Where some names are called or inherited from."""
+        found = references_to(self._connection, self._snapshot.workspace, names)
+        return [
+            Site(document, name, kind, tuple(lines))
+            for name, kind, content, lines in found
+            for document in self._having.get(content, ())
+        ]
+
+    def imports(self, documents: Collection[int]) -> list[Site]:
+        """What some documents import."""
+        contents = {self._snapshot.rows[document][3] for document in documents if document in self._snapshot.rows}
+        found = imports_of(self._connection, self._snapshot.workspace, contents)
+        return [site for site in self._imported(found) if site.document in documents]
+
+    def importing(self, stems: Collection[str]) -> list[Site]:
+        """Imports whose last part is one of these."""
+        return self._imported(imports_by_stem(self._connection, self._snapshot.workspace, stems))
+
+    def _imported(self, found: Sequence[tuple[int, str, int]]) -> list[Site]:
+        return [
+            Site(document, target, IMPORT, (line,))
+            for content, target, line in found
+            for document in self._having.get(content, ())
+        ]
+
+    @cached_property
+    def _having(self) -> Mapping[int, list[int]]:
+        """The documents that may answer, by content."""
+        found: dict[int, list[int]] = {}
+        for row, may in zip(self._snapshot.documents, self._candidates, strict=True):
+            if may:
+                found.setdefault(row[3], []).append(row[0])
+        return found
 
     def knows(self, path: str) -> bool:
         """Whether a document that may be seen is at or below a path, or fits a pattern."""
@@ -134,10 +191,6 @@ class View:
             place = self._snapshot.content_of_row[row]
             found.append(About(document[2], document[5], str(kinds[row]), document[6], int(starts[place + 1] - starts[place])))
         return found
-
-    def neighbors(self, chunk: ChunkId) -> list[Chunk]:
-        """All chunks of a chunk's document, in order."""
-        return self._of_document(chunk.document, None)
 
     # Rights and scope
 

@@ -1,0 +1,112 @@
+"""Commands about structure: who defines, who calls, what depends on what."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from contextd.cli.show import as_json, note, out, project_options, table
+
+
+def _engine(project: str, reader: str) -> Any:
+    from contextd.assemble import open_engine
+
+    engine = open_engine(project, reader=reader)
+    for warning in engine.warnings:
+        note(f"warning: {warning}")
+    return engine
+
+
+@click.command()
+@click.argument("name")
+@project_options
+def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
+    """Show where NAME is defined: a function, class, method or type, qualified or not.
+
+    \b
+    Examples:
+      contextd symbols Session.close
+      contextd symbols load_user --json
+    """
+    found = _engine(project, reader).symbols(name)
+    if json_output:
+        as_json([asdict(one) for one in found])
+    else:
+        table(("place", "kind", "name", "signature"), [(f"{d.uri}:{d.line}", d.kind, d.label, d.signature) for d in found])
+        note(_counted(len(found), f"definition of {name}", f"definitions of {name}"))
+    return 0 if found else 1
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
+
+
+@click.command()
+@click.argument("name")
+@project_options
+def callers(name: str, project: str, reader: str, json_output: bool) -> int:
+    """Show who calls NAME or inherits from it. What could be another one of the same name is marked with a question mark.
+
+    \b
+    Examples:
+      contextd callers load_user
+      contextd callers Session.close --json
+    """
+    defined, found = _engine(project, reader).callers(name)
+    if json_output:
+        as_json({"definitions": [asdict(one) for one in defined], "uses": [asdict(one) for one in found]})
+    else:
+        rows = [(f"{u.uri}:{u.line}", u.how + ("" if u.sure else "?"), u.inside, u.text) for u in found]
+        table(("place", "how", "inside", "line"), rows)
+        where = ", ".join(f"{one.uri}:{one.line}" for one in defined[:5]) or "nowhere here"
+        note(f"{_counted(len(found), 'use', 'uses')}; {name} is defined in {where}")
+    return 0 if found else 1
+
+
+@click.command()
+@click.argument("what")
+@project_options
+@click.option("--depth", type=click.IntRange(1, 5), default=2, show_default=True, help="How many steps outwards.")
+def impact(what: str, project: str, reader: str, json_output: bool, depth: int) -> int:
+    """Show what depends on WHAT, a file or a name, and which tests touch it.
+
+    \b
+    Examples:
+      contextd impact src/app/store.py
+      contextd impact load_user --depth 1
+    """
+    found = _engine(project, reader).impact(what, depth=depth)
+    if json_output:
+        as_json([asdict(one) for one in found])
+    else:
+        table(("file", "steps", "test", "why"), [(d.uri, d.distance, "test" if d.test else "", d.why) for d in found])
+        tests = sum(one.test for one in found)
+        note(f"{_counted(len(found), 'file depends', 'files depend')} on {what}, {tests} of them tests")
+    return 0 if found else 1
+
+
+@click.command("map")
+@project_options
+@click.option("-b", "--budget", type=int, default=1000, show_default=True, help="The most tokens.")
+def map_command(project: str, reader: str, json_output: bool, budget: int) -> int:
+    """Show the project's most central files with their signatures, within a budget.
+
+    \b
+    Example:
+      contextd map --budget 800
+    """
+    found = _engine(project, reader).overview(budget)
+    if json_output:
+        as_json(asdict(found))
+    else:
+        out(found.text)
+        note(f"{found.tokens} of {budget} tokens, {_counted(len(found.files), 'file', 'files')}")
+    return 0 if found.files else 1
+
+
+def __getattr__(name: str) -> click.Command:
+    if name == "map":  # a word of Python's own, so the function has another name
+        return map_command
+    raise AttributeError(name)

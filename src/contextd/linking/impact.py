@@ -1,0 +1,62 @@
+"""What depends on a file or a name, and which tests touch it: callers and importers, step by step outwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from contextd.linking.resolve import Places, resolve, stems_of
+from contextd.linking.symbols import definitions, language_by_name, uses
+from contextd.paths import is_test
+from contextd.ports import View
+
+_MOST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """A file that depends on what was asked about: how, at which distance, and whether it is a test."""
+
+    uri: str
+    distance: int
+    why: str
+    test: bool
+
+
+def importers(view: View, targets: Iterable[str]) -> dict[str, str]:
+    """The files that import one of some files, with what they import."""
+    wanted, uris = set(targets), view.uris()
+    places = Places(uris.values())
+    stems = {stem for uri in wanted for stem in stems_of(uri)}
+    found: dict[str, str] = {}
+    for site in view.importing(stems):
+        uri = uris[site.document]
+        if uri not in wanted and uri not in found and wanted & set(resolve(uri, language_by_name(uri), site.name, places)):
+            found[uri] = f"imports {site.name} (line {site.lines[0]})"
+    return found
+
+
+def impact(view: View, what: str, depth: int) -> list[Dependent]:
+    """The dependents of a file or a name, nearest first."""
+    uris = set(view.uris().values())
+    files = [uri for uri in uris if uri == what or uri.endswith("/" + what)]
+    found: dict[str, Dependent] = {}
+    if files:
+        frontier = set(files)
+    else:
+        defined = definitions(view, what)
+        frontier = {one.uri for one in defined}
+        for use in uses(view, what, defined):
+            found.setdefault(use.uri, Dependent(use.uri, 1, f"{use.how} it (line {use.line})", is_test(use.uri)))
+        frontier = set(found) if found else frontier
+    seen = set(frontier) | set(files)
+    for distance in range(1 if files else 2, depth + 1):
+        near = importers(view, frontier)
+        for uri, why in near.items():
+            if uri not in seen and len(found) < _MOST:
+                found.setdefault(uri, Dependent(uri, distance, why, is_test(uri)))
+        frontier = set(near) - seen
+        seen |= frontier
+        if not frontier:
+            break
+    return sorted(found.values(), key=lambda one: (one.distance, one.test, one.uri))

@@ -1,0 +1,98 @@
+"""The most central files of a project with their signatures, within a budget: what to know before reading any of it.
+
+A file is central when many others refer to what it defines; names that many files define say little about any of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from contextd.linking.symbols import line_of
+from contextd.paths import is_test
+from contextd.ports import View
+from contextd.types import Chunk, Definition
+
+_DAMPING, _ROUNDS = 0.85, 20
+_SIGNATURES = 6  # of one file
+_COMMON = 6  # files that define a name: more, and it says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A text within a budget, and the files it shows."""
+
+    text: str
+    tokens: int
+    files: tuple[str, ...]
+
+
+def overview(view: View, budget: int, count: Callable[[str], int]) -> Overview:
+    """The map of a project."""
+    uris = {number: uri for number, uri in view.uris().items() if not is_test(uri)}
+    defined: dict[int, list[Definition]] = defaultdict(list)
+    for number, one in view.outline(uris):
+        defined[number].append(one)
+    central, used = _central(view, defined)
+    lines: list[str] = []
+    shown: list[str] = []
+    for number in sorted(uris, key=lambda one: (-central.get(one, 0.0), uris[one])):
+        if number not in defined:
+            continue
+        entry = [uris[number], *_signatures(defined[number], view.chunks_of(number), used)]
+        while len(entry) > 1 and count("\n".join([*lines, *entry])) > budget:
+            entry.pop()
+        if len(entry) < 2:
+            break
+        lines += entry
+        shown.append(uris[number])
+    text = "\n".join(lines)
+    return Overview(text, count(text), tuple(shown))
+
+
+def _central(view: View, defined: Mapping[int, list[Definition]]) -> tuple[dict[int, float], Counter[str]]:
+    """A random walk over references, from a file to the files that define what it uses; and how often names are used."""
+    defining: dict[str, set[int]] = defaultdict(set)
+    for number, several in defined.items():
+        for one in several:
+            defining[one.label.rpartition(".")[2].lower()].add(number)
+    names = {name: owners for name, owners in defining.items() if len(owners) <= _COMMON and len(name) > 2}
+    used: Counter[str] = Counter()
+    edges: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for site in view.references(list(names)):
+        owners = names[site.name]
+        used[site.name] += len(site.lines)
+        for owner in owners:
+            if owner != site.document and site.document in defined:
+                edges[site.document][owner] += math.sqrt(len(site.lines)) / len(owners)
+    return _walked(edges, list(defined)), used
+
+
+def _walked(edges: Mapping[int, Mapping[int, float]], nodes: list[int]) -> dict[int, float]:
+    if not nodes:
+        return {}
+    rank = dict.fromkeys(nodes, 1 / len(nodes))
+    for _ in range(_ROUNDS):
+        following = dict.fromkeys(nodes, (1 - _DAMPING) / len(nodes))
+        for node in nodes:
+            out = edges.get(node)
+            if not out:
+                continue
+            whole = sum(out.values())
+            for other, weight in out.items():
+                following[other] += _DAMPING * rank[node] * weight / whole
+        rank = following
+    return rank
+
+
+def _signatures(defined: list[Definition], chunks: list[Chunk], used: Mapping[str, int]) -> list[str]:
+    """The signatures that others use most, in the order of the file."""
+    named = [one for one in defined if not _last(one).startswith("_")]
+    best = sorted(named, key=lambda one: -used.get(_last(one).lower(), 0))[:_SIGNATURES]
+    return [f"  {one.line}: {line_of(chunks, one.line)[:120]}" for one in sorted(best, key=lambda one: one.line)]
+
+
+def _last(one: Definition) -> str:
+    return one.label.rpartition(".")[2]

@@ -1,0 +1,159 @@
+"""From what an import says to the documents it means.
+
+Languages name modules in different ways; what they share is that the parts of the name are parts of a path. A target is
+looked up by its last part and kept where the rest fits, too; a name that fits nothing here is somebody else's.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+_ENTRY = frozenset("index __init__ mod lib main init package".split())
+_SPLIT = re.compile(r"[\\/.:]+")
+_ENDING = re.compile(r"\.(?:js|ts|tsx|jsx|mjs|cjs|h|hpp|hh|py|rb|php|lua|sh|zig|json|css|vue)$")
+_RUST_HERE = ("crate", "self", "super")
+_BY_FOLDER = frozenset({"go"})  # a package is a folder
+_BY_TWO = frozenset("java kotlin scala php csharp swift haskell elixir".split())  # a lone last part says too little
+
+
+@dataclass(slots=True)
+class Places:
+    """The documents there are, by the words they can be imported as."""
+
+    uris: Iterable[str]
+    by_stem: dict[str, list[str]] = field(default_factory=dict)
+    folders: dict[str, list[str]] = field(default_factory=dict)
+    known: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for uri in self.uris:
+            self.known.add(uri)
+            for stem in stems_of(uri):
+                self.by_stem.setdefault(stem, []).append(uri)
+            self.folders.setdefault(posixpath.dirname(uri), []).append(uri)
+
+
+def stems_of(uri: str) -> list[str]:
+    """What the last part of an import of this document can be: its name, or its folder's where it stands for all of it."""
+    folder, name = posixpath.split(uri)
+    stem = name.partition(".")[0].lower() if not name.startswith(".") else name.lower()
+    above = posixpath.basename(folder).lower()
+    return [one for one in dict.fromkeys((stem, above)) if one]
+
+
+def resolve(uri: str, language: str, target: str, places: Places) -> list[str]:
+    """The documents that an import in `uri` means; none when it is of another project."""
+    if target.startswith("."):
+        return _relative(uri, target, language, places)
+    found = _absolute(uri, language, target, places)
+    return [one for one in found if _kin(uri, one)]
+
+
+def _absolute(uri: str, language: str, target: str, places: Places) -> list[str]:
+    near = posixpath.normpath(posixpath.join(posixpath.dirname(uri), target))
+    if near in places.known:
+        return [near]
+    parts = [part for part in _SPLIT.split(_ENDING.sub("", target)) if part and part != "*"]
+    if language == "rust":
+        parts = [part for part in parts if part not in _RUST_HERE]
+    if not parts:
+        return []
+    if language in _BY_FOLDER:
+        return _go(parts, places)
+    return _fitting(parts, target, language, places)
+
+
+_KIN = (
+    {"js", "jsx", "mjs", "cjs", "ts", "tsx", "vue", "json"},
+    {"c", "h", "cc", "cpp", "cxx", "hpp", "hh"},
+    {"java", "kt", "scala"},
+)
+
+
+def _kin(one: str, two: str) -> bool:
+    """Whether files of two endings can import each other."""
+    endings = {one.rpartition(".")[2].lower(), two.rpartition(".")[2].lower()}
+    return len(endings) == 1 or any(endings <= kin for kin in _KIN)
+
+
+def _relative(uri: str, target: str, language: str, places: Places) -> list[str]:
+    here = posixpath.dirname(uri)
+    if language == "python":
+        dots = len(target) - len(target.lstrip("."))
+        base = posixpath.normpath(posixpath.join(here, *[".."] * (dots - 1)))
+        path = posixpath.join(base, *[part for part in target.lstrip(".").split(".") if part])
+    else:
+        path = posixpath.join(here, target)
+    path = posixpath.normpath(path)
+    if path in places.known:
+        return [path]
+    bare = _ENDING.sub("", path)
+    stem = posixpath.basename(bare).lower()
+    return [one for one in places.by_stem.get(stem, ()) if _is_at(one, bare)]
+
+
+def _is_at(uri: str, path: str) -> bool:
+    """Whether a document is at a path without its ending, or is the entry of that folder."""
+    bare = posixpath.join(posixpath.dirname(uri), posixpath.basename(uri).partition(".")[0])
+    return bare == path or (posixpath.dirname(uri) == path and posixpath.basename(bare) in _ENTRY)
+
+
+def _go(parts: Sequence[str], places: Places) -> list[str]:
+    if len(parts) < 3:
+        return []
+    for size in (3, 2, 1):
+        ending = "/".join(parts[-size:])
+        found = [folder for folder in places.folders if folder == ending or folder.endswith("/" + ending)]
+        if found:
+            best = min(found, key=len)
+            return [uri for uri in places.folders[best] if uri.endswith(".go") and not uri.endswith("_test.go")]
+    return []
+
+
+def _fitting(parts: Sequence[str], target: str, language: str, places: Places) -> list[str]:
+    """Documents whose path ends in the parts of the target; the more of them fit, the better."""
+    lowered = [part.lower().replace("-", "_") for part in parts]
+    best: list[str] = []
+    most = 0
+    for last in (len(lowered), len(lowered) - 1):  # the last part may be a name inside the module
+        if last < 1:
+            break
+        wanted = lowered[:last]
+        for uri in places.by_stem.get(wanted[-1], ()):
+            fit = _fit(uri, wanted)
+            if fit > most:
+                best, most = [uri], fit
+            elif fit == most and fit:
+                best.append(uri)
+        if best:
+            break
+    needed = len(lowered) if language in ("python", "lua", "ruby") else 2 if language in _BY_TWO else 1
+    inside = most >= min(needed, len(lowered)) or (most >= len(lowered) - 1 and most >= (1 if language == "rust" else 2))
+    return best if inside and not (len(parts) == 1 and _foreign(target, language, best)) else []
+
+
+def _fit(uri: str, wanted: Sequence[str]) -> int:
+    """How many of the last parts of a target are the last parts of a path."""
+    bare = posixpath.join(posixpath.dirname(uri), posixpath.basename(uri).partition(".")[0])
+    path = [part.lower().replace("-", "_") for part in bare.split("/")]
+    ways = [path]
+    if path[-1] in _ENTRY:
+        ways.append(path[:-1])
+    return max(_common(way, wanted) for way in ways)
+
+
+def _common(path: Sequence[str], wanted: Sequence[str]) -> int:
+    count = 0
+    while count < min(len(path), len(wanted)) and path[-1 - count] == wanted[-1 - count]:
+        count += 1
+    return count
+
+
+def _foreign(target: str, language: str, best: Sequence[str]) -> bool:
+    """A bare name is a package of somebody else's, unless a file of that name lies at the top, or it is C."""
+    if language in ("c", "cpp", "shell", "zig", "rust"):
+        return False
+    return all(uri.count("/") > 1 for uri in best)
