@@ -49,7 +49,7 @@ _NOT_A_KEY = re2.compile(
     rb"size|count|limit|expires?|expiry|expiration|expired|ttl|timeout|policy|regex|pattern|format|prefix|suffix|index|"
     rb"class|error|errors|message|messages|reset|change|changed|required|enabled|validator|validators|hasher|hashers|"
     rb"placeholder|column|attr|param|parameter|kind|set|map|list|s|algorithm|generator|view|form|page|template|done|"
-    rb"method|function|endpoint|stream|counter|start|end|match|tokeni[sz]e[rd]?|tokens))$"
+    rb"env|method|function|endpoint|stream|counter|start|end|match|tokeni[sz]e[rd]?|tokens))$"
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 3  # raise it when rules change: stored texts are then scrubbed again
+VERSION = 4  # raise it when rules change: stored texts are then scrubbed again
 
 
 class Rule(NamedTuple):
@@ -76,7 +76,7 @@ VENDORS = (
     Rule("auth-header", r"(?i)\b(?:authorization|proxy-authorization)['\"]?\s*[:=,]\s*['\"]?(?:basic|bearer|token)\s+"
          r"([A-Za-z0-9_\-.=+/]{12,})", "mixed"),
     Rule("netrc", r"(?m)^\s*(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+(\S+)"),
-    Rule("netrc-password", r"(?m)^\s*password[ \t]+(\S{4,})[ \t]*\r?$", "config"),
+    Rule("netrc-password", r"(?m)^\s*password[ \t]+(\S{4,})[ \t]*\r?$", "mixed"),
     Rule("password-hash", r"(?m)^[\w.@-]{1,64}:(\$(?:apr1|1|2[aby]|5|6|y)\$[^:\s]{8,120}|\{SHA\}[A-Za-z0-9+/=]{20,40})"),
     Rule("command-line-password", r"(?:curl|wget|mysql|mysqldump|psql|mongo|sshpass|redis-cli)\b[^\n]{0,160}?\s"
          r"(?:-u\s*['\"]?[\w.@-]{1,64}:|--password[= ]['\"]?|-p['\"]?)([^\s'\"$]{4,128})", "password"),
