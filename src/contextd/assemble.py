@@ -25,9 +25,11 @@ from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
 from contextd.scrub_rules import VERSION as SCRUB_VERSION
 from contextd.scrub_rules import Rule
+from contextd.sources.blame import GitPast
+from contextd.sources.commits import Commits
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
 from contextd.sources.filetypes import language_by_content
-from contextd.sources.ignore import git
+from contextd.sources.git import git
 from contextd.stores.lease import lease
 from contextd.stores.sqlite.record import Record, salvaged
 from contextd.stores.sqlite.store import SqliteStore, open_index
@@ -122,6 +124,8 @@ def _project(root: Path, home: Path, record: Record, settings: config.Settings) 
         workspace,
         folder,
         source,
+        Commits(root, settings.git.max_commits),
+        GitPast(root),
         store,
         Recipe(recipe, language_by_content),
         parser,

@@ -106,6 +106,13 @@ class Security:
 
 
 @dataclass(frozen=True, slots=True)
+class Git:
+    """What is read of the history."""
+
+    max_commits: int = 1000  # 0: none
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings, by section."""
 
@@ -117,6 +124,7 @@ class Settings:
     budget: Budget = field(default_factory=Budget)
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
     security: Security = field(default_factory=Security)
+    git: Git = field(default_factory=Git)
     templates: Mapping[str, str] = field(default_factory=dict)
 
 

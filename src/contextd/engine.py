@@ -6,17 +6,15 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contextd.config import Settings
 from contextd.errors import InvalidInput, StorageError
 from contextd.languages import ALIASES
-from contextd.ports import Embedder, FileState, Record, Skip, Store, Tokens, View
+from contextd.ports import Embedder, FileState, Record, Skip, Store, Tokens
 from contextd.ports import Parser as ParserPort
-from contextd.project import Project
+from contextd.project import Project, inside
 from contextd.querying import pipeline as querying
 from contextd.querying.render import Template
 from contextd.scrub_rules import Rule
@@ -26,9 +24,7 @@ from contextd.types import MEMORIES, OWNER, THE_OWNER, Context, Hit, Memory, Nar
 if TYPE_CHECKING:  # loaded when used: a question needs neither
     from contextd.indexing.pipeline import Report
     from contextd.indexing.upkeep import Upkeep
-    from contextd.linking.impact import Dependent
-    from contextd.linking.overview import Overview
-    from contextd.linking.symbols import Definition, Use
+    from contextd.structure import Structure
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +85,14 @@ class Engine:
     ) -> Report:
         """Make the index of some paths, or of everything, again from the files; the old one answers meanwhile."""
         options = {"epoch": secrets.randbits(40) + 1, "vacuum": vacuum, "clear_errors": not keep_errors}
-        return self.perform("rebuild", self._inside(paths), options, progress)
+        return self.perform("rebuild", inside(self._project().root, paths), options, progress)
 
     def refresh(
         self, paths: Iterable[str], *, force: bool = False, progress: Callable[[Report], None] = lambda _: None
     ) -> Report:
         """Look at some paths again; `force` makes their index again though nothing changed."""
         options = {"epoch": secrets.randbits(40) + 1} if force else {"verify": True}
-        return self.perform("refresh", self._inside(paths), options, progress)
+        return self.perform("refresh", inside(self._project().root, paths), options, progress)
 
     def retry(self, *, progress: Callable[[Report], None] = lambda _: None) -> Report:
         """Read the files again that failed."""
@@ -137,7 +133,7 @@ class Engine:
     def estimate(self, paths: Iterable[str] = ()) -> dict[str, tuple[int, int]]:
         """Files and bytes by language that a rebuild would read."""
         found: dict[str, tuple[int, int]] = {}
-        for state in self._project().source.scan(self._inside(paths)):
+        for state in self._project().source.scan(inside(self._project().root, paths)):
             if isinstance(state, FileState):
                 files, size = found.get(state.language, (0, 0))
                 found[state.language] = files + 1, size + state.stamp.size
@@ -156,19 +152,18 @@ class Engine:
             warn_bytes=self.settings.indexing.warn_file_size_mb * (1 << 20),
         )
         acl = project.store.grant(self._readers(project))
-        project.store.share(project.source.id, acl)  # what a crash between record and index may have left undone
-        return Upkeep(project.source, project.store, project.recipe, options, acl, parser, self.static, self.deep, on_deep)
-
-    def _inside(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Paths of the caller as paths below the root."""
-        root = self._project().root
-        found = []
-        for path in paths:
-            target = Path(os.path.normpath(root / Path(path).expanduser()))
-            if not target.is_relative_to(root):
-                raise InvalidInput(f"{path} is outside the project {root}")
-            found.append(target.relative_to(root).as_posix())
-        return () if "." in found else tuple(found)
+        self._share(project, acl)  # what a crash between record and index may have left undone
+        return Upkeep(
+            (project.source, project.commits),
+            project.store,
+            project.recipe,
+            options,
+            acl,
+            parser,
+            self.static,
+            self.deep,
+            on_deep,
+        )
 
     def known(self) -> Project:
         """The project, for a report about it."""
@@ -223,42 +218,12 @@ class Engine:
         self._warn_if_empty(answer.hits, query, answer.trace)
         return answer
 
-    # Links
+    @property
+    def structure(self) -> Structure:
+        """Questions about structure and the past: who defines, who calls, what depends on what, who changed it."""
+        from contextd.structure import Structure
 
-    def symbols(self, name: str) -> list[Definition]:
-        """Where a name is defined."""
-        from contextd.linking.symbols import definitions
-
-        with self._structure() as view:
-            return definitions(view, _named(name))
-
-    def callers(self, name: str) -> tuple[list[Definition], list[Use]]:
-        """Where a name is defined, and where it is called or inherited from."""
-        from contextd.linking.symbols import definitions, uses
-
-        with self._structure() as view:
-            defined = definitions(view, _named(name))
-            return defined, uses(view, name, defined)
-
-    def impact(self, what: str, *, depth: int = 2) -> list[Dependent]:
-        """What depends on a file or a name, nearest first."""
-        from contextd.linking.impact import impact
-
-        with self._structure() as view:
-            return impact(view, self._relative(_named(what)), depth)
-
-    def overview(self, budget: int) -> Overview:
-        """The project's most central files and their signatures, within a budget."""
-        from contextd.linking.overview import overview
-
-        if budget <= 0:
-            raise InvalidInput(f"a budget of {budget} tokens holds nothing; ask for 1 or more")
-        with self._structure() as view:
-            return overview(view, budget, self.tokens.count)
-
-    def _structure(self) -> AbstractContextManager[View]:
-        project = self._project()
-        return project.store.view(Scope((project.workspace,), self.reader, self._sources()))
+        return Structure(self._project(), self.reader, self._sources(), self.tokens)
 
     # Remember
 
@@ -295,10 +260,14 @@ class Engine:
         with project.lease("contextd share"):
             acl = project.store.grant(names)
             if names < self._readers(project):  # who loses the right loses it first, whatever happens then
-                project.store.share(project.source.id, acl)
+                self._share(project, acl)
             self.record.set_source_right(project.workspace, project.source.id, names)
-            project.store.share(project.source.id, acl)
+            self._share(project, acl)
         return names
+
+    def _share(self, project: Project, acl: int) -> None:
+        for source in (project.source, project.commits):
+            project.store.share(source.id, acl)
 
     def who(self) -> frozenset[str]:
         """Who may read the project's documents."""
@@ -328,7 +297,7 @@ class Engine:
         if self.project is None:
             return
         own = [hit.chunk.id.document for hit in hits if hit.chunk.workspace == self.project.workspace]
-        for uri, stamp in self.project.store.stamps(sorted(set(own))).items():
+        for uri, stamp in self.project.store.stamps(self.project.source.id, sorted(set(own))).items():
             if what := self.project.source.change(uri, stamp):
                 trace.warn(f"{uri} {what} since it was indexed; `contextd index` or `contextd watch` brings it up to date")
 
@@ -366,11 +335,15 @@ class Engine:
             frozenset(narrow.kinds),
         )
         end = None if deadline is None else time.monotonic() + deadline
-        return Query(text, scope, diversity=self.settings.query.mmr_lambda, now=time.time_ns() // 1000, deadline=end)
+        occasional = frozenset({self.project.commits.id}) if self.project is not None else frozenset()
+        now = time.time_ns() // 1000
+        return Query(text, scope, diversity=self.settings.query.mmr_lambda, now=now, deadline=end, occasional=occasional)
 
     def _sources(self) -> frozenset[int]:
         """This checkout of the project, and memories: other worktrees of it have documents of their own."""
-        return frozenset({self.project.source.id, MEMORIES}) if self.project is not None else frozenset()
+        return (
+            frozenset({self.project.source.id, self.project.commits.id, MEMORIES}) if self.project is not None else frozenset()
+        )
 
     def _means(self, query: Query) -> querying.Means:
         stores: dict[int, Sequence[Store]] = {}
@@ -388,9 +361,3 @@ class Engine:
             deep = self.deep()
             found += [deep] if deep is not None else []
         return found
-
-
-def _named(name: str) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise InvalidInput("give a name, such as Session.close, or a path")
-    return name.strip()

@@ -97,6 +97,7 @@ def report(one: Report) -> dict[str, Any]:
     return {
         "files": one.files,
         "written": one.written,
+        "commits": one.others,
         "unchanged": one.unchanged,
         "removed": one.removed,
         "chunks": one.chunks,

@@ -17,7 +17,9 @@ from contextd.types import (
     ChunkId,
     Definition,
     DocumentRow,
+    Edit,
     Found,
+    History,
     Job,
     Memory,
     Parsed,
@@ -93,6 +95,16 @@ class Events(Protocol):
 
     def close(self) -> None:
         """Stop listening."""
+
+
+class Past(Protocol):
+    """The past of a project's files, if something keeps it."""
+
+    def history(self, path: str, limit: int) -> History | None:
+        """The history of a file or folder; None when there is none."""
+
+    def origin(self, path: str, line: int) -> tuple[Edit, str] | None:
+        """The commit that last changed a line, and its whole message."""
 
 
 class Machine(Protocol):
@@ -277,8 +289,8 @@ class ProjectStore(Store, Protocol):
     def documents(self, source: int) -> dict[str, DocumentRow]:
         """The living documents of a source by uri."""
 
-    def stamps(self, documents: Sequence[int]) -> dict[str, Stamp]:
-        """The stamps of some living documents that come from files, by uri."""
+    def stamps(self, source: int, documents: Sequence[int]) -> dict[str, Stamp]:
+        """The stamps of some living documents of a source, by uri."""
 
     def reuse(self, document: DocumentRow) -> bool:
         """Write a document whose content is stored already; False, and nothing is written, when it is not."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import os
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from contextd.ports import Events, Machine, Parser, ProjectStore, Recipe, Source
+from contextd.errors import InvalidInput
+from contextd.ports import Events, Machine, Parser, Past, ProjectStore, Recipe, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,8 @@ class Project:
     workspace: int
     folder: Path
     source: Source
+    commits: Source
+    past: Past
     store: ProjectStore
     recipe: Recipe
     parser: Callable[..., AbstractContextManager[Parser]]
@@ -26,3 +30,14 @@ class Project:
     machine: Machine
     lease: Callable[[str], AbstractContextManager[None]]
     renew: Callable[[], ProjectStore]
+
+
+def inside(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
+    """Paths of a caller as paths below the root; none for all of it."""
+    found = []
+    for path in paths:
+        target = Path(os.path.normpath(root / Path(path).expanduser()))
+        if not target.is_relative_to(root):
+            raise InvalidInput(f"{path} is outside the project {root}")
+        found.append(target.relative_to(root).as_posix())
+    return () if "." in found else tuple(found)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 OWNER = "owner"
 EVERYONE = "everyone"
 MEMORIES = 1  # the source all memories come from
+COMMIT = "commit"  # the language of a commit as a document
 
 
 class ChunkId(NamedTuple):
@@ -205,6 +206,7 @@ class Query:
     history: tuple[str, ...] = ()
     now: int = 0
     deadline: float | None = None
+    occasional: frozenset[int] = frozenset()  # sources that answer only when the question is about what they hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,7 @@ class Plan:
     names: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     wants_tests: bool = False
+    wants_history: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +276,23 @@ class Context:
     plan: Plan
     trace: Trace
     truncated: bool = False
+
+
+class Edit(NamedTuple):
+    """A commit that touched a file."""
+
+    commit: str
+    author: str
+    day: str
+    subject: str
+
+
+class History(NamedTuple):
+    """What is known of a file's past: edits, newest first; how many each author made; what changes with it, by share."""
+
+    edits: tuple[Edit, ...]
+    authors: tuple[tuple[str, int], ...]
+    together: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,7 @@ def state_of(engine: Engine) -> set[tuple[object, ...]]:
     found: set[tuple[object, ...]] = set()
     with store.view(Scope((engine.project.workspace,), Reader("owner"))) as view:
         for row in store.documents(engine.project.source.id).values():
-            from contextd.types import ChunkId
-
-            for chunk in view.neighbors(ChunkId(row.id, 0)):
+            for chunk in view.chunks_of(row.id):
                 vector = view.vectors([chunk.id], engine.static.space).tobytes() if engine.static else b""
                 found.add((chunk.uri, chunk.start_line, chunk.end_line, chunk.kind, chunk.label, chunk.text, vector))
     return found

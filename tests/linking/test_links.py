@@ -136,45 +136,45 @@ def linked(make_project: Callable[..., Path], home: Path) -> Engine:
 
 
 def test_where_a_name_is_defined(linked: Engine) -> None:
-    (found,) = linked.symbols("load_user")
+    (found,) = linked.structure.symbols("load_user")
     assert (found.uri, found.line, found.signature) == ("pkg/store.py", 1, "def load_user(name):")
-    assert [one.uri for one in linked.symbols("close")] == ["pkg/other.py", "pkg/store.py"], "ambiguity is shown"
-    assert [one.uri for one in linked.symbols("Base.close")] == ["pkg/store.py"]
-    assert linked.symbols("no_such_name") == []
+    assert [one.uri for one in linked.structure.symbols("close")] == ["pkg/other.py", "pkg/store.py"], "ambiguity is shown"
+    assert [one.uri for one in linked.structure.symbols("Base.close")] == ["pkg/store.py"]
+    assert linked.structure.symbols("no_such_name") == []
     with pytest.raises(InvalidInput):
-        linked.symbols("  ")
+        linked.structure.symbols("  ")
 
 
 def test_who_calls_a_name(linked: Engine) -> None:
-    defined, used = linked.callers("load_user")
+    defined, used = linked.structure.callers("load_user")
     assert [(one.uri, one.line, one.inside, one.sure) for one in used] == [("pkg/views.py", 6, "View.get", True)]
     assert len(defined) == 1
-    _, used = linked.callers("Base")
+    _, used = linked.structure.callers("Base")
     assert [(one.uri, one.how) for one in used] == [("pkg/views.py", "inherits")]
-    _, used = linked.callers("Base.close")
+    _, used = linked.structure.callers("Base.close")
     assert [one.uri for one in used] == ["pkg/views.py"], "a call that cannot reach it is not its"
 
 
 def test_what_depends_on_a_file_or_a_name(linked: Engine) -> None:
-    found = {one.uri: one for one in linked.impact("pkg/store.py", depth=3)}
+    found = {one.uri: one for one in linked.structure.impact("pkg/store.py", depth=3)}
     assert found["pkg/views.py"].distance == 1 and found["pkg/app.py"].distance == 2
     assert found["tests/test_views.py"].test and found["tests/test_views.py"].distance == 2
     assert "pkg/other.py" not in found
-    assert "pkg/views.py" in {one.uri for one in linked.impact("load_user")}
-    assert linked.impact("nowhere.py") == []
+    assert "pkg/views.py" in {one.uri for one in linked.structure.impact("load_user")}
+    assert linked.structure.impact("nowhere.py") == []
 
 
 def test_the_map_keeps_its_budget_and_shows_what_is_used(linked: Engine) -> None:
-    found = linked.overview(60)
+    found = linked.structure.overview(60)
     assert 0 < found.tokens <= 60 and "pkg/store.py" in found.files and "load_user" in found.text
-    assert not any(uri.startswith("tests/") for uri in linked.overview(1000).files)
+    assert not any(uri.startswith("tests/") for uri in linked.structure.overview(1000).files)
 
 
 def test_links_follow_the_index(linked: Engine) -> None:
     assert linked.project is not None
     (linked.project.root / "pkg/views.py").unlink()
     linked.index()
-    assert linked.callers("load_user")[1] == []
+    assert linked.structure.callers("load_user")[1] == []
     rows = linked.project.store.rows("select count(*) from reference where workspace_id = ?")  # type: ignore[attr-defined]
     linked.rebuild()
     assert linked.project.store.rows("select count(*) from reference where workspace_id = ?") == rows  # type: ignore[attr-defined]
@@ -182,7 +182,7 @@ def test_links_follow_the_index(linked: Engine) -> None:
 
 def test_a_reader_sees_no_links_of_others(linked: Engine, home: Path) -> None:
     linked.share(["ana"])
-    with linked._structure() as view:
+    with linked.structure.view() as view:  # the owner is no superuser
         assert not view.references(["load_user"]) and not view.importing(["store"]) and not view.uris()
 
 

@@ -8,7 +8,7 @@ from contextd.chunking import code, data, lines, prose, sql
 from contextd.chunking.cut import Limits, Part, cut, outline
 from contextd.chunking.grammars import GRAMMARS
 from contextd.languages import PROSE
-from contextd.types import Definition, Piece
+from contextd.types import COMMIT, Definition, Piece
 
 _DATA = frozenset({"yaml", "toml", "json"})
 
@@ -30,6 +30,8 @@ def outlined(
 def _parts(text: str, language: str, limits: Limits) -> tuple[int, list[Part]]:
     if language in GRAMMARS:
         return limits.code, code.parts(text, language, limits)
+    if language == COMMIT:
+        return limits.prose, [Part(0, text.count("\n") + 1, "commit", text.split("\n", 1)[0][:120])]
     if language in PROSE:
         return limits.prose, prose.parts(text, language)
     if language in _DATA:

@@ -33,6 +33,8 @@ COMMANDS = {
     "callers": ("structure", "Show who calls a name or inherits from it."),
     "impact": ("structure", "Show what depends on a file or a name, and which tests touch it."),
     "map": ("structure", "Show the project's central files and signatures within a budget."),
+    "history": ("structure", "Show what changed a file lately, who knows it, and what changes with it."),
+    "why": ("structure", "Show the commit that last changed a line, and what it said."),
     "remember": ("memory", "Keep a fact, personal or of this project."),
     "forget": ("memory", "Erase a memory for good."),
     "share": ("memory", "Say who may read this project's documents."),

@@ -109,6 +109,8 @@ def _summary(report: Any, engine: Any) -> None:
         f"{engine.project.name}: {report.written} files indexed ({report.chunks} chunks, {report.lines} lines, "
         f"{rate:,.0f} lines/s), {report.unchanged} unchanged, {report.removed} removed, in {report.seconds:.1f} s"
     )
+    if report.others:
+        out(f"{report.others} commits indexed")
     if not report.written and not report.unchanged:
         out("nothing to index here; `contextd list-indexable --skipped` says why")
     if report.finds:

@@ -30,7 +30,7 @@ def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
       contextd symbols Session.close
       contextd symbols load_user --json
     """
-    found = _engine(project, reader).symbols(name)
+    found = _engine(project, reader).structure.symbols(name)
     if json_output:
         as_json([asdict(one) for one in found])
     else:
@@ -54,7 +54,7 @@ def callers(name: str, project: str, reader: str, json_output: bool) -> int:
       contextd callers load_user
       contextd callers Session.close --json
     """
-    defined, found = _engine(project, reader).callers(name)
+    defined, found = _engine(project, reader).structure.callers(name)
     if json_output:
         as_json({"definitions": [asdict(one) for one in defined], "uses": [asdict(one) for one in found]})
     else:
@@ -77,7 +77,7 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
       contextd impact src/app/store.py
       contextd impact load_user --depth 1
     """
-    found = _engine(project, reader).impact(what, depth=depth)
+    found = _engine(project, reader).structure.impact(what, depth=depth)
     if json_output:
         as_json([asdict(one) for one in found])
     else:
@@ -97,13 +97,65 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
     Example:
       contextd map --budget 800
     """
-    found = _engine(project, reader).overview(budget)
+    found = _engine(project, reader).structure.overview(budget)
     if json_output:
         as_json(asdict(found))
     else:
         out(found.text)
         note(f"{found.tokens} of {budget} tokens, {_counted(len(found.files), 'file', 'files')}")
     return 0 if found.files else 1
+
+
+@click.command()
+@click.argument("path")
+@project_options
+@click.option("--limit", type=click.IntRange(1, 200), default=10, show_default=True, help="How many edits.")
+def history(path: str, project: str, reader: str, json_output: bool, limit: int) -> int:
+    """Show what changed PATH lately, who knows it, and which files change together with it.
+
+    \b
+    Examples:
+      contextd history src/app/store.py
+      contextd history src/auth --json
+    """
+    found = _engine(project, reader).structure.history(path, limit=limit)
+    if json_output:
+        as_json(
+            {
+                "edits": [edit._asdict() for edit in found.edits],
+                "authors": dict(found.authors),
+                "together": dict(found.together),
+            }
+        )
+        return 0
+    table(("day", "commit", "author", "subject"), [(e.day, e.commit[:10], e.author, e.subject) for e in found.edits])
+    table(("who knows it", "edits"), found.authors[:5])
+    table(("changes with it", "share"), [(name, f"{share:.0%}") for name, share in found.together])
+    return 0
+
+
+@click.command()
+@click.argument("place")
+@project_options
+def why(place: str, project: str, reader: str, json_output: bool) -> int:
+    """Show the commit that last changed PLACE (a path and a line) and what it said.
+
+    \b
+    Example:
+      contextd why src/app/store.py:42
+    """
+    from contextd.errors import InvalidInput
+
+    path, _, line = place.rpartition(":")
+    if not path or not line.isdigit():
+        raise InvalidInput("name a path and a line, such as src/app/store.py:42")
+    edit, message = _engine(project, reader).structure.why(path, int(line))
+    if json_output:
+        as_json(edit._asdict() | {"message": message})
+    else:
+        out(f"{edit.day} {edit.commit[:10]} {edit.author}")
+        out(message)
+    return 0
 
 
 def __getattr__(name: str) -> click.Command:

@@ -16,7 +16,7 @@ from contextd.errors import ContextdError, Unavailable
 from contextd.indexing.changes import Changes, changes
 from contextd.indexing.embed import embed, embed_missing, texts_of
 from contextd.ports import Embedder, FileState, Outcome, Parser, ProjectStore, Raw, Recipe, Skip, Source
-from contextd.types import DocumentRow, Parsed, Stamp
+from contextd.types import COMMIT, DocumentRow, Parsed, Stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class Report:
     files: int = 0
     parsed: int = 0
     reused: int = 0
+    others: int = 0  # documents that are no files, such as commits
     unchanged: int = 0
     removed: int = 0
     chunks: int = 0
@@ -152,7 +153,7 @@ def _raws(run: _Run, files: Sequence[FileState]) -> Iterator[Raw]:
             _skip(run, state, read)
             continue
         data, stamp = read
-        language = run.recipe.language_of(state.uri, data)
+        language = COMMIT if state.language == COMMIT else run.recipe.language_of(state.uri, data)
         digest = blake3(data).digest(16)
         row = _row(run, state.uri, language, stamp, digest)
         old = run.known.get(state.uri)

@@ -23,7 +23,7 @@ _REST = 120.0  # seconds without work after which the parser gives its memory ba
 class Upkeep:
     """What it takes to bring an index up to date, and keep it so."""
 
-    source: Source
+    sources: tuple[Source, ...]  # the files first
     store: ProjectStore
     recipe: Recipe
     options: Options
@@ -47,8 +47,19 @@ class Upkeep:
         return report
 
     def index(self, options: Options, progress: Progress = lambda _: None) -> Report:
-        """One run of the pipeline."""
-        return index(self.source, self.store, self.parser, self.static, self.recipe, self.acl, options, progress)
+        """One run of the pipeline: the files, and where no paths are asked for what else there is."""
+        files, *others = self.sources
+        report = self._run(files, options, progress)
+        if not options.paths and not options.most_files:
+            for source in others:
+                more = self._run(source, options, lambda _: None)
+                report.others += more.written
+                report.failed |= more.failed
+                report.finds += more.finds
+        return report
+
+    def _run(self, source: Source, options: Options, progress: Progress) -> Report:
+        return index(source, self.store, self.parser, self.static, self.recipe, self.acl, options, progress)
 
     def _options(self, job: Job) -> Options:
         asked = job.options
@@ -96,7 +107,7 @@ class Watching:
         embedding = threading.Thread(target=self._embed_quietly, args=(over,), daemon=True)
         embedding.start()
         try:
-            Watch(self.upkeep.source, hooks, self.every).run()
+            Watch(self.upkeep.sources[0], hooks, self.every).run()
         finally:
             over.set()
             self._news.set()

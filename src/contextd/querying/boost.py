@@ -9,7 +9,7 @@ from functools import lru_cache
 from contextd.languages import PROSE
 from contextd.paths import is_example, is_generated, is_test
 from contextd.terms import split, stem_of
-from contextd.types import About, Candidate, Plan
+from contextd.types import COMMIT, About, Candidate, Plan
 
 # In the same unit as the weights of `fuse`, and from the same regression; examples are rare there, theirs is a judgment.
 _BOOSTS = {
@@ -18,6 +18,9 @@ _BOOSTS = {
 }
 _NAMED_FILE = 6.0  # the question names this file
 _GENERATED = -1.5  # not in the benchmark; the same kind of thing as a test
+_PAST = 2.0  # commits come in only where the question is about the past: a judgment
+_LATEST = 1.5  # for the latest of them; half of it a month earlier
+_MONTH = 30 * 86_400_000_000  # microseconds
 _ROUTES = {"symbol": "symbol", "path": "symbol"}
 
 
@@ -25,15 +28,29 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
     """The candidates in their new order."""
     boosts, words = _BOOSTS[_ROUTES.get(plan.route, "words")], frozenset(plan.terms)
     largest = math.log1p(max((where.pieces for where in about), default=1))
+    newest = max((where.modified for where in about if where.language == COMMIT), default=0)
     extra: dict[str, float] = {}
     raised = []
     for candidate, where in zip(candidates, about, strict=True):
         if where.uri not in extra:
             size = boosts["size"] * math.log1p(where.pieces) / largest
             known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
-            extra[where.uri] = known + size + _GENERATED * is_generated(where.uri) + _NAMED_FILE * named(where.uri, plan.paths)
+            extra[where.uri] = (
+                _commit(where, newest)
+                + known
+                + size
+                + _GENERATED * is_generated(where.uri)
+                + _NAMED_FILE * named(where.uri, plan.paths)
+            )
         raised.append(Candidate(candidate.chunk, candidate.arms, candidate.score + extra[where.uri]))
     return sorted(raised, key=lambda one: (-one.score, one.chunk))
+
+
+def _commit(where: About, newest: int) -> float:
+    """A question about the past is answered by commits, the latest of them first."""
+    if where.language != COMMIT:
+        return 0.0
+    return _PAST + _LATEST * math.exp2((where.modified - newest) / _MONTH)
 
 
 def named(uri: str, paths: Sequence[str]) -> bool:

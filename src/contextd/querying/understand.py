@@ -33,6 +33,12 @@ _LONGEST = 20_000  # characters of a question that are looked at
 _TITLE = 2.0  # a long text's first line says what it is about
 _NAME = 1.5
 _TESTS = re.compile(r"\b(tests?|testing|spec|fixtures?|examples?|benchmarks?|mocks?)\b", re.IGNORECASE)
+_PAST = re.compile(
+    r"\b(commits?|committed|history|recent(ly)?|lately|changelog|blame|introduced|reverted|what changed"
+    r"|changed (since|last|in)|last (week|month|change|commit)|who (wrote|changed|knows|added|removed|broke)|when (was|did)"
+    r"|why (was|is) (this|it|that)( \w+){0,3} (here|added|removed|changed|there))\b",
+    re.IGNORECASE,
+)
 
 STOP = frozenset(
     "a an and are as at be been but by can could did do does doing for from had has have having how i if in into is it "
@@ -50,7 +56,10 @@ def understand(query: Query) -> Plan:
     route = _route(text)
     names = _names(text, route)
     terms = _terms(text, route, names)
-    return Plan(route, text, scope, terms, names, _paths(text), bool(_TESTS.search(text)))
+    past = bool(_PAST.search(text)) or "commit" in scope.kinds
+    if not past and query.occasional:
+        scope = replace(scope, sources=scope.sources - query.occasional)
+    return Plan(route, text, scope, terms, names, _paths(text), bool(_TESTS.search(text)), past)
 
 
 def _filters(text: str, scope: Scope) -> tuple[str, Scope]:

@@ -1,8 +1,7 @@
 """Which files are ignored, with git's own semantics.
 
 Inside a git repository git itself is asked; elsewhere the same rules are read from nested `.gitignore` files. On top of
-either come `.contextignore` files and the configured patterns. Hostile repositories can make git run programs through
-their configuration; the options that do so are switched off for every call.
+either come `.contextignore` files and the configured patterns.
 """
 
 from __future__ import annotations
@@ -13,30 +12,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contextd.sources.git import git
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-GIT_TIMEOUT = 60
 UNLISTED = "cannot be listed"  # how the reason of a folder begins that could not be looked into
 _MOST_PATTERNS = 5000
 _LONGEST_PATTERN = 500
 _SHOWN_HIDDEN = frozenset({".github", ".gitlab", ".circleci", ".devcontainer", ".cargo", ".config"})
-_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false")
-
-
-def git(root: Path, *arguments: str) -> bytes | None:
-    """What git prints; None without git, without a repository, or when it takes too long."""
-    import subprocess
-
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}  # a hook's are of its repository
-    environment = {**own, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    try:
-        done = subprocess.run(  # noqa: S603 - a fixed program, arguments are ours
-            (*_GIT, *arguments), cwd=root, env=environment, capture_output=True, timeout=GIT_TIMEOUT, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
 
 
 class Ignore:

@@ -30,7 +30,7 @@ from contextd.stores.sqlite.snapshot import Snapshot, advance, head_of, load
 from contextd.stores.sqlite.vectors import quantize
 from contextd.stores.sqlite.view import View
 from contextd.terms import encode_path
-from contextd.types import Change, DocumentRow, Parsed, Scope, Stamp
+from contextd.types import COMMIT, Change, DocumentRow, Parsed, Scope, Stamp
 
 _REGISTER = "insert or ignore into workspace values (?, 0, 0, 0, 0)"
 _NEXT = "update workspace set seq = seq + 1 where workspace_id = ? returning seq"
@@ -123,11 +123,11 @@ class SqliteStore(Notes):
         """The living documents of a source by uri."""
         return {row[2]: _document(row) for row in self.rows(_DOCUMENTS, source)}
 
-    def stamps(self, documents: Sequence[int]) -> dict[str, Stamp]:
-        """The stamps of some living documents that come from files, by uri."""
+    def stamps(self, source: int, documents: Sequence[int]) -> dict[str, Stamp]:
+        """The stamps of some living documents of a source, by uri."""
         query = """select uri, size, mtime_ns, ctime_ns, inode from document where workspace_id = ? and dead_seq is null
-        and length(digest) > 0 and document_id in (select value from json_each(?))"""
-        return {uri: Stamp(*rest) for uri, *rest in self.rows(query, json.dumps(list(documents)))}
+        and source_id = ? and document_id in (select value from json_each(?))"""
+        return {uri: Stamp(*rest) for uri, *rest in self.rows(query, source, json.dumps(list(documents)))}
 
     def holds(self, prefix: str) -> bool:
         """Whether there are vectors of a space whose name begins so."""
@@ -162,7 +162,7 @@ class SqliteStore(Notes):
         seq = self._next(connection)
         connection.execute(_RETIRE, (seq, self.workspace, document.id))
         s = document.stamp
-        path_terms = encode_path(document.uri) if document.digest else b""
+        path_terms = encode_path(document.uri) if document.digest and document.language != COMMIT else b""
         connection.execute(_INSERT, (
             self.workspace, document.id, seq, document.source, document.uri, document.content, document.acl,
             document.language, s.size, s.mtime_ns, s.ctime_ns, s.inode, document.digest, document.modified, path_terms,

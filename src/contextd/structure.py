@@ -1,0 +1,76 @@
+"""Questions about a project's structure and past: who defines, who calls, what depends on what, who changed it and why."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from contextd.errors import InvalidInput
+from contextd.linking.impact import Dependent, impact
+from contextd.linking.overview import Overview, overview
+from contextd.linking.symbols import Definition, Use, definitions, uses
+from contextd.ports import Tokens, View
+from contextd.project import Project, inside
+from contextd.types import Edit, History, Reader, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A project as one reader may see it."""
+
+    project: Project
+    reader: Reader
+    sources: frozenset[int]
+    tokens: Tokens
+
+    def symbols(self, name: str) -> list[Definition]:
+        """Where a name is defined."""
+        with self.view() as view:
+            return definitions(view, _named(name))
+
+    def callers(self, name: str) -> tuple[list[Definition], list[Use]]:
+        """Where a name is defined, and where it is called or inherited from."""
+        with self.view() as view:
+            defined = definitions(view, _named(name))
+            return defined, uses(view, name, defined)
+
+    def impact(self, what: str, *, depth: int = 2) -> list[Dependent]:
+        """What depends on a file or a name, nearest first."""
+        path = _named(what).removeprefix(f"{self.project.root}/").removeprefix("./")
+        with self.view() as view:
+            return impact(view, path, depth)
+
+    def overview(self, budget: int) -> Overview:
+        """The project's most central files and their signatures, within a budget."""
+        if budget <= 0:
+            raise InvalidInput(f"a budget of {budget} tokens holds nothing; ask for 1 or more")
+        with self.view() as view:
+            return overview(view, budget, self.tokens.count)
+
+    def history(self, path: str, *, limit: int = 10) -> History:
+        """What changed a file or folder lately, who knows it, and what changes with it."""
+        found = self.project.past.history(_one(self.project, path), limit)
+        if found is None:
+            raise InvalidInput(f"git knows nothing of {path}; is it committed?")
+        return found
+
+    def why(self, path: str, line: int) -> tuple[Edit, str]:
+        """The commit that last changed a line, and what it said."""
+        found = self.project.past.origin(_one(self.project, path), line)
+        if found is None:
+            raise InvalidInput(f"git knows nothing of {path}:{line}; is it committed, and is the line there?")
+        return found
+
+    def view(self) -> AbstractContextManager[View]:
+        """What this reader may see of the project now."""
+        return self.project.store.view(Scope((self.project.workspace,), self.reader, self.sources))
+
+
+def _one(project: Project, path: str) -> str:
+    return next(iter(inside(project.root, [_named(path)])), ".")
+
+
+def _named(name: str) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput("give a name, such as Session.close, or a path")
+    return name.strip()

@@ -1,0 +1,131 @@
+"""Commits as documents, and what git knows of a file, on a real repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.engine import Engine
+from contextd.errors import InvalidInput
+from tests.conftest import Run
+
+
+def commit(root: Path, message: str, day: str, author: str = "Ana", **files: str) -> None:
+    for name, text in files.items():
+        path = root / name.replace("__", "/").replace("_py", ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    stamp = f"{day}T12:00:00 +0000"
+    who = {"GIT_AUTHOR_NAME": author, "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": author, "GIT_COMMITTER_EMAIL": "a@b.c"}
+    environment = {**os.environ, **who, "GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
+    subprocess.run(["git", "-C", str(root), "add", "-A"], check=True)
+    subprocess.run(["git", "-C", str(root), "commit", "-qm", message], check=True, env=environment)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = tmp_path / "repo"
+    subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
+    commit(
+        root,
+        "Begin with a login form",
+        "2024-01-10",
+        auth__login_py="def login(user):\n    return user\n",
+        auth__session_py="S = 1\n",
+    )
+    commit(root, "Let sessions expire after an hour\n\nLong sessions were kept by bots.", "2024-02-10", "Bob",
+           auth__login_py="def login(user):\n    expire(user, 3600)\n    return user\n", auth__session_py="S = 2\n")  # fmt: skip
+    commit(root, "Print invoices in two columns", "2024-03-10", bill__invoice_py="def invoice():\n    return 2\n")
+    commit(root, "Lock accounts after five failed logins", "2024-06-10",
+           auth__login_py="def login(user):\n    expire(user, 3600)\n    lock_after(user, 5)\n    return user\n", auth__session_py="S = 3\n")  # fmt: skip
+    return root
+
+
+def commits(engine: Engine) -> list[str]:
+    assert engine.project is not None
+    return list(engine.project.store.documents(engine.project.commits.id))
+
+
+def test_what_changed_recently_is_answered_by_commits_the_latest_first(repository: Path, home: Path) -> None:
+    engine = open_engine(repository, home=home, environment={})
+    assert engine.index().others == 4 and engine.index().others == 0
+    hits = [hit for hit in engine.search("what changed recently in auth login", min_score=0).hits if hit.chunk.kind == "commit"]
+    assert hits[0].chunk.label == "Lock accounts after five failed logins"
+    assert "auth/login.py (+1 -0)" in hits[0].chunk.text and "+    lock_after(user, 5)" in hits[0].chunk.text
+    hits = list(engine.search("which commit made sessions expire", min_score=0).hits)
+    assert hits[0].chunk.label == "Let sessions expire after an hour" and "kept by bots" in hits[0].chunk.text
+
+
+def test_other_questions_are_answered_by_files_as_if_there_were_no_history(repository: Path, home: Path) -> None:
+    with_history = open_engine(repository, home=home / "a", environment={})
+    without = open_engine(repository, home=home / "b", environment={"CONTEXTD_GIT__MAX_COMMITS": "0"})
+    answers = []
+    for engine in (with_history, without):
+        engine.index()
+        answers.append([(h.chunk.uri, h.rank_score) for h in engine.search("expire the session of a user", min_score=0).hits])
+    assert answers[0] == answers[1] and answers[0]
+    assert with_history.search("expire kind:commit", min_score=0).hits[0].chunk.kind == "commit"
+    assert not any("since it was indexed" in one for one in with_history.search("which commit made it expire").trace.warnings)
+
+
+def test_new_commits_are_added_and_a_rewritten_history_is_followed(repository: Path, home: Path) -> None:
+    engine = open_engine(repository, home=home, environment={})
+    engine.index()
+    commit(repository, "Say hello", "2024-07-01", hello_py="HELLO = 1\n")
+    assert engine.index().others == 1 and len(commits(engine)) == 5
+    subprocess.run(["git", "-C", str(repository), "reset", "-q", "--hard", "HEAD~2"], check=True)
+    engine.index()
+    assert len(commits(engine)) == 3
+
+
+def test_shallow_clones_worktrees_and_folders_without_git(repository: Path, home: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "clone", "-q", "--depth", "2", f"file://{repository}", str(tmp_path / "shallow")], check=True)
+    shallow = open_engine(tmp_path / "shallow", home=home, environment={})
+    shallow.index()
+    assert len(commits(shallow)) == 2
+    subprocess.run(["git", "-C", str(repository), "worktree", "add", "-q", str(tmp_path / "tree"), "HEAD~1"], check=True)
+    tree = open_engine(tmp_path / "tree", home=home, environment={})
+    tree.index()
+    assert len(commits(tree)) == 3
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain/a.py").write_text("x = 1\n")
+    plain = open_engine(tmp_path / "plain", home=home, environment={})
+    assert plain.index().others == 0
+    with pytest.raises(InvalidInput, match="git knows nothing"):
+        plain.structure.history("a.py")
+
+
+def test_S5_a_secret_in_a_commit_is_scrubbed(repository: Path, home: Path) -> None:
+    token = "gh" + "p_" + "a1B2" * 9
+    commit(repository, f"Use token {token}", "2024-08-01", k_py=f"TOKEN = '{token}'\n")
+    engine = open_engine(repository, home=home, environment={})
+    engine.index()
+    text = engine.search("use token commit", min_score=0).hits[0].chunk.text
+    assert token not in text and "[REDACTED]" in text
+    assert not any(
+        token.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file() and "models" not in str(path)
+    )
+
+
+def test_who_knows_a_file_what_changes_with_it_and_why_a_line_is_there(
+    repository: Path, home: Path, contextd: Callable[..., Run]
+) -> None:
+    engine = open_engine(repository, home=home, environment={})
+    found = engine.structure.history("auth/login.py")
+    assert found.edits[0].subject == "Lock accounts after five failed logins" and len(found.edits) == 3
+    assert found.authors == (("Ana", 2), ("Bob", 1)) and found.together == (("auth/session.py", 1.0),)
+    edit, message = engine.structure.why("auth/login.py", 2)
+    assert edit.author == "Bob" and "kept by bots" in message
+    with pytest.raises(InvalidInput, match="outside"):
+        engine.structure.history("../elsewhere")
+    told = json.loads(contextd("history", "auth", "--json", "-p", str(repository)).out)
+    assert told["authors"] == {"Ana": 2, "Bob": 1}
+    assert "Long sessions were kept by bots" in contextd("why", "auth/login.py:2", "-p", str(repository)).out
+    assert contextd("why", "auth/login.py", "-p", str(repository)).code == 2
+    assert contextd("why", "auth/login.py:99", "-p", str(repository)).code == 2
