@@ -22,7 +22,6 @@ from contextd.querying.boost import signals
 from contextd.querying.fuse import ROUTES, normalized, standing
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
-from contextd.trace import Trace
 from contextd.types import Query, Reader, Scope
 
 FOLDS = 3
@@ -68,7 +67,7 @@ def _case(engine: Engine, one: Question, deep: bool) -> tuple[Case, list[str]]:
     embedders = [engine.static, *([engine.deep()] if deep else [])]
     vectors = {embedder.space: embedder.query(plan.text) for embedder in embedders if embedder is not None}
     with engine.project.store.view(plan.scope) as view:
-        retrieved = retrieve(view, plan, vectors, Trace())
+        retrieved = retrieve(view, plan, vectors)
         about = view.about(retrieved.chunks)
     arms, documents = normalized(retrieved)
     columns = {f"{name} arm" if name == "stem" else name: values for name, values in standing(arms, documents).items()}

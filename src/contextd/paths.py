@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 _TEST = re.compile(
@@ -29,3 +30,21 @@ def is_example(uri: str) -> bool:
 def is_generated(uri: str) -> bool:
     """Whether a program made the file."""
     return bool(_MADE.search(uri))
+
+
+_VERSION = re.compile(r"(?:^|/)v(\d{1,3})(?=/)")
+
+
+def superseded(uris: Iterable[str], kept: Iterable[str] = ()) -> frozenset[str]:
+    """Files in the folder of a version (`v1/`) beside a later one (`v2/`); not of a version that is `kept`, such as v1."""
+    versions: dict[str, list[tuple[int, str]]] = {}
+    for uri in uris:
+        if match := _VERSION.search(uri):
+            versions.setdefault(uri[: match.start(1)], []).append((int(match[1]), uri))
+    asked = set(kept)
+    return frozenset(
+        uri
+        for several in versions.values()
+        for number, uri in several
+        if number < max(several)[0] and f"v{number}" not in asked
+    )

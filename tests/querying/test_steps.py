@@ -89,3 +89,11 @@ def test_no_document_crowds_out_the_others() -> None:
     candidates = [Candidate(ChunkId(1, n), {}, 9.0 - n / 10) for n in range(8)] + [Candidate(ChunkId(2, 0), {}, 1.0)]
     chosen = diversify(candidates, np.zeros((9, 0), np.float32), 6)
     assert sum(one.chunk.document == 1 for one in chosen) == PER_DOCUMENT and chosen[-1].chunk.document == 2
+
+
+def test_an_older_version_beside_a_later_one_is_known_as_such() -> None:
+    from contextd.paths import superseded
+
+    uris = ["api/v1/user.py", "api/v2/user.py", "web/v1/x.ts", "src/v8.c", "v3/types.ts", "v4/core/types.ts"]
+    assert superseded(uris) == {"api/v1/user.py", "v3/types.ts"}
+    assert superseded(uris, ["v3"]) == {"api/v1/user.py"}, "a question about it wants it"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from contextd.languages import PROSE
-from contextd.paths import is_example, is_generated, is_test
+from contextd.paths import is_example, is_generated, is_test, superseded
 from contextd.terms import split, stem_of
 from contextd.types import COMMIT, About, Candidate, Plan
 
@@ -18,6 +18,7 @@ _BOOSTS = {
 }
 _NAMED_FILE = 6.0  # the question names this file
 _GENERATED = -1.5  # not in the benchmark; the same kind of thing as a test
+_OLDER = -1.5  # v1/ beside v2/: as little what one works on as the above
 _PAST = 2.0  # commits come in only where the question is about the past: a judgment
 _LATEST = 1.5  # for the latest of them; half of it a month earlier
 _MONTH = 30 * 86_400_000_000  # microseconds
@@ -29,21 +30,21 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
     boosts, words = _BOOSTS[_ROUTES.get(plan.route, "words")], frozenset(plan.terms)
     largest = math.log1p(max((where.pieces for where in about), default=1))
     newest = max((where.modified for where in about if where.language == COMMIT), default=0)
+    old = superseded({where.uri for where in about}, plan.terms)
     extra: dict[str, float] = {}
     raised = []
     for candidate, where in zip(candidates, about, strict=True):
         if where.uri not in extra:
             size = boosts["size"] * math.log1p(where.pieces) / largest
             known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
-            extra[where.uri] = (
-                _commit(where, newest)
-                + known
-                + size
-                + _GENERATED * is_generated(where.uri)
-                + _NAMED_FILE * named(where.uri, plan.paths)
-            )
+            extra[where.uri] = known + size + _commit(where, newest) + _judged(where.uri, old, plan)
         raised.append(Candidate(candidate.chunk, candidate.arms, candidate.score + extra[where.uri]))
     return sorted(raised, key=lambda one: (-one.score, one.chunk))
+
+
+def _judged(uri: str, old: Collection[str], plan: Plan) -> float:
+    """What no regression has seen enough of: made by a program, of an older version, or asked for by its name."""
+    return _GENERATED * is_generated(uri) + _OLDER * (uri in old) + _NAMED_FILE * named(uri, plan.paths)
 
 
 def _commit(where: About, newest: int) -> float:
