@@ -14,6 +14,11 @@ _EXAMPLE = re.compile(r"(^|/)(examples?|samples?|demos?|benchmarks?|bench|compat
 _MADE = re.compile(r"(_pb2|\.pb|\.generated|_generated|\.g)\.\w+$|(^|/)generated?/|(^|/)locale/|\.pot?$")
 
 
+def names_file(path: str, uri: str) -> bool:
+    """Whether a path that somebody wrote means this file: the same, its end, or one that leads to it from outside."""
+    return uri == path or uri.endswith("/" + path) or path.endswith("/" + uri)
+
+
 @lru_cache(maxsize=1 << 15)
 def is_test(uri: str) -> bool:
     """Whether a file is a test, or there for one."""

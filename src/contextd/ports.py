@@ -180,6 +180,9 @@ class View(Protocol):
     def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
         """The best chunks by words of a field: `chunk`, `document`, `name`, `stem` or `folder`."""
 
+    def at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
+        """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""
+
     def near(self, vector: NDArray[np.float32], k: int, *, space: str) -> list[Found]:
         """The chunks whose vectors are nearest, by exact search."""
 

@@ -229,6 +229,7 @@ class Plan:
     terms: Mapping[str, float]
     names: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    places: tuple[tuple[str, int], ...] = ()
     wants_tests: bool = False
     wants_history: bool = False
 

@@ -299,3 +299,21 @@ def test_a_users_own_template_comes_from_the_settings(project: Path, home: Path)
     engine = open_engine(project, home=home, environment={})
     engine.index()
     assert engine.context("load_user", template="mine").text.startswith("src/app/store.py 1-")
+
+
+# What a question names
+
+
+def test_a_line_that_is_named_is_found(home: Path, make_project: Callable[..., Path]) -> None:
+    body = "".join(f"def step_{n}(value):\n    '''Step {n} of many.'''\n    return value + {n}\n\n\n" * 1 for n in range(60))
+    root = make_project({"src/pipeline.py": body, "src/other.py": body.replace("step", "walk")})
+    engine = open_engine(root, home=home, environment={})
+    engine.index()
+    for question in (
+        "src/pipeline.py:203",
+        'Traceback (most recent call last):\n  File "/srv/app/src/pipeline.py", line 203, in step_40\n    return value\nTypeError: bad',
+        "panic: boom\n\ngoroutine 1\nmain.x()\n\t/home/me/app/src/pipeline.py:203 +0x2a\n",
+        f"{root}/src/pipeline.py:203",
+    ):
+        best = engine.search(question, min_score=0).hits[0].chunk
+        assert best.uri == "src/pipeline.py" and best.start_line <= 203 <= best.end_line, question

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from contextd.languages import PROSE
-from contextd.paths import is_example, is_generated, is_test, superseded
+from contextd.paths import is_example, is_generated, is_test, names_file, superseded
 from contextd.terms import split, stem_of
 from contextd.types import COMMIT, About, Candidate, Plan
 
@@ -17,6 +17,7 @@ _BOOSTS = {
     "symbol": {"stem": 1.2, "whole stem": 1.6, "depth": -0.4, "size": 1.2, "test": -1.2, "example": -0.7, "prose": -1.25},
 }
 _NAMED_FILE = 6.0  # the question names this file
+_PLACE = 3.0  # the question names this line
 _GENERATED = -1.5  # not in the benchmark; the same kind of thing as a test
 _OLDER = -1.5  # v1/ beside v2/: as little what one works on as the above
 _PAST = 2.0  # commits come in only where the question is about the past: a judgment
@@ -38,7 +39,11 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
             size = boosts["size"] * math.log1p(where.pieces) / largest
             known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
             extra[where.uri] = known + size + _commit(where, newest) + _judged(where.uri, old, plan)
-        raised.append(Candidate(candidate.chunk, candidate.arms, candidate.score + extra[where.uri]))
+        raised.append(
+            Candidate(
+                candidate.chunk, candidate.arms, candidate.score + extra[where.uri] + _PLACE * candidate.arms.get("place", 0.0)
+            )
+        )
     return sorted(raised, key=lambda one: (-one.score, one.chunk))
 
 
@@ -56,7 +61,7 @@ def _commit(where: About, newest: int) -> float:
 
 def named(uri: str, paths: Sequence[str]) -> bool:
     """Whether a question that names some paths names this file."""
-    return any(uri == path or uri.endswith("/" + path) or path.endswith("/" + uri) for path in paths)
+    return any(names_file(path, uri) for path in paths)
 
 
 def signals(where: About, words: frozenset[str], wants_tests: bool) -> dict[str, float]:

@@ -107,7 +107,7 @@ def _short(arm: str) -> str:
 
 def _normalized(arm: str, values: Float) -> Float:
     """Between 0 and 1: shares are so already, cosines by their spread, other scores by the best of them."""
-    if arm.endswith("coverage"):
+    if arm.endswith("coverage") or arm == "place":
         return np.clip(values, 0, 1)
     if arm not in ("static", "deep"):
         return values / (values.max(initial=0.0) or 1.0)

@@ -1,6 +1,7 @@
 """Ask every arm of a workspace for its best chunks, then see how each of them stands in all arms.
 
-Arms: words of chunks, words of whole documents, names defined, file names, folders, and vectors of each space that is there.
+Arms: words of chunks, words of whole documents, names defined, file names, folders, places that are named (`app.py:42`), and
+vectors of each space that is there.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ def retrieve(view: View, plan: Plan, vectors: Mapping[str, NDArray[np.float32]])
     for field, salt in (("stem", STEM), ("folder", FOLDER)):
         terms = {key(term, salt): weight for term, weight in plan.terms.items()}
         found[field] = view.words(terms, CANDIDATES, field=field) if terms else []
+    if plan.places:
+        found["place"] = view.at(plan.places)
     for space, vector in vectors.items():
         found[space] = view.near(vector, CANDIDATES, space=space)
     chunks = _together(found)

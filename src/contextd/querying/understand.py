@@ -19,8 +19,8 @@ _SYMBOL = re.compile(r"^[A-Za-z_$@][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_$][\w$]*)*[?
 _PATH = re.compile(r"^[\w.@~+-]*(?:[/\\][\w.@+-]+)+/?$|^[\w-]+\.[A-Za-z]{1,5}$")
 # Every repetition inside these is bounded: a question may be a megabyte of anything.
 _FRAME = re.compile(
-    r'File "([^"\n]{1,300})", line \d+|\bat .{1,200}?\(([^()\n]{1,300}?):\d+(?::\d+)?\)'
-    r"|([\w./\\-]{1,200}\.[A-Za-z]{1,5}):\d+(?::\d+)?\b"
+    r'File "([^"\n]{1,300})", line (\d{1,7})|\bat .{1,200}?\(([^()\n]{1,300}?):(\d{1,7})(?::\d+)?\)'
+    r"|([\w./\\-]{1,200}\.[A-Za-z]{1,5}):(\d{1,7})(?::\d+)?\b"
 )
 _ENDINGS = "py|js|ts|tsx|go|rs|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|scala|sh|lua|ex|zig|hs|md|rst|toml|yaml|yml|json|sql"
 _FILE = re.compile(rf"(?<![\w/.-])((?:[\w.-]{{1,60}}/){{0,12}}[\w-]{{1,80}}\.(?:{_ENDINGS}))\b")
@@ -59,7 +59,7 @@ def understand(query: Query) -> Plan:
     past = bool(_PAST.search(text)) or "commit" in scope.kinds
     if not past and query.occasional:
         scope = replace(scope, sources=scope.sources - query.occasional)
-    return Plan(route, text, scope, terms, names, _paths(text), bool(_TESTS.search(text)), past)
+    return Plan(route, text, scope, terms, names, _paths(text), _places(text), bool(_TESTS.search(text)), past)
 
 
 def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
@@ -148,5 +148,10 @@ def _terms(text: str, route: str, names: tuple[str, ...]) -> dict[str, float]:
 
 def _paths(text: str) -> tuple[str, ...]:
     """Files the text names."""
-    framed = [part.replace("\\", "/") for groups in _FRAME.findall(text) for part in groups if part]
-    return tuple(dict.fromkeys([*framed, *_FILE.findall(text)]))[:32]
+    return tuple(dict.fromkeys([*(path for path, _ in _places(text)), *_FILE.findall(text)]))[:32]
+
+
+def _places(text: str) -> tuple[tuple[str, int], ...]:
+    """Files and lines the text names: the frames of a trace, `app.py:42`."""
+    found = [[part for part in groups if part] for groups in _FRAME.findall(text)]
+    return tuple(dict.fromkeys((path.replace("\\", "/"), int(line)) for path, line in found))[:32]

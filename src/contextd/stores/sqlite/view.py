@@ -15,6 +15,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from contextd.paths import names_file
 from contextd.stores.sqlite.bm25 import Scores, bm25, idf, occurrences
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.links import defined_as, defined_in, imports_by_stem, imports_of, references_to
@@ -28,6 +29,8 @@ Ints = NDArray[np.int64]
 
 _ACLS = "select distinct acl_id from acl where workspace_id = ? and principal in (select value from json_each(?))"
 _TEXT = "select text from content where workspace_id = ? and content_id = ?"
+_AT = """
+select ordinal from chunk where workspace_id = ? and content_id = ? and start_line <= ? and end_line >= ?"""
 _CHUNKS = """
 select ordinal, kind, label, heading, start_line, end_line, start_at, end_at, tokens
 from chunk where workspace_id = ? and content_id = ? and ordinal between ? and ? order by ordinal"""
@@ -60,6 +63,18 @@ class View:
         if field == "chunk":
             return self._top(scores.rows, scores.row_coverage, k)
         return self._top_contents(scores.contents, scores.content_coverage, k, scores.rows)
+
+    def at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
+        """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""
+        score = np.zeros(self._snapshot.total, np.float32)
+        for document, uri in self.uris().items():
+            for path, line in places:
+                if names_file(path, uri):
+                    content = self._snapshot.rows[document][3]
+                    at = rows(self._connection, _AT, (self._snapshot.workspace, content, line, line))
+                    score[[self._row(ChunkId(document, ordinal)) for (ordinal,) in at]] = 1
+        self._arms["place"] = score
+        return self._top(score, score, len(places) * 2)
 
     def near(self, vector: Float, k: int, *, space: str) -> list[Found]:
         """The chunks nearest to a vector, by exact search."""
