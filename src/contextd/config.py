@@ -83,6 +83,8 @@ class Budget:
     """How long answers are."""
 
     default_max_tokens: int = 1500
+    reserve_for_prompt: int = 500  # what a task's own words may take beside its context before there is a warning
+    warn_threshold_percent: int = 80  # of the budget: a task's context above this is worth a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,8 @@ class Git:
 class Settings:
     """All settings, by section."""
 
+    enabled: bool = True  # false: tasks get no context
+    fallback_enabled: bool = True  # a task whose context fails goes on without; false: it is an error
     watcher: Watcher = field(default_factory=Watcher)
     indexing: Indexing = field(default_factory=Indexing)
     embedding: Embedding = field(default_factory=Embedding)
@@ -130,9 +134,9 @@ class Settings:
 
 # Known from the founding documents, read by features that are still to come.
 LATER = frozenset(
-    "enabled mode fallback_enabled engine.host engine.port engine.timeout_ms engine.retry_attempts storage.backup_enabled "
-    "storage.backup_interval_hours watcher.enabled query.rerank_enabled budget.reserve_for_prompt "
-    "budget.warn_threshold_percent metrics.enabled metrics.track_latency metrics.track_token_usage "
+    "mode engine.host engine.port engine.timeout_ms engine.retry_attempts storage.backup_enabled "
+    "storage.backup_interval_hours watcher.enabled query.rerank_enabled "
+    "metrics.enabled metrics.track_latency metrics.track_token_usage "
     "metrics.track_cache_hits metrics.export_interval_minutes security.encrypt_db indexing.max_symlink_depth "
     "security.scrub_secrets indexing.binary_detection providers projects bootstrap.enabled".split()
 )
@@ -183,12 +187,16 @@ def known_keys() -> dict[str, Any]:
         group = getattr(defaults, section.name)
         if is_dataclass(group):
             found |= {f"{section.name}.{one.name}": getattr(group, one.name) for one in fields(group)}
+        elif isinstance(group, bool):
+            found[section.name] = group
     return found
 
 
 def value_of(settings: Settings, key: str) -> Any:
     """The value of a dotted key."""
     section, _, name = key.partition(".")
+    if not name:
+        return getattr(settings, section)
     return getattr(getattr(settings, section), name)
 
 
@@ -351,6 +359,9 @@ def _build(values: Mapping[str, Any]) -> Settings:
     for section in fields(Settings):
         if section.name == "templates":
             sections["templates"] = values.get("templates", {})
+            continue
+        if section.type in (bool, "bool"):
+            sections[section.name] = values.get(section.name, section.default)
             continue
         prefix = f"{section.name}."
         own = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from contextd.config import Settings
-from contextd.errors import InvalidInput, StorageError
+from contextd.errors import IndexMismatch, InvalidInput, StorageError, Unavailable
 from contextd.languages import ALIASES
 from contextd.ports import Embedder, FileState, Record, Skip, Store, Tokens
 from contextd.ports import Parser as ParserPort
@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # loaded when used: a question needs neither
     from contextd.indexing.pipeline import Report
     from contextd.indexing.upkeep import Upkeep
     from contextd.structure import Structure
+    from contextd.tasks import Task, TaskContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +218,30 @@ class Engine:
         self._warn_of_changes(answer.hits, answer.trace)
         self._warn_if_empty(answer.hits, query, answer.trace)
         return answer
+
+    def task(self, task: Task, *, min_score: float | None = None, deadline: float | None = None) -> TaskContext:
+        """The context of a task within the budget it deserves, and the prompt with it."""
+        from contextd.tasks import TaskContext, budget_for, checked, prompt_of, question_of
+
+        task, settings = checked(task), self.settings
+        limit = budget_for(task, settings.budget.default_max_tokens)
+        if not settings.enabled:
+            return TaskContext(None, prompt_of(task, ""), limit, ("context is switched off (enabled = false)",))
+        try:
+            found = self.context(
+                question_of(task), budget=limit, template="xml", min_score=min_score, narrow=task.hints, deadline=deadline
+            )
+        except (Unavailable, StorageError, IndexMismatch) as error:
+            if not settings.fallback_enabled:
+                raise
+            return TaskContext(None, prompt_of(task, ""), limit, (f"no context: {error}",))
+        prompt = prompt_of(task, found.text)
+        warnings = [*found.trace.warnings]
+        if found.tokens * 100 > limit * settings.budget.warn_threshold_percent:
+            warnings.append(f"the context takes {found.tokens} of {limit} tokens")
+        if self.tokens.count(prompt) - found.tokens > settings.budget.reserve_for_prompt:
+            warnings.append(f"the task itself takes more than the {settings.budget.reserve_for_prompt} tokens reserved for it")
+        return TaskContext(found, prompt, limit, tuple(warnings))
 
     @property
     def structure(self) -> Structure:

@@ -28,6 +28,7 @@ COMMANDS = {
     "retry": ("keep", "Read the files again that failed."),
     "search": ("ask", "Find the places that answer a question."),
     "context": ("ask", "Answer a question with text of at most so many tokens."),
+    "task": ("ask", "Print a task's prompt with the project's context in it."),
     "explain": ("ask", "Show how an answer comes about, step by step."),
     "symbols": ("structure", "Show where a name is defined."),
     "callers": ("structure", "Show who calls a name or inherits from it."),

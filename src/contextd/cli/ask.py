@@ -200,6 +200,41 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
     return 0 if answer.hits else 1
 
 
+@click.command()
+@click.option("--title", required=True, help="What is to be done, in a line.")
+@click.option("--description", default="", help="More about it; - reads it from a pipe.")
+@click.option("--type", "kind", default="implementation", show_default=True, help="bugfix, architecture, implementation, …")
+@click.option("--complexity", type=int, default=5, show_default=True, help="1 to 10: hard tasks get more context.")
+@click.option("--id", "number", default="", help="The task's number, for the prompt.")
+@project_options
+@_narrowing
+def task(
+    title: str, description: str, kind: str, complexity: int, number: str, project: str, reader: str, json_output: bool,
+    paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
+) -> int:  # fmt: skip
+    """Print the prompt of a task with the project's context in it, within the budget the task deserves.
+
+    \b
+    Examples:
+      contextd task --title "Sessions never expire" --type bugfix --complexity 7
+      gh issue view 12 | contextd task --title "Add JWT login" --description - --path src/auth
+    """
+    from contextd import payloads
+    from contextd.tasks import Task
+
+    text = spoken((description,)) if description == "-" else description
+    wanted = Task(title, text, kind, complexity, number, _narrow(paths, languages, kinds))
+    found = _engine(project, reader).task(wanted, min_score=min_score, deadline=timeout)
+    if json_output:
+        inner = payloads.context(found.context) if found.context is not None else None
+        as_json({"prompt": found.prompt, "budget": found.budget, "context": inner, "warnings": list(found.warnings)})
+    else:
+        for warning in found.warnings:
+            note(f"warning: {warning}")
+        click.echo(found.prompt)
+    return 0
+
+
 def _hit_row(hit: Any) -> tuple[str, str, str, str]:
     why = ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
     return f"{hit.score:.2f}", f"{hit.chunk.uri}:{hit.chunk.start_line}", hit.chunk.label, why
