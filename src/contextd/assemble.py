@@ -20,11 +20,12 @@ from contextd.errors import InvalidInput, StorageError, Unavailable
 from contextd.machine import Machine
 from contextd.models import weights
 from contextd.models.tokens import O200k
-from contextd.ports import Embedder, Events, Recipe
+from contextd.ports import Embedder, Events, Recipe, Retriever
 from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
 from contextd.scrub_rules import VERSION as SCRUB_VERSION
 from contextd.scrub_rules import Rule
+from contextd.settings import Settings
 from contextd.sources.blame import GitPast
 from contextd.sources.commits import Commits
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
@@ -57,6 +58,7 @@ def open_engine(
     personal = record.workspace("personal", "", "personal")
     opened, damage = _project(root, home, record, loaded.settings) if root else (None, "")
     templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
+    retrievers, broken = _retrievers(loaded.settings.providers)
     static, warnings = _static(home, loaded.settings.embedding.model)
     return Engine(
         loaded.settings,
@@ -68,8 +70,9 @@ def open_engine(
         O200k(),
         templates,
         _rules(loaded.settings.security.secret_patterns),
+        retrievers,
         Reader(reader),
-        (*loaded.warnings, *warnings, *(damage for damage in [damage] if damage)),
+        (*loaded.warnings, *warnings, *broken, *(damage for damage in [damage] if damage)),
     )
 
 
@@ -94,7 +97,7 @@ def settings_of(project: str | Path, environment: Mapping[str, str] = os.environ
     return config.load(config.home(environment) / "config.toml", project_root(project) / config.FILE_NAME, environment)
 
 
-def _project(root: Path, home: Path, record: Record, settings: config.Settings) -> tuple[Project, str]:
+def _project(root: Path, home: Path, record: Record, settings: Settings) -> tuple[Project, str]:
     """A project with its index, and what was wrong with it."""
     place = _place(root)
     workspace = record.workspace("project", place, root.name)
@@ -142,6 +145,14 @@ def _templates(texts: Mapping[str, str]) -> dict[str, Template]:
     if taken := sorted(set(texts) & set(TEMPLATES)):
         raise InvalidInput(f"templates: {taken[0]!r} is built in; give yours another name")
     return {name: custom(name, text) for name, text in texts.items()}
+
+
+def _retrievers(settings: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, tuple[float, Retriever]], tuple[str, ...]]:
+    if not settings:
+        return {}, ()
+    from contextd.plugins import load
+
+    return load(settings)
 
 
 def _rules(patterns: tuple[str, ...]) -> tuple[Rule, ...]:
@@ -200,7 +211,7 @@ def quarantine(folder: Path) -> list[Path]:
     return moved
 
 
-def boundaries(root: Path, settings: config.Settings) -> Boundaries:
+def boundaries(root: Path, settings: Settings) -> Boundaries:
     """What belongs to a project, from its settings."""
     watcher, indexing = settings.watcher, settings.indexing
     return Boundaries(

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from contextd.config import Settings
 from contextd.errors import InvalidInput
 from contextd.ports import FileState, Skip
 from contextd.project import Project
+from contextd.settings import Settings
 
 _MANY = 100_000
 

@@ -10,127 +10,16 @@ import math
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from contextd.errors import InvalidInput
+from contextd.settings import Settings
 
 FILE_NAME = "context.toml"
 _LARGEST = 1 << 20
 _MOST_ENTRIES = 200
-
-_IGNORED = tuple(
-    ".git node_modules build dist target .venv venv __pycache__ .idea .vscode .tox .mypy_cache .pytest_cache .ruff_cache "
-    ".gradle .next .terraform *.pyc *.class *.min.js *.min.css *.map *.lock package-lock.json pnpm-lock.yaml "
-    "npm-shrinkwrap.json go.sum *.swp *.swo *~ .#* 4913".split()
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Watcher:
-    """What belongs to the project."""
-
-    watch_paths: tuple[str, ...] = ("auto",)
-    ignore_patterns: tuple[str, ...] = _IGNORED
-    use_gitignore: bool = True
-    use_contextignore: bool = True
-    use_dockerignore: bool = False
-    debounce_ms: int = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Indexing:
-    """Which files are read."""
-
-    allowed_extensions: tuple[str, ...] = ()
-    blocked_extensions: tuple[str, ...] = ()
-    max_file_size_mb: float = 5.0
-    warn_file_size_mb: float = 2.0
-    size_exceptions: tuple[str, ...] = ()
-    follow_symlinks: bool = False
-    binary_threshold: int = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Embedding:
-    """The models of the two tiers: a name from `contextd models`, a folder of your own, or "none"."""
-
-    model: str = "potion-base-8M"
-    deep_model: str = "snowflake-arctic-embed-s"
-
-
-@dataclass(frozen=True, slots=True)
-class Chunking:
-    """The most tokens of a chunk."""
-
-    code_max_tokens: int = 600
-    markdown_max_tokens: int = 400
-    lines_max_tokens: int = 512
-
-
-@dataclass(frozen=True, slots=True)
-class QuerySettings:
-    """How answers are chosen."""
-
-    default_k: int = 12
-    mmr_lambda: float = 0.7
-    min_score_threshold: float = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """How long answers are."""
-
-    default_max_tokens: int = 1500
-    reserve_for_prompt: int = 500  # what a task's own words may take beside its context before there is a warning
-    warn_threshold_percent: int = 80  # of the budget: a task's context above this is worth a word
-
-
-@dataclass(frozen=True, slots=True)
-class Bootstrap:
-    """How an index run works."""
-
-    parallel_workers: int = 0  # 0: one for each core, eight at the most
-    batch_size: int = 128
-    priority_extensions: tuple[str, ...] = ()
-    max_initial_files: int = 0  # 0: all
-    fail_fast: bool = False
-    show_progress: bool = True
-    progress_interval_seconds: float = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Security:
-    """What must not be stored."""
-
-    secret_patterns: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Git:
-    """What is read of the history."""
-
-    max_commits: int = 1000  # 0: none
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """All settings, by section."""
-
-    enabled: bool = True  # false: tasks get no context
-    fallback_enabled: bool = True  # a task whose context fails goes on without; false: it is an error
-    watcher: Watcher = field(default_factory=Watcher)
-    indexing: Indexing = field(default_factory=Indexing)
-    embedding: Embedding = field(default_factory=Embedding)
-    chunking: Chunking = field(default_factory=Chunking)
-    query: QuerySettings = field(default_factory=QuerySettings)
-    budget: Budget = field(default_factory=Budget)
-    bootstrap: Bootstrap = field(default_factory=Bootstrap)
-    security: Security = field(default_factory=Security)
-    git: Git = field(default_factory=Git)
-    templates: Mapping[str, str] = field(default_factory=dict)
-
 
 # Known from the founding documents, read by features that are still to come.
 LATER = frozenset(
@@ -138,13 +27,14 @@ LATER = frozenset(
     "storage.backup_interval_hours watcher.enabled query.rerank_enabled "
     "metrics.enabled metrics.track_latency metrics.track_token_usage "
     "metrics.track_cache_hits metrics.export_interval_minutes security.encrypt_db indexing.max_symlink_depth "
-    "security.scrub_secrets indexing.binary_detection providers projects bootstrap.enabled".split()
+    "security.scrub_secrets indexing.binary_detection projects bootstrap.enabled".split()
 )
 # What a project's file may not say, and why.
 _UNTRUSTED = {
     "embedding.model": "a project cannot choose models",
     "embedding.deep_model": "a project cannot choose models",
     "indexing.follow_symlinks": "a project cannot have links followed",
+    "providers": "a project cannot switch plug-ins on",
 }
 
 
@@ -278,6 +168,11 @@ def _checked(key: str, value: Any, origin: str, trusted: bool, warnings: list[st
         return None
     if key == "templates":
         return _templates(value, origin)
+    if key == "providers":
+        if not trusted:
+            warnings.append(f"{origin}: {key} is ignored: {_UNTRUSTED[key]}")
+            return None
+        return _providers(value, origin)
     known = known_keys()
     if key not in known:
         from difflib import get_close_matches
@@ -307,6 +202,19 @@ def _stays_inside(path: str, origin: str, warnings: list[str]) -> bool:
 def _templates(value: Any, origin: str) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         raise InvalidInput(f"{origin}: templates must be a table of texts")
+    return dict(value)
+
+
+def _providers(value: Any, origin: str) -> dict[str, dict[str, Any]]:
+    """Plug-ins by name, each a table with its own settings beside `enabled` and `weight`."""
+    if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
+        raise InvalidInput(f"{origin}: providers must be tables, such as [context.providers.name]")
+    for name, table in value.items():
+        weight = table.get("weight", 1.0)
+        if not isinstance(table.get("enabled", True), bool):
+            raise InvalidInput(f"{origin}: providers.{name}.enabled must be true or false")
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 100:
+            raise InvalidInput(f"{origin}: providers.{name}.weight must be a number from 0 to 100")
     return dict(value)
 
 
@@ -341,6 +249,8 @@ def _typed(key: str, value: Any, default: Any, origin: str) -> Any:
         raise InvalidInput(f"{origin}: {key} must be a finite number, not {value!r}")
     if key in _SHARES and not 0 <= number <= 1:
         raise InvalidInput(f"{origin}: {key} must be between 0 and 1, not {value!r}")
+    if key == "query.fusion" and value not in ("weighted", "rrf"):
+        raise InvalidInput(f"{origin}: {key} is weighted or rrf, not {value!r}")
     if key in _POSITIVE and number <= 0:
         raise InvalidInput(f"{origin}: {key} must be above 0, not {value!r}")
     return value
@@ -357,8 +267,8 @@ def _build(values: Mapping[str, Any]) -> Settings:
     hints = get_type_hints(Settings)
     sections: dict[str, Any] = {}
     for section in fields(Settings):
-        if section.name == "templates":
-            sections["templates"] = values.get("templates", {})
+        if section.name in ("templates", "providers"):
+            sections[section.name] = values.get(section.name, {})
             continue
         if section.type in (bool, "bool"):
             sections[section.name] = values.get(section.name, section.default)

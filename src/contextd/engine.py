@@ -6,18 +6,18 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from contextd.config import Settings
 from contextd.errors import IndexMismatch, InvalidInput, StorageError, Unavailable
 from contextd.languages import ALIASES
-from contextd.ports import Embedder, FileState, Record, Skip, Store, Tokens
+from contextd.ports import Embedder, FileState, Record, Retriever, Skip, Store, Tokens
 from contextd.ports import Parser as ParserPort
 from contextd.project import Project, inside
 from contextd.querying import pipeline as querying
 from contextd.querying.render import Template
 from contextd.scrub_rules import Rule
+from contextd.settings import Settings
 from contextd.trace import Trace
 from contextd.types import MEMORIES, OWNER, THE_OWNER, Context, Hit, Memory, Narrow, Plan, Query, Reader, Scope
 
@@ -50,6 +50,7 @@ class Engine:
     tokens: Tokens
     templates: dict[str, Template]
     rules: tuple[Rule, ...] = ()
+    retrievers: Mapping[str, tuple[float, Retriever]] = field(default_factory=dict)
     reader: Reader = THE_OWNER
     warnings: tuple[str, ...] = ()
 
@@ -377,7 +378,9 @@ class Engine:
             if self.project is not None and workspace == self.project.workspace:
                 own.insert(0, self.project.store)
             stores[workspace] = own
-        return querying.Means(stores, self._embedders(stores), self.tokens, self.templates)
+        return querying.Means(
+            stores, self._embedders(stores), self.tokens, self.templates, self.retrievers, self.settings.query.fusion
+        )
 
     def _embedders(self, stores: Mapping[int, Sequence[Store]]) -> list[Embedder]:
         """The static one, and the deep one where a scope holds deep vectors: loading it costs half a second."""

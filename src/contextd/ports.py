@@ -23,10 +23,12 @@ from contextd.types import (
     Job,
     Memory,
     Parsed,
+    Plan,
     Reader,
     Scope,
     Site,
     Stamp,
+    Suggestion,
 )
 
 Matrix = NDArray[np.float32]
@@ -174,6 +176,13 @@ class Source(Protocol):
         """The bytes of one document, or why it cannot be read."""
 
 
+class Retriever(Protocol):
+    """Finds chunks in a way of its own; a plug-in is a factory of one (entry points `contextd.retrievers`)."""
+
+    def retrieve(self, plan: Plan, k: int) -> Iterable[Suggestion]:
+        """At most k suggestions for a question, in a thread of its own; too slow or broken, it costs a warning."""
+
+
 class View(Protocol):
     """One workspace at one moment, as one reader may see it. Rights and scope apply before any ranking."""
 
@@ -182,6 +191,9 @@ class View(Protocol):
 
     def at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
         """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""
+
+    def suggested(self, name: str, suggestions: Sequence[Suggestion]) -> list[Found]:
+        """What a retriever from outside proposed, as far as it is there and in scope."""
 
     def near(self, vector: NDArray[np.float32], k: int, *, space: str) -> list[Found]:
         """The chunks whose vectors are nearest, by exact search."""

@@ -182,6 +182,15 @@ class Site(NamedTuple):
     lines: tuple[int, ...]
 
 
+class Suggestion(NamedTuple):
+    """What a retriever from outside proposes: a chunk by its id, or a file with or without a line. The store checks it."""
+
+    score: float
+    chunk: ChunkId | None = None
+    uri: str = ""
+    line: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One entry of the change feed."""

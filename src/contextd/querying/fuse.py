@@ -32,18 +32,24 @@ _DEEP = {
 }  # fmt: skip
 # Long texts and traces are words with more names in them; a path is a symbol made of folders.
 ROUTES = {"words": "words", "issue": "words", "trace": "words", "symbol": "symbol", "path": "symbol"}
+_RANKS = 60  # the usual constant of reciprocal rank fusion
+_OF_RANKS = 1.5  # so that the boosts, which are in the unit of the weights, keep their share
 _KEPT = 240
 _STEM = 2.5
 _COMPANY = 4  # chunks of a document that count
 _LOCAL = ("chunk", "chunk_coverage", "name", "static", "deep")  # arms in which the chunks of a document differ
 
 
-def fuse(retrieved: Retrieved, route: str) -> list[Candidate]:
-    """The candidates with one score each, best first."""
+def fuse(
+    retrieved: Retrieved, route: str, method: str = "weighted", more: Mapping[str, float] | None = None
+) -> list[Candidate]:
+    """The candidates with one score each, best first; `more` holds the weights of arms from outside."""
     if not retrieved.chunks:
         return []
     arms, documents = normalized(retrieved)
-    weights = (_DEEP if "deep" in arms else _STATIC)[ROUTES[route]]
+    weights = (_DEEP if "deep" in arms else _STATIC)[ROUTES[route]] | dict(more or {})
+    if method == "rrf":
+        arms, weights = _by_rank(arms), dict.fromkeys(arms, _OF_RANKS)
     local = _sum(weights, {name: arms[name] for name in _LOCAL if name in arms}, len(documents))
     of_documents = _sum(weights, standing(arms, documents), int(documents.max()) + 1)
     score = of_documents[documents] + local - _best_of(local, documents)[documents]
@@ -54,6 +60,16 @@ def fuse(retrieved: Retrieved, route: str) -> list[Candidate]:
         Candidate(retrieved.chunks[place], dict(zip(table, column, strict=True)), float(score[place]))
         for place, column in zip(order, columns, strict=True)
     ]
+
+
+def _by_rank(arms: Mapping[str, Float]) -> dict[str, Float]:
+    """Every arm as the reciprocals of its ranks, which need no weights."""
+    found = {}
+    for name, values in arms.items():
+        ranks = np.empty(len(values))
+        ranks[np.argsort(-values, kind="stable")] = np.arange(len(values))
+        found[name] = np.where(values > 0, _RANKS / (_RANKS + ranks), 0.0)
+    return found
 
 
 def normalized(retrieved: Retrieved) -> tuple[dict[str, Float], NDArray[np.intp]]:

@@ -1,4 +1,4 @@
-"""QUERY: query ► understand ► retrieve ► fuse ► boost ► calibrate ► cut ► diversify ► expand ► budget ► render.
+"""QUERY: query ► understand ► consult ► retrieve ► fuse ► boost ► calibrate ► cut ► diversify ► expand ► budget ► render.
 
 The one page that knows the order of the steps; no step calls another.
 """
@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput
-from contextd.ports import Embedder, Store, Tokens, View
+from contextd.ports import Embedder, Retriever, Store, Tokens, View
 from contextd.querying.boost import boost, named
 from contextd.querying.budget import budget
 from contextd.querying.calibrate import calibrate, falling
+from contextd.querying.consult import consult
 from contextd.querying.cut import cut
 from contextd.querying.diversify import diversify
 from contextd.querying.expand import expand
@@ -26,7 +27,7 @@ from contextd.querying.render import Template, render
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.trace import Trace
-from contextd.types import Candidate, Context, Hit, Plan, Query
+from contextd.types import Candidate, Context, Hit, Plan, Query, Suggestion
 
 MOST_HITS = 200
 POOL = 60  # candidates that are looked at for diversity
@@ -41,6 +42,8 @@ class Means:
     embedders: Sequence[Embedder]
     tokens: Tokens
     templates: Mapping[str, Template]
+    retrievers: Mapping[str, tuple[float, Retriever]] = field(default_factory=dict)
+    fusion: str = "weighted"
 
 
 def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
@@ -59,7 +62,9 @@ def _found(query: Query, means: Means, open_views: ExitStack) -> tuple[list[Hit]
         trace.warn("there are no words to look for" + (" beside the filters" if query.text.strip() else ": the query is empty"))
     views = _views(query, plan, means, open_views)
     vectors = _vectors(views, plan, means, trace)
-    lists = [_search_one(view, plan, query, vectors, trace) for view in views if view.size()]
+    others = {name: retriever for name, (_, retriever) in means.retrievers.items()}
+    suggested = trace.step("consult", lambda: consult(others, plan, trace)) if others and plan.text.strip() else {}
+    lists = [_search_one(view, plan, query, means, vectors, suggested, trace) for view in views if view.size()]
     hits = _merged(lists, query.k)
     if not hits:
         _say_why(views, plan, trace)
@@ -144,11 +149,20 @@ def _say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
             trace.warn(f"nothing here is at or below {path}; paths are those of the project's root")
 
 
-def _search_one(view: View, plan: Plan, query: Query, vectors: Mapping[str, NDArray[np.float32]], trace: Trace) -> list[Hit]:
+def _search_one(
+    view: View,
+    plan: Plan,
+    query: Query,
+    means: Means,
+    vectors: Mapping[str, NDArray[np.float32]],
+    suggested: Mapping[str, Sequence[Suggestion]],
+    trace: Trace,
+) -> list[Hit]:
     """The hits of one workspace, by its own statistics and in the spaces it has vectors of."""
     held = {space: vector for space, vector in vectors.items() if view.spaces().get(space)}
-    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held))
-    fused = trace.step("fuse", lambda: fuse(retrieved, plan.route))
+    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, suggested))
+    weights = {name: weight for name, (weight, _) in means.retrievers.items()}
+    fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, means.fusion, weights))
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
     asked_for = {one.chunk for one, where in zip(fused, about, strict=True) if named(where.uri, plan.paths)}

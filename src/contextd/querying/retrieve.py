@@ -6,21 +6,26 @@ vectors of each space that is there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contextd.ports import View
 from contextd.terms import FOLDER, NAME, STEM, key
-from contextd.types import ChunkId, Found, Plan, Retrieved
+from contextd.types import ChunkId, Found, Plan, Retrieved, Suggestion
 
 CANDIDATES = 200  # of each arm
 SPREAD = 1500  # of all arms together: a bound on the time of the steps after
 
 
-def retrieve(view: View, plan: Plan, vectors: Mapping[str, NDArray[np.float32]]) -> Retrieved:
-    """Candidates for a plan. `vectors` holds the question in each space it could be embedded in."""
+def retrieve(
+    view: View,
+    plan: Plan,
+    vectors: Mapping[str, NDArray[np.float32]],
+    suggested: Mapping[str, Sequence[Suggestion]] | None = None,
+) -> Retrieved:
+    """Candidates for a plan. `vectors` holds the question in each space, `suggested` what retrievers from outside propose."""
     found: dict[str, list[Found]] = {}
     body = {key(term): weight for term, weight in plan.terms.items()}
     for field in ("chunk", "document"):
@@ -32,6 +37,8 @@ def retrieve(view: View, plan: Plan, vectors: Mapping[str, NDArray[np.float32]])
         found[field] = view.words(terms, CANDIDATES, field=field) if terms else []
     if plan.places:
         found["place"] = view.at(plan.places)
+    for name, suggestions in (suggested or {}).items():
+        found[name] = view.suggested(name, suggestions)
     for space, vector in vectors.items():
         found[space] = view.near(vector, CANDIDATES, space=space)
     chunks = _together(found)

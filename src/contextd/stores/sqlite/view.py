@@ -7,7 +7,7 @@ rights once more when texts are fetched.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from contextd.paths import names_file
 from contextd.stores.sqlite.bm25 import Scores, bm25, idf, occurrences
 from contextd.stores.sqlite.database import rows, unpacked
-from contextd.stores.sqlite.links import defined_as, defined_in, imports_by_stem, imports_of, references_to
 from contextd.stores.sqlite.snapshot import Snapshot
+from contextd.stores.sqlite.structure import Structure
 from contextd.stores.sqlite.vectors import cosines
-from contextd.types import IMPORT, About, Chunk, ChunkId, Definition, Found, Scope, Site
+from contextd.types import About, Chunk, ChunkId, Found, Scope, Suggestion
 
 Bools = NDArray[np.bool_]
 Float = NDArray[np.float32]
@@ -36,7 +36,7 @@ select ordinal, kind, label, heading, start_line, end_line, start_at, end_at, to
 from chunk where workspace_id = ? and content_id = ? and ordinal between ? and ? order by ordinal"""
 
 
-class View:
+class View(Structure):
     """Answers for one workspace, one reader, one moment."""
 
     def __init__(self, connection: apsw.Connection, snapshot: Snapshot, scope: Scope) -> None:
@@ -76,6 +76,33 @@ class View:
         self._arms["place"] = score
         return self._top(score, score, len(places) * 2)
 
+    def suggested(self, name: str, suggestions: Sequence[Suggestion]) -> list[Found]:
+        """What a retriever from outside proposed, as far as it is there and in scope."""
+        score = np.zeros(self._snapshot.total, np.float32)
+        documents = {uri: number for number, uri in self.uris().items()}
+        for one in suggestions:
+            document = one.chunk.document if one.chunk is not None else documents.get(one.uri)
+            if document is None or not self._may_see(document) or not 0 < one.score < float("inf"):
+                continue
+            for row in self._rows_at(document, one):
+                score[row] = max(float(score[row]), one.score)
+        self._arms[name] = score
+        return self._top(score, score, len(suggestions))
+
+    def _rows_at(self, document: int, one: Suggestion) -> Sequence[int]:
+        """The rows of a suggestion: the chunk it names, the one at its line, or all of its file."""
+        place = self._snapshot.place_of_content.get(self._snapshot.rows[document][3])
+        if place is None:
+            return ()
+        first, end = int(self._snapshot.starts[place]), int(self._snapshot.starts[place + 1])
+        if one.chunk is not None:
+            return (first + one.chunk.ordinal,) if 0 <= one.chunk.ordinal < end - first else ()
+        if not one.line:
+            return range(first, end)
+        content = self._snapshot.rows[document][3]
+        at = rows(self._connection, _AT, (self._snapshot.workspace, content, one.line, one.line))
+        return [first + ordinal for (ordinal,) in at]
+
     def near(self, vector: Float, k: int, *, space: str) -> list[Found]:
         """The chunks nearest to a vector, by exact search."""
         scores = cosines(self._snapshot.vectors.get(space, ()), vector, self._snapshot.total)
@@ -90,58 +117,6 @@ class View:
     def chunks_of(self, document: int) -> list[Chunk]:
         """All chunks of a document, in order."""
         return self._of_document(document, None)
-
-    def uris(self) -> Mapping[int, str]:
-        """The documents that may answer, by id."""
-        return {row[0]: row[2] for row, may in zip(self._snapshot.documents, self._candidates, strict=True) if may}
-
-    def defining(self, names: Collection[str]) -> list[tuple[int, Definition]]:
-        """Document and definition of everything whose last part is one of these names."""
-        found = defined_as(self._connection, self._snapshot.workspace, names)
-        return [(document, one) for content, one in found for document in self._having.get(content, ())]
-
-    def outline(self, documents: Collection[int]) -> list[tuple[int, Definition]]:
-        """Document and definition of everything that some documents define."""
-        contents = {self._snapshot.rows[document][3] for document in documents if document in self._snapshot.rows}
-        found = defined_in(self._connection, self._snapshot.workspace, contents)
-        return [
-            (document, one) for content, one in found for document in self._having.get(content, ()) if document in documents
-        ]
-
-    def references(self, names: Collection[str]) -> list[Site]:
-        """Where some names are called or inherited from."""
-        found = references_to(self._connection, self._snapshot.workspace, names)
-        return [
-            Site(document, name, kind, tuple(lines))
-            for name, kind, content, lines in found
-            for document in self._having.get(content, ())
-        ]
-
-    def imports(self, documents: Collection[int]) -> list[Site]:
-        """What some documents import."""
-        contents = {self._snapshot.rows[document][3] for document in documents if document in self._snapshot.rows}
-        found = imports_of(self._connection, self._snapshot.workspace, contents)
-        return [site for site in self._imported(found) if site.document in documents]
-
-    def importing(self, stems: Collection[str]) -> list[Site]:
-        """Imports whose last part is one of these."""
-        return self._imported(imports_by_stem(self._connection, self._snapshot.workspace, stems))
-
-    def _imported(self, found: Sequence[tuple[int, str, int]]) -> list[Site]:
-        return [
-            Site(document, target, IMPORT, (line,))
-            for content, target, line in found
-            for document in self._having.get(content, ())
-        ]
-
-    @cached_property
-    def _having(self) -> Mapping[int, list[int]]:
-        """The documents that may answer, by content."""
-        found: dict[int, list[int]] = {}
-        for row, may in zip(self._snapshot.documents, self._candidates, strict=True):
-            if may:
-                found.setdefault(row[3], []).append(row[0])
-        return found
 
     def knows(self, path: str) -> bool:
         """Whether a document that may be seen is at or below a path, or fits a pattern."""

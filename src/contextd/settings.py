@@ -1,0 +1,120 @@
+"""Every setting with its default, by section: nothing here reads a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_IGNORED = tuple(
+    ".git node_modules build dist target .venv venv __pycache__ .idea .vscode .tox .mypy_cache .pytest_cache .ruff_cache "
+    ".gradle .next .terraform *.pyc *.class *.min.js *.min.css *.map *.lock package-lock.json pnpm-lock.yaml "
+    "npm-shrinkwrap.json go.sum *.swp *.swo *~ .#* 4913".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """What belongs to the project."""
+
+    watch_paths: tuple[str, ...] = ("auto",)
+    ignore_patterns: tuple[str, ...] = _IGNORED
+    use_gitignore: bool = True
+    use_contextignore: bool = True
+    use_dockerignore: bool = False
+    debounce_ms: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Indexing:
+    """Which files are read."""
+
+    allowed_extensions: tuple[str, ...] = ()
+    blocked_extensions: tuple[str, ...] = ()
+    max_file_size_mb: float = 5.0
+    warn_file_size_mb: float = 2.0
+    size_exceptions: tuple[str, ...] = ()
+    follow_symlinks: bool = False
+    binary_threshold: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """The models of the two tiers: a name from `contextd models`, a folder of your own, or "none"."""
+
+    model: str = "potion-base-8M"
+    deep_model: str = "snowflake-arctic-embed-s"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """The most tokens of a chunk."""
+
+    code_max_tokens: int = 600
+    markdown_max_tokens: int = 400
+    lines_max_tokens: int = 512
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySettings:
+    """How answers are chosen."""
+
+    default_k: int = 12
+    mmr_lambda: float = 0.7
+    min_score_threshold: float = 0.3
+    fusion: str = "weighted"  # or "rrf": by ranks alone
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long answers are."""
+
+    default_max_tokens: int = 1500
+    reserve_for_prompt: int = 500  # what a task's own words may take beside its context before there is a warning
+    warn_threshold_percent: int = 80  # of the budget: a task's context above this is worth a word
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """How an index run works."""
+
+    parallel_workers: int = 0  # 0: one for each core, eight at the most
+    batch_size: int = 128
+    priority_extensions: tuple[str, ...] = ()
+    max_initial_files: int = 0  # 0: all
+    fail_fast: bool = False
+    show_progress: bool = True
+    progress_interval_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What must not be stored."""
+
+    secret_patterns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """What is read of the history."""
+
+    max_commits: int = 1000  # 0: none
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings, by section."""
+
+    enabled: bool = True  # false: tasks get no context
+    fallback_enabled: bool = True  # a task whose context fails goes on without; false: it is an error
+    watcher: Watcher = field(default_factory=Watcher)
+    indexing: Indexing = field(default_factory=Indexing)
+    embedding: Embedding = field(default_factory=Embedding)
+    chunking: Chunking = field(default_factory=Chunking)
+    query: QuerySettings = field(default_factory=QuerySettings)
+    budget: Budget = field(default_factory=Budget)
+    bootstrap: Bootstrap = field(default_factory=Bootstrap)
+    security: Security = field(default_factory=Security)
+    git: Git = field(default_factory=Git)
+    templates: Mapping[str, str] = field(default_factory=dict)
+    providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -1,0 +1,78 @@
+"""The part of a view that knows structure: definitions, references and imports of the documents that may answer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.stores.sqlite.links import defined_as, defined_in, imports_by_stem, imports_of, references_to
+from contextd.stores.sqlite.snapshot import Snapshot
+from contextd.types import IMPORT, Definition, Site
+
+
+class Structure:
+    """Links of one workspace at one moment, as one reader may see them."""
+
+    _connection: apsw.Connection
+    _snapshot: Snapshot
+
+    @property
+    def _candidates(self) -> NDArray[np.bool_]:
+        """Documents that may answer; the view decides."""
+        raise NotImplementedError
+
+    def uris(self) -> Mapping[int, str]:
+        """The documents that may answer, by id."""
+        return {row[0]: row[2] for row, may in zip(self._snapshot.documents, self._candidates, strict=True) if may}
+
+    def defining(self, names: Collection[str]) -> list[tuple[int, Definition]]:
+        """Document and definition of everything whose last part is one of these names."""
+        found = defined_as(self._connection, self._snapshot.workspace, names)
+        return [(document, one) for content, one in found for document in self._having.get(content, ())]
+
+    def outline(self, documents: Collection[int]) -> list[tuple[int, Definition]]:
+        """Document and definition of everything that some documents define."""
+        contents = {self._snapshot.rows[document][3] for document in documents if document in self._snapshot.rows}
+        found = defined_in(self._connection, self._snapshot.workspace, contents)
+        return [
+            (document, one) for content, one in found for document in self._having.get(content, ()) if document in documents
+        ]
+
+    def references(self, names: Collection[str]) -> list[Site]:
+        """Where some names are called or inherited from."""
+        found = references_to(self._connection, self._snapshot.workspace, names)
+        return [
+            Site(document, name, kind, tuple(lines))
+            for name, kind, content, lines in found
+            for document in self._having.get(content, ())
+        ]
+
+    def imports(self, documents: Collection[int]) -> list[Site]:
+        """What some documents import."""
+        contents = {self._snapshot.rows[document][3] for document in documents if document in self._snapshot.rows}
+        found = imports_of(self._connection, self._snapshot.workspace, contents)
+        return [site for site in self._imported(found) if site.document in documents]
+
+    def importing(self, stems: Collection[str]) -> list[Site]:
+        """Imports whose last part is one of these."""
+        return self._imported(imports_by_stem(self._connection, self._snapshot.workspace, stems))
+
+    def _imported(self, found: Sequence[tuple[int, str, int]]) -> list[Site]:
+        return [
+            Site(document, target, IMPORT, (line,))
+            for content, target, line in found
+            for document in self._having.get(content, ())
+        ]
+
+    @cached_property
+    def _having(self) -> Mapping[int, list[int]]:
+        """The documents that may answer, by content."""
+        found: dict[int, list[int]] = {}
+        for row, may in zip(self._snapshot.documents, self._candidates, strict=True):
+            if may:
+                found.setdefault(row[3], []).append(row[0])
+        return found

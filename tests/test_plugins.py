@@ -1,0 +1,132 @@
+"""Retrievers from outside: a real package, installed and used; broken and slow ones cost a warning."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.engine import Engine
+from contextd.errors import InvalidInput
+from contextd.types import ChunkId, Plan, Suggestion
+from tests.conftest import Run
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example package, built and installed as pip does it."""
+    target = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
+               "--no-index", "--target", str(target), str(ROOT / "examples/contextd-bookmarks")]  # fmt: skip
+    subprocess.run(command, check=True, timeout=110)
+    return target
+
+
+def test_the_example_package_is_installed_and_used(
+    engine: Engine, project: Path, home: Path, installed: Path, contextd: Callable[..., Run]
+) -> None:
+    (home / "bookmarks.txt").write_text("zebra docs/guide.md:7\nzebra nowhere/at/all.py\n")
+    (home / "config.toml").write_text(f'[context.providers.bookmarks]\nweight = 5.0\nfile = "{home}/bookmarks.txt"\n')
+    found = contextd(
+        "search",
+        "zebra user",
+        "-p",
+        str(project),
+        PYTHONPATH=os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")]),
+    )
+    assert found.code == 0 and found.out.startswith("docs/guide.md"), found.err
+    (home / "bookmarks.txt").unlink()
+    found = contextd(
+        "search",
+        "load_user",
+        "-p",
+        str(project),
+        PYTHONPATH=os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")]),
+    )
+    assert found.code == 0 and "bookmarks.txt cannot be read" in found.err
+    found = contextd("search", "load_user", "-p", str(project))
+    assert found.code == 0 and "no retriever 'bookmarks' is installed" in found.err
+    (home / "config.toml").write_text("[context.providers.bookmarks]\nenabled = false\n")
+    assert contextd("search", "load_user", "-p", str(project)).err == ""
+
+
+def test_a_project_cannot_switch_a_plug_in_on(project: Path, home: Path) -> None:
+    (project / "context.toml").write_text("[context.providers.bookmarks]\nweight = 5.0\n")
+    engine = open_engine(project, home=home, environment={})
+    assert not engine.retrievers and any("cannot switch plug-ins on" in one for one in engine.warnings)
+
+
+class Fixed:
+    def __init__(self, *suggestions: Suggestion) -> None:
+        self.suggestions = suggestions
+
+    def retrieve(self, plan: Plan, k: int) -> Iterable[Suggestion]:
+        return self.suggestions
+
+
+class Broken:
+    def retrieve(self, plan: Plan, k: int) -> Iterable[Suggestion]:
+        raise RuntimeError("no luck")
+
+
+class Slow:
+    def retrieve(self, plan: Plan, k: int) -> Iterable[Suggestion]:
+        time.sleep(30)
+        return []
+
+
+class Nonsense:
+    def retrieve(self, plan: Plan, k: int) -> Iterable[Suggestion]:
+        return [("not", "a", "suggestion", 1, 2, 3)]  # type: ignore[list-item]
+
+
+def test_a_broken_slow_or_mad_retriever_costs_a_warning(engine: Engine) -> None:
+    expected = [hit.chunk.id for hit in engine.search("load_user").hits]
+    engine.retrievers = {"broken": (1.0, Broken()), "slow": (1.0, Slow()), "mad": (1.0, Nonsense())}
+    began = time.monotonic()
+    found = engine.search("load_user")
+    assert time.monotonic() - began < 10
+    assert [hit.chunk.id for hit in found.hits] == expected
+    for text in ("broken: RuntimeError: no luck", "slow: no answer in time", "mad: TypeError"):
+        assert any(text in warning for warning in found.trace.warnings), text
+
+
+def test_suggestions_are_checked_against_the_scope(engine: Engine, project: Path, home: Path) -> None:
+    assert engine.project is not None
+    known = engine.project.store.documents(engine.project.source.id)
+    wild = [
+        Suggestion(1.0, ChunkId(known["docs/guide.md"].id, 0)),
+        Suggestion(1.0, ChunkId(known["docs/guide.md"].id, 999)),
+        Suggestion(1.0, ChunkId(12345, 0)),
+        Suggestion(float("nan"), uri="src/app/store.py"),
+        Suggestion(-1.0, uri="src/app/store.py"),
+        Suggestion(1.0, uri="../../etc/passwd"),
+    ]
+    engine.retrievers = {"wild": (9.0, Fixed(*wild))}
+    assert engine.search("zebra", min_score=0).hits[0].chunk.uri == "docs/guide.md"
+    engine.share(["ana"])
+    assert engine.search("zebra", min_score=0).hits == [], "what may not be read cannot be suggested"
+
+
+def test_fusion_by_ranks_is_there_for_those_who_ask(engine: Engine) -> None:
+    engine.settings = replace(engine.settings, query=replace(engine.settings.query, fusion="rrf"))
+    assert engine.search("load_user").hits[0].chunk.uri == "src/app/store.py"
+    with pytest.raises(InvalidInput, match="weighted or rrf"):
+        open_engine(None, home=engine.project.folder.parent.parent, environment={"CONTEXTD_QUERY__FUSION": "best"})  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("table", ["x = 1", '[context.providers.x]\nweight = "much"', '[context.providers.x]\nenabled = "yes"'])
+def test_settings_of_plug_ins_are_checked(table: str, home: Path) -> None:
+    text = table if table.startswith("[") else f"[context.providers]\n{table}"
+    (home / "config.toml").write_text(text + "\n")
+    with pytest.raises(InvalidInput, match="providers"):
+        open_engine(None, home=home, environment={})
