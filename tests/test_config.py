@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from contextd import config
 from contextd.errors import InvalidInput
+from contextd.settings import Embedding
 
 
 def load(tmp_path: Path, project: str = "", user: str = "", environment: dict[str, str] | None = None) -> config.Loaded:
@@ -62,7 +63,7 @@ def test_X4_a_project_cannot_widen_anything(tmp_path: Path) -> None:
         '[context.watcher]\nwatch_paths = ["/etc", "../..", "~", "src"]\n'
     )
     loaded = load(tmp_path, hostile)
-    assert loaded.settings.embedding.model == config.Embedding().model
+    assert loaded.settings.embedding.model == Embedding().model
     assert loaded.settings.watcher.watch_paths == ("src",)
     assert len(loaded.warnings) == 5
 

@@ -22,11 +22,14 @@ Float = NDArray[np.float64]
 _DEEP = {"bias": -7.8, "document_coverage": 2.2, "name": 1.2, "stem": 2.3, "folder": 1.3, "cosine": 11.0}
 _STATIC = {"bias": -3.3, "document_coverage": 2.3, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 4.9}
 _WORDS = {"bias": -2.3, "document_coverage": 3.0, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 0.0}
+_SUGGESTED = 0.5  # the best of a retriever from outside, of whose scores nothing is known: a judgment
 _ASKED_FOR = 0.9  # the question names the file: a judgment
 
 
-def calibrate(candidates: Sequence[Candidate], asked_for: Collection[ChunkId] = ()) -> dict[ChunkId, float]:
-    """The relevance of each candidate; what the question names is relevant."""
+def calibrate(
+    candidates: Sequence[Candidate], asked_for: Collection[ChunkId] = (), outside: Collection[str] = ()
+) -> dict[ChunkId, float]:
+    """The relevance of each candidate. What the question names is relevant; what an arm from outside suggests may be."""
     if not candidates:
         return {}
     arms = {name: np.array([one.arms[name] for one in candidates]) for name in candidates[0].arms}
@@ -34,6 +37,8 @@ def calibrate(candidates: Sequence[Candidate], asked_for: Collection[ChunkId] = 
     scores = np.where(static > -2, _score(arms, _STATIC, static), _score(arms, _WORDS, static))
     scores = np.where(deep > -2, _score(arms, _DEEP, deep), scores)
     likely = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
+    for name in outside:
+        likely = np.maximum(likely, _SUGGESTED * arms[name] / (arms[name].max() or 1.0)) if name in arms else likely
     found = dict(zip((one.chunk for one in candidates), likely.tolist(), strict=True))
     return found | {chunk: max(found[chunk], _ASKED_FOR) for chunk in asked_for if chunk in found}
 

@@ -166,7 +166,7 @@ def _search_one(
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
     asked_for = {one.chunk for one, where in zip(fused, about, strict=True) if named(where.uri, plan.paths)}
-    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for))
+    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     pool = _pool(kept, max(POOL, 2 * query.k))
     spread = trace.attempt("diversify", lambda: _spread(view, pool, query, held), pool[: query.k])
