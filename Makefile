@@ -55,7 +55,7 @@ docs: $(READY)
 	$(BIN)/python docs/generate.py
 
 lock:
-	uv pip compile pyproject.toml --group dev --extra deep --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --group dev --extra deep --extra documents --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --output-file requirements.lock
 
 clean:

@@ -17,6 +17,7 @@ from contextd import chunking, config
 from contextd.chunking.cut import Limits
 from contextd.engine import Engine
 from contextd.errors import InvalidInput, StorageError, Unavailable
+from contextd.extracting import missing
 from contextd.machine import Machine
 from contextd.models import weights
 from contextd.models.tokens import O200k
@@ -119,7 +120,8 @@ def _project(root: Path, home: Path, record: Record, settings: Settings) -> tupl
 
         return NativeEvents(root, folders, settings.watcher.debounce_ms)
 
-    recipe = json.dumps([chunking.VERSION, SCRUB_VERSION, asdict(limits), [rule.pattern for rule in rules]])
+    readable = [kind for kind in ("pdf", "docx", "html") if not missing(kind)]
+    recipe = json.dumps([chunking.VERSION, SCRUB_VERSION, asdict(limits), [rule.pattern for rule in rules], readable])
     store, damage = _index(folder, workspace)
     project = Project(
         root.name,

@@ -1,4 +1,4 @@
-"""One document from bytes to what is stored of it: decode, scrub, chunk, count. Pure; runs inside a worker."""
+"""One document from bytes to what is stored of it: decode or extract, scrub, chunk, count. Pure; runs inside a worker."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from contextd.chunking.cut import Limits
 from contextd.chunking.dispatch import outlined
 from contextd.chunking.references import references
+from contextd.extracting import extract, is_document
 from contextd.pieces import words_of
 from contextd.scrub import scrub
 from contextd.scrub_rules import Rule
@@ -24,7 +25,11 @@ def parse(
     plain: bool = False,
 ) -> Parsed:
     """Scrub comes before chunk: a key block spans lines, and nothing later may see it."""
-    decoded, warnings = decode(data)
+    if is_document(language, data) and not (plain and language == "html"):
+        decoded, language, plain = extract(data, language), "markdown", False
+        warnings: list[str] = []
+    else:
+        decoded, warnings = decode(data)
     clean, finds = scrub(decoded.encode("utf-8"), language, extra)
     text = clean.decode("utf-8", "replace") if finds else decoded
     cut, defined = outlined(text, language, limits, count, plain=plain)

@@ -15,9 +15,10 @@ from hashlib import blake2b
 from pathlib import Path
 
 from contextd.errors import InvalidInput
+from contextd.extracting import missing
 from contextd.ports import FileState, Skip
 from contextd.scrub_rules import Rule
-from contextd.sources.filetypes import BINARY, binary_reason, language_of, never_read
+from contextd.sources.filetypes import BINARY, DOCUMENTS, binary_reason, language_of, never_read
 from contextd.sources.ignore import UNLISTED, Ignore, walk
 from contextd.types import Stamp
 
@@ -185,7 +186,8 @@ class Files:
             except OSError as error:
                 return Skip(uri, _denied(error))
             if before == after and len(data) == after.size:
-                reason = binary_reason(data, self.boundaries.binary_threshold)
+                document = language_of(path) in DOCUMENTS
+                reason = "" if document else binary_reason(data, self.boundaries.binary_threshold)
                 return Skip(uri, reason) if reason else (data, after)
         return Skip(uri, "changes while it is read; the next run takes it")
 
@@ -234,6 +236,8 @@ class Files:
             return f"extension {extension or 'none'} is not in allowed_extensions"
         if extension in self.boundaries.blocked_extensions:
             return f"extension {extension} is in blocked_extensions"
+        if extension[1:] in DOCUMENTS and (needed := missing(extension[1:])):
+            return f"needs the documents extra: {needed}"
         return f"binary (extension {extension})" if extension[1:] in BINARY else ""
 
     def _through_link(self, path: str) -> tuple[str, os.stat_result]:

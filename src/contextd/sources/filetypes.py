@@ -37,6 +37,9 @@ _EXTENSIONS: dict[str, str] = {
         "json": "json jsonc json5 webmanifest",
         "sql": "sql ddl",
         "html": "html htm xhtml vue svelte",
+        "pdf": "pdf",
+        "docx": "docx",
+        "notebook": "ipynb",
         "css": "css scss sass less",
         "xml": "xml xsd xsl svg plist csproj props targets",
         "ini": "ini cfg conf editorconfig desktop service",
@@ -69,9 +72,11 @@ _NAMES = {
 _INTERPRETERS = {"python": "python", "node": "javascript", "bash": "shell", "sh": "shell", "zsh": "shell", "ruby": "ruby",
                  "php": "php", "lua": "lua", "elixir": "elixir"}  # fmt: skip
 
+# Files whose text has to be extracted: never judged by their bytes.
+DOCUMENTS = frozenset({"pdf", "docx"})
 BINARY = frozenset(
     "exe dll so dylib a o obj lib bin dat class jar war ear pyc pyo pyd whl egg wasm mo gmo jpg jpeg png gif bmp ico tif "
-    "tiff webp heic psd ai mp3 mp4 m4a wav flac ogg avi mov mkv webm pdf doc docx xls xlsx ppt pptx odt ods odp zip gz "
+    "tiff webp heic psd ai mp3 mp4 m4a wav flac ogg avi mov mkv webm doc xls xlsx ppt pptx odt ods odp zip gz "
     "tgz bz2 xz zst 7z rar tar iso dmg deb rpm msi apk ipa ttf otf woff woff2 eot db sqlite sqlite3 duckdb parquet arrow "
     "npy npz pkl pickle h5 hdf5 onnx pt pth safetensors gguf mmdb shp shx dbf keystore jks".split()
 )

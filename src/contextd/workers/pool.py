@@ -24,6 +24,7 @@ from contextd.scrub_rules import Rule
 from contextd.workers import wire
 
 SECONDS_PER_DOCUMENT = 2.0
+_SLOW = {"pdf": 30.0, "docx": 15.0, "notebook": 5.0}  # what is extracted takes longer than what is read
 _START = 30.0  # a cold start on a busy machine
 _STARVED = 20.0  # seconds more for a document whose worker gets no processor
 _COMMAND = (sys.executable, "-m", "contextd.workers.parse")
@@ -50,14 +51,15 @@ class Worker:
         self._settings, self._seconds, self._command = settings, seconds, command
         self._process: subprocess.Popen[bytes] | None = None
         self.deadline: float | None = None
-        self._used = 0.0
+        self._used, self._allowed = 0.0, seconds
 
     def ask(self, raw: Raw, *, plain: bool) -> Outcome:
         """The outcome of one document; raises Died when the process did not survive it."""
         process = self._process
         if process is None or process.poll() is not None:
             process = self._start()
-        head, body = self._exchange(process, {"language": raw.language, "plain": plain}, [raw.data], self._seconds)
+        seconds = _SLOW.get(raw.language, self._seconds)
+        head, body = self._exchange(process, {"language": raw.language, "plain": plain}, [raw.data], seconds)
         try:
             return Outcome(raw, None, str(head["error"])) if "error" in head else Outcome(raw, wire.unpack(head, body))
         except (KeyError, TypeError, ValueError):  # not a frame of ours: a parser has run wild
@@ -67,7 +69,7 @@ class Worker:
     def _exchange(self, process: subprocess.Popen[bytes], head: Any, body: list[bytes], seconds: float) -> tuple[Any, bytes]:
         """Send a frame and wait for the answer, not longer than so many seconds."""
         frame = None
-        self._used = cpu_seconds(process.pid) or 0.0
+        self._used, self._allowed = cpu_seconds(process.pid) or 0.0, seconds
         self.deadline = time.monotonic() + seconds
         try:
             if process.stdin is not None and process.stdout is not None:
@@ -88,7 +90,7 @@ class Worker:
         if process is None or deadline is None or time.monotonic() <= deadline:
             return
         used = cpu_seconds(process.pid)
-        if used is not None and used - self._used < self._seconds and time.monotonic() < deadline + _STARVED:
+        if used is not None and used - self._used < self._allowed and time.monotonic() < deadline + _STARVED:
             return  # the machine is busy; the document has not had its time yet
         process.kill()
 

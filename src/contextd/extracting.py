@@ -1,0 +1,146 @@
+"""Text out of documents that are not text: PDF, DOCX, notebooks, saved web pages. Pure; runs inside a worker, within limits.
+
+What comes out is Markdown, with a heading for every page or cell, so that a label says where a passage stands. Nothing is
+written to disk, nothing is fetched, and what claims to hold more than it may is refused before it is unpacked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from importlib.util import find_spec
+from io import BytesIO
+from typing import Any
+
+INSTALL = "pip install 'contextd[documents]'"
+_NEEDS = {"pdf": ("pypdf",), "docx": ("mammoth", "markdownify"), "notebook": (), "html": ("markdownify",)}
+_LARGEST = 50 << 20  # bytes out of one document
+_RATIO = 100
+_MOST_ENTRIES = 10_000
+_MOST_PAGES = 3000
+_OUTPUT_LINES = 20
+_PAGE = re.compile(rb"^\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+_TEMPLATE = re.compile(rb"\{%|\{\{|<%|<\?php|\$\{|th:|v-if|ng-")
+
+
+class Unreadable(ValueError):
+    """The document cannot be read, and the reason."""
+
+
+def missing(language: str) -> str:
+    """What has to be installed before documents of this kind can be read; empty if nothing."""
+    return "" if all(find_spec(name) for name in _NEEDS.get(language, ())) else INSTALL
+
+
+def is_document(language: str, data: bytes) -> bool:
+    """Whether the text of these bytes has to be extracted: a web page only when it is one, and no template."""
+    if language == "html":
+        return not missing("html") and bool(_PAGE.match(data[:2000])) and not _TEMPLATE.search(data)
+    return language in _NEEDS
+
+
+def extract(data: bytes, language: str) -> str:
+    """The text of a document, as Markdown."""
+    if needed := missing(language):
+        raise Unreadable(f"needs the documents extra: {needed}")
+    text = _EXTRACTORS[language](data)
+    if len(text) > _LARGEST:
+        raise Unreadable(f"holds more than {_LARGEST >> 20} MB of text")
+    return text
+
+
+def _pdf(data: bytes) -> str:
+    from pypdf import PdfReader
+    from pypdf.errors import PyPdfError
+
+    try:
+        reader = PdfReader(BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise Unreadable("is encrypted")
+        pages, size = [], 0
+        for number, page in enumerate(reader.pages, 1):
+            text = page.extract_text().strip()
+            size += len(text)
+            if number > _MOST_PAGES or size > _LARGEST:
+                pages.append(f"# Page {number}\n\n(the rest is left out)\n")
+                break
+            pages.append(f"# Page {number}\n\n{_plain(text)}\n")
+    except (PyPdfError, OSError, RecursionError) as error:
+        raise Unreadable(f"is not a PDF that can be read ({error})") from None
+    return "\n".join(pages)
+
+
+def _plain(text: str) -> str:
+    """Lines that are no headings, whatever they begin with."""
+    return re.sub(r"(?m)^#", r"\\#", text)
+
+
+def _docx(data: bytes) -> str:
+    _check_archive(data)
+    import mammoth
+    from markdownify import markdownify
+
+    try:
+        page = mammoth.convert_to_html(BytesIO(data), convert_image=mammoth.images.img_element(lambda _: {"src": ""})).value
+    except Unreadable:
+        raise
+    except Exception as error:  # whatever an XML library raises on a broken document
+        raise Unreadable(f"is not a DOCX that can be read ({type(error).__name__})") from None
+    return str(markdownify(page, heading_style="ATX", strip=["img"])).strip() + "\n"
+
+
+def _check_archive(data: bytes) -> None:
+    """Refuse what would unpack to more than it may, before unpacking any of it."""
+    try:
+        entries = zipfile.ZipFile(BytesIO(data)).infolist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise Unreadable(f"is not an archive that can be read ({error})") from None
+    if len(entries) > _MOST_ENTRIES:
+        raise Unreadable(f"holds {len(entries)} entries")
+    if any(entry.flag_bits & 1 for entry in entries):
+        raise Unreadable("is encrypted")
+    size = sum(entry.file_size for entry in entries)
+    if size > _LARGEST or size > _RATIO * max(len(data), 10_000):
+        raise Unreadable(f"would unpack to {size >> 20} MB")
+
+
+def _notebook(data: bytes) -> str:
+    try:
+        cells = json.loads(data)["cells"]
+        language = _language(json.loads(data))
+        return "\n".join(_cell(number, cell, language) for number, cell in enumerate(cells, 1))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Unreadable(f"is not a notebook that can be read ({type(error).__name__})") from None
+
+
+def _language(notebook: Any) -> str:
+    return str(notebook.get("metadata", {}).get("language_info", {}).get("name", "python"))
+
+
+def _cell(number: int, cell: Any, language: str) -> str:
+    source = "".join(cell["source"])
+    if cell["cell_type"] != "code":
+        return f"# Cell {number}\n\n{_plain(source)}\n"
+    shown = [line for output in cell.get("outputs", []) for line in _output(output)][:_OUTPUT_LINES]
+    result = "\n\n```text\n" + "\n".join(shown) + "\n```" if shown else ""
+    return f"# Cell {number}\n\n```{language}\n{source}\n```{result}\n"
+
+
+def _output(output: Any) -> list[str]:
+    text = output.get("text") or output.get("data", {}).get("text/plain") or []
+    return "".join(text).split("\n")
+
+
+def _html(data: bytes) -> str:
+    from markdownify import markdownify
+
+    try:
+        text = markdownify(data.decode("utf-8", "replace"), heading_style="ATX", strip=["img", "script", "style"])
+    except RecursionError:
+        raise Unreadable("is nested too deeply") from None
+    return re.sub(r"\n{3,}", "\n\n", str(text)).strip() + "\n"
+
+
+_EXTRACTORS: dict[str, Callable[[bytes], str]] = {"pdf": _pdf, "docx": _docx, "notebook": _notebook, "html": _html}
