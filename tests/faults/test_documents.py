@@ -64,7 +64,7 @@ def docx(*paragraphs: str, extra: dict[str, bytes] | None = None) -> bytes:
 NOTEBOOK = json.dumps({
     "metadata": {"language_info": {"name": "python"}},
     "cells": [
-        {"cell_type": "markdown", "source": ["# Herons\n", "They nest in May."]},
+        {"cell_type": "markdown", "source": ["# Herons\n", "They nest in May. " * 20]},
         {"cell_type": "code", "source": ["def count_herons():\n", "    return 3\n"], "outputs": [{"text": ["three herons\n"]}]},
     ],
 }).encode()  # fmt: skip
