@@ -65,7 +65,7 @@ NOTEBOOK = json.dumps({
     "metadata": {"language_info": {"name": "python"}},
     "cells": [
         {"cell_type": "markdown", "source": ["# Herons\n", "They nest in May. " * 20]},
-        {"cell_type": "code", "source": ["def count_herons():\n", "    return 3\n"], "outputs": [{"text": ["three herons\n"]}]},
+        {"cell_type": "code", "source": ["def count_herons():\n", *[f"    step({n})\n" for n in range(30)], "    return 3\n"], "outputs": [{"text": ["three herons\n"]}]},
     ],
 }).encode()  # fmt: skip
 PAGE = b"<!DOCTYPE html><html><head><script>evil()</script></head><body><h1>Owls</h1><p>They hunt at night.</p></body></html>"
