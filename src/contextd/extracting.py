@@ -15,7 +15,7 @@ from io import BytesIO
 from typing import Any
 
 INSTALL = "pip install 'contextd[documents]'"
-_NEEDS = {"pdf": ("pypdf",), "docx": ("mammoth", "markdownify"), "notebook": (), "html": ("markdownify",)}
+_NEEDS = {"pdf": ("pypdf",), "docx": ("mammoth", "markdownify"), "notebook": (), "html": ("bs4", "markdownify")}
 _LARGEST = 50 << 20  # bytes out of one document
 _RATIO = 100
 _MOST_ENTRIES = 10_000
@@ -134,10 +134,14 @@ def _output(output: Any) -> list[str]:
 
 
 def _html(data: bytes) -> str:
-    from markdownify import markdownify
+    from bs4 import BeautifulSoup
+    from markdownify import MarkdownConverter
 
     try:
-        text = markdownify(data.decode("utf-8", "replace"), heading_style="ATX", strip=["img", "script", "style"])
+        page = BeautifulSoup(data, "html.parser")
+        for unseen in page(["script", "style", "noscript", "template", "head"]):
+            unseen.decompose()
+        text = MarkdownConverter(heading_style="ATX", strip=["img"]).convert_soup(page)
     except RecursionError:
         raise Unreadable("is nested too deeply") from None
     return re.sub(r"\n{3,}", "\n\n", str(text)).strip() + "\n"
