@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -48,16 +48,22 @@ def open_engine(
     reader: str = OWNER,
     flags: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] = os.environ,
+    also: Sequence[str | Path] = (),
 ) -> Engine:
-    """An engine for a project (None: personal memories alone). Nothing is indexed by opening."""
+    """An engine for a project (None: personal memories alone), and others that are asked along. Nothing is indexed by opening.
+
+    A project is a folder, or a name that the user's configuration gives one.
+    """
     if not reader.strip() or reader == EVERYONE:
         raise InvalidInput(f"{reader!r} is not the name of a reader; give one, such as {OWNER}")
     home = home or config.home(environment)
-    root = project_root(project) if project is not None else None
+    named = config.load(home / "config.toml", None, environment, flags).settings.projects
+    root = project_root(named.get(str(project), project)) if project is not None else None
     loaded = config.load(home / "config.toml", root / config.FILE_NAME if root else None, environment, flags)
     record = Record(home / "record.db")
     personal = record.workspace("personal", "", "personal")
-    opened, damage = _project(root, home, record, loaded.settings) if root else (None, "")
+    opened, damage = _project(root, loaded.settings, home=home, record=record) if root else (None, "")
+    others = [_project(*_settings_of(named.get(str(one), one), home, environment), record=record, home=home)[0] for one in also]
     templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
     retrievers, broken = _retrievers(loaded.settings.providers)
     static, warnings = _static(home, loaded.settings.embedding.model)
@@ -72,6 +78,7 @@ def open_engine(
         templates,
         _rules(loaded.settings.security.secret_patterns),
         retrievers,
+        tuple(others),
         Reader(reader),
         (*loaded.warnings, *warnings, *broken, *(damage for damage in [damage] if damage)),
     )
@@ -95,10 +102,18 @@ def project_root(project: str | Path) -> Path:
 
 def settings_of(project: str | Path, environment: Mapping[str, str] = os.environ) -> config.Loaded:
     """The settings that hold in a project."""
-    return config.load(config.home(environment) / "config.toml", project_root(project) / config.FILE_NAME, environment)
+    home = config.home(environment)
+    named = config.load(home / "config.toml", None, environment).settings.projects
+    root = project_root(named.get(str(project), project))
+    return config.load(home / "config.toml", root / config.FILE_NAME, environment)
 
 
-def _project(root: Path, home: Path, record: Record, settings: Settings) -> tuple[Project, str]:
+def _settings_of(project: str | Path, home: Path, environment: Mapping[str, str]) -> tuple[Path, Settings]:
+    root = project_root(project)
+    return root, config.load(home / "config.toml", root / config.FILE_NAME, environment).settings
+
+
+def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> tuple[Project, str]:
     """A project with its index, and what was wrong with it."""
     place = _place(root)
     workspace = record.workspace("project", place, root.name)

@@ -27,7 +27,7 @@ LATER = frozenset(
     "storage.backup_interval_hours watcher.enabled query.rerank_enabled "
     "metrics.enabled metrics.track_latency metrics.track_token_usage "
     "metrics.track_cache_hits metrics.export_interval_minutes security.encrypt_db indexing.max_symlink_depth "
-    "security.scrub_secrets indexing.binary_detection projects bootstrap.enabled".split()
+    "security.scrub_secrets indexing.binary_detection bootstrap.enabled".split()
 )
 # What a project's file may not say, and why.
 _UNTRUSTED = {
@@ -35,6 +35,7 @@ _UNTRUSTED = {
     "embedding.deep_model": "a project cannot choose models",
     "indexing.follow_symlinks": "a project cannot have links followed",
     "providers": "a project cannot switch plug-ins on",
+    "projects": "a project cannot name other projects",
 }
 
 
@@ -168,11 +169,11 @@ def _checked(key: str, value: Any, origin: str, trusted: bool, warnings: list[st
         return None
     if key == "templates":
         return _templates(value, origin)
-    if key == "providers":
+    if key in _TABLES:
         if not trusted:
             warnings.append(f"{origin}: {key} is ignored: {_UNTRUSTED[key]}")
             return None
-        return _providers(value, origin)
+        return _TABLES[key](value, origin)
     known = known_keys()
     if key not in known:
         from difflib import get_close_matches
@@ -218,6 +219,14 @@ def _providers(value: Any, origin: str) -> dict[str, dict[str, Any]]:
     return dict(value)
 
 
+def _projects(value: Any, origin: str) -> dict[str, str]:
+    """Folders by name: `app = "~/code/app"`."""
+    if not isinstance(value, dict) or not all(isinstance(path, str) and path for path in value.values()):
+        raise InvalidInput(f'{origin}: projects must be names of folders, such as app = "~/code/app"')
+    return dict(value)
+
+
+_TABLES = {"providers": _providers, "projects": _projects}
 _SHARES = frozenset({"query.mmr_lambda", "query.min_score_threshold"})
 _POSITIVE = frozenset(
     [
@@ -267,7 +276,7 @@ def _build(values: Mapping[str, Any]) -> Settings:
     hints = get_type_hints(Settings)
     sections: dict[str, Any] = {}
     for section in fields(Settings):
-        if section.name in ("templates", "providers"):
+        if section.name in ("templates", "providers", "projects"):
             sections[section.name] = values.get(section.name, {})
             continue
         if section.type in (bool, "bool"):

@@ -51,6 +51,7 @@ class Engine:
     templates: dict[str, Template]
     rules: tuple[Rule, ...] = ()
     retrievers: Mapping[str, tuple[float, Retriever]] = field(default_factory=dict)
+    others: tuple[Project, ...] = ()
     reader: Reader = THE_OWNER
     warnings: tuple[str, ...] = ()
 
@@ -301,8 +302,8 @@ class Engine:
 
     def close(self) -> None:
         """Close what is open."""
-        if self.project is not None:
-            self.project.store.close()
+        for project in self._asked():
+            project.store.close()
         self.record.close()
 
     # Inside
@@ -341,7 +342,7 @@ class Engine:
                 trace.warn("nothing of this project is indexed that you may read; `contextd index` brings it up to date")
 
     def _workspaces(self, *, personal: bool) -> tuple[int, ...]:
-        own = (self.project.workspace,) if self.project is not None else ()
+        own = tuple(dict.fromkeys(project.workspace for project in self._asked()))
         return (*own, self.personal) if personal else own
 
     def _query(self, text: str, narrow: Narrow | None, deadline: float | None) -> Query:
@@ -361,25 +362,33 @@ class Engine:
             frozenset(narrow.kinds),
         )
         end = None if deadline is None else time.monotonic() + deadline
-        occasional = frozenset({self.project.commits.id}) if self.project is not None else frozenset()
+        occasional = frozenset(project.commits.id for project in self._asked())
         now = time.time_ns() // 1000
         return Query(text, scope, diversity=self.settings.query.mmr_lambda, now=now, deadline=end, occasional=occasional)
 
     def _sources(self) -> frozenset[int]:
-        """This checkout of the project, and memories: other worktrees of it have documents of their own."""
-        return (
-            frozenset({self.project.source.id, self.project.commits.id, MEMORIES}) if self.project is not None else frozenset()
-        )
+        """These checkouts, and memories: other worktrees have documents of their own."""
+        asked = self._asked()
+        found = {number for project in asked for number in (project.source.id, project.commits.id)}
+        return frozenset(found | {MEMORIES}) if asked else frozenset()
+
+    def _asked(self) -> tuple[Project, ...]:
+        """The project, and those that are asked along."""
+        return (*([self.project] if self.project is not None else []), *self.others)
 
     def _means(self, query: Query) -> querying.Means:
         stores: dict[int, Sequence[Store]] = {}
         for workspace in query.scope.workspaces:
-            own = [self.record.store(workspace)]
-            if self.project is not None and workspace == self.project.workspace:
-                own.insert(0, self.project.store)
-            stores[workspace] = own
+            projects = [project.store for project in self._asked() if project.workspace == workspace]
+            stores[workspace] = [*projects[:1], self.record.store(workspace)]  # worktrees of one repository share a store
         return querying.Means(
-            stores, self._embedders(stores), self.tokens, self.templates, self.retrievers, self.settings.query.fusion
+            stores,
+            self._embedders(stores),
+            self.tokens,
+            self.templates,
+            self.retrievers,
+            self.settings.query.fusion,
+            {project.workspace: project.name for project in self.others},
         )
 
     def _embedders(self, stores: Mapping[int, Sequence[Store]]) -> list[Embedder]:

@@ -118,3 +118,4 @@ class Settings:
     git: Git = field(default_factory=Git)
     templates: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    projects: Mapping[str, str] = field(default_factory=dict)  # names for folders

@@ -13,6 +13,9 @@ from contextd.cli.show import as_json, note, out, plain, project_options, spoken
 
 def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
+        click.option(
+            "--also", multiple=True, metavar="PROJECT", help="Ask this one, too: a folder or a name; may be repeated."
+        ),
         click.option("--path", "paths", multiple=True, metavar="PATH", help="Only below this path; may be repeated."),
         click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated."),
         click.option(
@@ -29,10 +32,10 @@ def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _engine(project: str, reader: str) -> Any:
+def _engine(project: str, reader: str, also: tuple[str, ...]) -> Any:
     from contextd.assemble import open_engine
 
-    engine = open_engine(project, reader=reader)
+    engine = open_engine(project, reader=reader, also=also)
     for warning in engine.warnings:
         note(f"warning: {warning}")
     return engine
@@ -61,11 +64,11 @@ def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _answer(
-    query: tuple[str, ...], project: str, reader: str, budget: int | None, template: str, paths: tuple[str, ...],
-    languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
+    query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, template: str,
+    paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
 ) -> Any:  # fmt: skip
     """The context of a question, whichever command asks."""
-    return _engine(project, reader).context(
+    return _engine(project, reader, also).context(
         spoken(query),
         budget=budget,
         template=template,
@@ -81,8 +84,8 @@ def _answer(
 @click.option("-k", type=int, default=None, help="How many hits at the most (default: 12).")
 @_narrowing
 def search(
-    query: tuple[str, ...], project: str, reader: str, json_output: bool, k: int | None, paths: tuple[str, ...],
-    languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
+    query: tuple[str, ...], project: str, reader: str, json_output: bool, k: int | None, also: tuple[str, ...],
+    paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
 ) -> int:  # fmt: skip
     """Find the places that answer QUERY, best first, grouped by file.
 
@@ -93,7 +96,7 @@ def search(
       contextd search "retry path:src lang:python" --json
       pbpaste | contextd search -
     """
-    engine, text = _engine(project, reader), spoken(query)
+    engine, text = _engine(project, reader, also), spoken(query)
     found = engine.search(text, k=k, min_score=min_score, narrow=_narrow(paths, languages, kinds), deadline=timeout)
     if json_output:
         from contextd import payloads
@@ -210,7 +213,8 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
 @_narrowing
 def task(
     title: str, description: str, kind: str, complexity: int, number: str, project: str, reader: str, json_output: bool,
-    paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
+    also: tuple[str, ...], paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None,
+    timeout: float | None,
 ) -> int:  # fmt: skip
     """Print the prompt of a task with the project's context in it, within the budget the task deserves.
 
@@ -224,7 +228,7 @@ def task(
 
     text = spoken((description,)) if description == "-" else description
     wanted = Task(title, text, kind, complexity, number, _narrow(paths, languages, kinds))
-    found = _engine(project, reader).task(wanted, min_score=min_score, deadline=timeout)
+    found = _engine(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
     if json_output:
         inner = payloads.context(found.context) if found.context is not None else None
         as_json({"prompt": found.prompt, "budget": found.budget, "context": inner, "warnings": list(found.warnings)})

@@ -27,7 +27,7 @@ from contextd.querying.render import Template, render
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.trace import Trace
-from contextd.types import Candidate, Context, Hit, Plan, Query, Suggestion
+from contextd.types import Candidate, Chunk, Context, Hit, Plan, Query, Suggestion
 
 MOST_HITS = 200
 POOL = 60  # candidates that are looked at for diversity
@@ -44,6 +44,7 @@ class Means:
     templates: Mapping[str, Template]
     retrievers: Mapping[str, tuple[float, Retriever]] = field(default_factory=dict)
     fusion: str = "weighted"
+    names: Mapping[int, str] = field(default_factory=dict)  # of workspaces that are asked along
 
 
 def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
@@ -170,10 +171,16 @@ def _search_one(
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     pool = _pool(kept, max(POOL, 2 * query.k))
     spread = trace.attempt("diversify", lambda: _spread(view, pool, query, held), pool[: query.k])
-    chunks = {chunk.id: chunk for chunk in view.get([one.chunk for one in spread])}
+    chunks = {chunk.id: _named_after(chunk, means.names) for chunk in view.get([one.chunk for one in spread])}
     there = [one for one in spread if one.chunk in chunks]
     scores = falling([likely[one.chunk] for one in there])
     return [Hit(chunks[one.chunk], score, one.score, _why(one)) for one, score in zip(there, scores, strict=True)]
+
+
+def _named_after(chunk: Chunk, names: Mapping[int, str]) -> Chunk:
+    """A chunk of another project says which."""
+    name = names.get(chunk.workspace)
+    return replace(chunk, uri=f"{name}:{chunk.uri}") if name else chunk
 
 
 def _pool(candidates: Sequence[Candidate], size: int) -> list[Candidate]:

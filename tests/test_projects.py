@@ -1,0 +1,85 @@
+"""Several projects: named, apart unless asked together, and worktrees that share."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.errors import InvalidInput
+from tests.conftest import Run
+
+
+@pytest.fixture
+def two(make_project: Callable[..., Path], home: Path) -> tuple[Path, Path]:
+    one = make_project({"src/heron.py": "def heron_nest():\n    return 1\n"}, "one")
+    other = make_project({"src/heron.py": "def heron_flight():\n    return 2\n"}, "other")
+    for root in (one, other):
+        open_engine(root, home=home, environment={}).index()
+    return one, other
+
+
+def test_projects_are_apart_unless_asked_together(two: tuple[Path, Path], home: Path) -> None:
+    alone = open_engine(two[0], home=home, environment={})
+    assert not any("flight" in hit.chunk.text for hit in alone.search("heron_flight", min_score=0).hits)
+    both = open_engine(two[0], home=home, environment={}, also=[two[1]])
+    hits = both.search("heron flight nest", min_score=0).hits
+    assert {hit.chunk.uri for hit in hits} == {"src/heron.py", "other:src/heron.py"}
+    assert "other:src/heron.py" in both.context("heron_flight", budget=400).text
+    assert not both.search("heron flight").trace.warnings
+
+
+def test_a_project_has_a_name(two: tuple[Path, Path], home: Path, contextd: Callable[..., Run], tmp_path: Path) -> None:
+    (home / "config.toml").write_text(f'[context.projects]\nfirst = "{two[0]}"\nsecond = "{two[1]}"\n')
+    run = contextd("search", "heron_nest", "-p", "first", cwd=tmp_path)
+    assert run.code == 0 and run.out.startswith("src/heron.py")
+    told = json.loads(contextd("search", "heron_flight", "-p", "first", "--also", "second", "--json", cwd=tmp_path).out)
+    assert told["hits"][0]["path"] == "other:src/heron.py"
+    assert contextd("search", "x", "-p", "third", cwd=tmp_path).code == 2
+    (two[0] / "context.toml").write_text('[context.projects]\nevil = "/etc"\n')
+    engine = open_engine(two[0], home=home, environment={})
+    assert "evil" not in engine.settings.projects and any("cannot name other" in one for one in engine.warnings)
+    (home / "config.toml").write_text("[context.projects]\nfirst = 3\n")
+    with pytest.raises(InvalidInput, match="projects"):
+        open_engine(two[0], home=home, environment={})
+
+
+def test_rights_hold_in_every_project(two: tuple[Path, Path], home: Path) -> None:
+    open_engine(two[0], home=home, environment={}).share(["owner", "ana"])
+    ana = open_engine(two[0], home=home, reader="ana", environment={}, also=[two[1]])
+    assert {hit.chunk.uri for hit in ana.search("heron", min_score=0).hits} == {"src/heron.py"}
+
+
+def test_two_worktrees_share_chunks_and_vectors(home: Path, make_project: Callable[..., Path], tmp_path: Path) -> None:
+    root = make_project({f"m{n}.py": f"def f{n}():\n    return {n}\n" for n in range(60)})
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"], ["worktree", "add", "-q", str(tmp_path / "tree")]):
+        subprocess.run([*git, *command], check=True)
+    (tmp_path / "tree/m0.py").write_text("def changed_here():\n    return 0\n")
+    first = open_engine(root, home=home, environment={"CONTEXTD_GIT__MAX_COMMITS": "0"})
+    first.index()
+    second = open_engine(tmp_path / "tree", home=home, environment={"CONTEXTD_GIT__MAX_COMMITS": "0"})
+    assert first.project is not None and second.project is not None and second.static is not None
+    calls: list[int] = []
+    honest = second.static
+
+    class Counting:
+        space, dimension = honest.space, honest.dimension
+
+        def documents(self, texts: list[str]) -> object:
+            calls.append(len(texts))
+            return honest.documents(texts)
+
+        def query(self, text: str) -> object:
+            return honest.query(text)
+
+    second.static = Counting()  # type: ignore[assignment]
+    report = second.index()
+    assert report.written == 60 and report.reused == 59 and sum(calls) <= 2
+    contents = second.project.store.rows("select count(*) from content where workspace_id = ?")[0][0]  # type: ignore[attr-defined]
+    assert contents == 61, "stored once"
+    assert second.search("changed_here").hits and not first.search("changed_here").hits
