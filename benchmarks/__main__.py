@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import code, data, scifact, secrets, speed, tune
+from benchmarks import code, data, scifact, secrets, speed, tune, watch
 
 
 def main() -> None:
@@ -13,6 +13,7 @@ def main() -> None:
         ("scifact", scifact.main),
         ("secrets", secrets.main),
         ("speed", speed.main),
+        ("watch", watch.main),
     ):
         print(f"== {name}")
         if not data.BENCH.is_dir() or not data.REPOS.is_dir():

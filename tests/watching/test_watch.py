@@ -236,3 +236,21 @@ def test_W5_an_editors_way_of_saving_is_one_update_and_never_a_removal(
                 time.sleep(0.02)
             positions.add(watched.engine.project.store.position())  # type: ignore[union-attr]
         assert watched.paths() == {"src/app/store.py", "src/app/routes.py", "docs/guide.md", "config/settings.yaml"}
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(3600)
+def test_W1_five_thousand_files_switched_twenty_times(make_project: Callable[..., Path], home: Path) -> None:
+    from tests.faults.test_sweeps import keep
+
+    took = switch_branches(make_project, home, files=5000, times=20, seconds=60)
+    keep("20 branch switches of 5,000 files under watch", slowest_seconds=round(max(took), 1), disagreements=0)
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(3600)
+def test_W2_forty_thousand_files_written_while_the_watcher_is_stopped(make_project: Callable[..., Path], home: Path) -> None:
+    from tests.faults.test_sweeps import keep
+
+    seconds = stop_and_storm(make_project, home, files=40_000, seconds=600)
+    keep("40,000 files written while the watcher is stopped", seconds_to_catch_up=round(seconds, 1), missing=0)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Collection
 from pathlib import Path
 
 from contextd.errors import Unavailable
 
-_LONGEST = 1500  # milliseconds that a stream of changes is gathered before it is handed on
-_TICK = 200
+_LONGEST = 1.5  # seconds that a stream of changes is gathered before it is handed on
+_TICK = 100  # milliseconds in which the library looks for changes
 
 
 class NativeEvents:
@@ -19,27 +20,36 @@ class NativeEvents:
         from watchfiles import watch
 
         self._root = os.path.realpath(root)
+        self._quiet = debounce_ms / 1000
         self._changes = watch(
             *(root / folder for folder in sorted(folders)),
             watch_filter=None,
-            debounce=max(_LONGEST, debounce_ms),
-            step=debounce_ms,
+            debounce=_TICK,
+            step=_TICK // 2,
             rust_timeout=_TICK,
             yield_on_timeout=True,
             raise_interrupt=True,
             recursive=False,
             ignore_permission_denied=True,
         )
-        self._first = self._next()  # nothing is listened to before the first step is over
+        self._early = self._next()  # nothing is listened to before the first step is over
 
     def wait(self, seconds: float) -> frozenset[str]:
         """Paths below the root that changed, once it has been quiet for a moment; none after so many seconds without any."""
-        first, self._first = self._first, frozenset()
-        for _ in range(max(1, round(seconds * 1000 / _TICK))):
-            if first:
-                break
-            first = self._next()
-        return first
+        began = time.monotonic()
+        gathered, self._early = self._early, frozenset()
+        first = last = began
+        while True:
+            now = time.monotonic()
+            if gathered and (now - last >= self._quiet or now - first >= _LONGEST):
+                return gathered
+            if not gathered and now - began >= seconds:
+                return gathered
+            changed = self._next()
+            if changed:
+                last = time.monotonic() - _TICK / 2000
+                first = first if gathered else last
+                gathered |= changed
 
     def close(self) -> None:
         """Stop listening."""
