@@ -294,6 +294,24 @@ def test_F6_flipped_bytes_in_the_word_structures_are_noticed_and_mended(engine: 
     assert arrays.read(base)
 
 
+def test_F6_vectors_that_only_the_base_had_are_made_again(engine: Engine, project: Path) -> None:
+    """A vector is stored once: in the database until it is folded, in the base from then on."""
+    assert engine.project is not None and engine.static is not None
+    store, scope = engine.project.store, engine._query("x", None, None).scope
+    with store.view(scope) as view:
+        whole = dict(view.spaces())
+    assert store.rows("select count(*) from vector where workspace_id = ? and length(data) > 0") == [(0,)]  # type: ignore[attr-defined]
+    (base,) = engine.project.folder.glob("base-*.arrays")
+    engine.close()
+    base.unlink()
+    again = open_engine(project, home=engine.project.folder.parent.parent, environment={})
+    assert again.search("load_user").hits, "words answer meanwhile"
+    again.index(verify=True)
+    assert again.project is not None
+    with again.project.store.view(scope) as view:
+        assert dict(view.spaces()) == whole
+
+
 def test_F14_a_clock_that_jumps_back_gives_no_earlier_time() -> None:
     first = tick("", 1_000_000, "aa")
     second = tick(first, 500_000, "aa")

@@ -31,6 +31,7 @@ from contextd.types import Piece
 _SOME = 4096  # rows outside the base that can be searched without being felt
 
 _POINT = """update workspace set generation = ?, folded_seq = ? where workspace_id = ? and generation = ?"""
+_IN_BASE = "update vector set data = x'' where workspace_id = ? and seq <= ? and length(data) > 0"
 _WORDS = "select content_id, data from words where workspace_id = ?"
 _TEXTS = "select content_id, text from content where workspace_id = ? order by content_id"
 _PIECES = """
@@ -66,13 +67,22 @@ def write(snapshot: Snapshot, folder: Path, spaces: set[str]) -> int:
 
 
 def point_to(connection: apsw.Connection, snapshot: Snapshot, generation: int) -> bool:
-    """Make a generation the base, if the one it was made from still is; drop the word lists it now holds."""
+    """Make a generation the base, if the one it was made from still is; drop the word lists and vectors it now holds.
+
+    An empty vector says that the base has it; without the base it has to be made again (`lost_vectors`).
+    """
     head = snapshot.head
     connection.execute(_POINT, (generation, head.seq, snapshot.workspace, head.generation))
     if not connection.changes():
         return False
     connection.execute("delete from words where workspace_id = ? and seq <= ?", (snapshot.workspace, head.seq))
+    connection.execute(_IN_BASE, (snapshot.workspace, head.seq))
     return True
+
+
+def lost_vectors(connection: apsw.Connection, workspace: int) -> None:
+    """The base is gone, and the vectors that only it had with it: forget that they were there, so that they are made again."""
+    connection.execute("delete from vector where workspace_id = ? and length(data) = 0", (workspace,))
 
 
 def remove_others(folder: Path, generation: int) -> None:

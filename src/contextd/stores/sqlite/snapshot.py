@@ -37,7 +37,8 @@ _KINDS = """
 select content_id, kind from chunk
 where workspace_id = ?1 and content_id in (select content_id from words where workspace_id = ?1 and seq > ?2)
 order by content_id, ordinal"""
-_VECTORS = "select content_id, space, data from vector where workspace_id = ? and seq > ? order by content_id"
+_VECTORS = """
+select content_id, space, data from vector where workspace_id = ? and seq > ? and length(data) > 0 order by content_id"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,6 +267,8 @@ class SqliteStore(Notes):
             snapshot = self._current(connection, patient=False)
         if not fold.worth_it(snapshot) and not force:
             return False
+        if snapshot.base.generation != snapshot.head.generation:
+            self.database.transact(lambda connection: fold.lost_vectors(connection, self.workspace))
         spaces = {space for (space,) in self.rows("select distinct space from vector where workspace_id = ?")}
         with translated(folder):
             generation = fold.write(snapshot, folder, spaces)
