@@ -102,11 +102,16 @@ class SqliteStore(Notes):
             connection = stack.enter_context(self.database.reading())
             try:
                 snapshot = self._current(connection)
+            except (IndexError, KeyError, ValueError, TypeError) as error:
+                raise self._misfit(error) from error
             except FileNotFoundError:  # a writer has folded since this transaction began: a new one sees the new base
                 stack.close()
                 connection = stack.enter_context(self.database.reading())
                 snapshot = self._current(connection, patient=False)
-            yield View(connection, snapshot, scope)
+            try:
+                yield View(connection, snapshot, scope)
+            except (IndexError, KeyError, ValueError, TypeError) as error:
+                raise self._misfit(error) from error
 
     def changes(self, after: int) -> Iterator[Change]:
         """Every change behind a position, in order."""
@@ -308,6 +313,12 @@ class SqliteStore(Notes):
         self.database.close()
 
     # Inside
+
+    def _misfit(self, error: Exception) -> StorageError:
+        """Rows that do not fit together: pages were damaged in a way that SQLite cannot see."""
+        remedy = "`contextd salvage`" if self.folder is None else "`contextd index --verify`, or `contextd rebuild`,"
+        what = f"{self.database.path} does not fit together ({type(error).__name__}: {error})"
+        return StorageError(f"{what}; {remedy} mends it", code="corrupt")
 
     def _current(self, connection: apsw.Connection, *, patient: bool = True) -> Snapshot:
         """The snapshot at a transaction's position; what is kept for the next reader never goes back in time."""
