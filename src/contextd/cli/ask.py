@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, out, plain, project_options, spoken, table, terminal
+from contextd.cli.show import as_json, note, opened, out, plain, project_options, spoken, table, terminal
 
 
 def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,15 +30,6 @@ def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
-
-
-def _engine(project: str, reader: str, also: tuple[str, ...]) -> Any:
-    from contextd.assemble import open_engine
-
-    engine = open_engine(project, reader=reader, also=also)
-    for warning in engine.warnings:
-        note(f"warning: {warning}")
-    return engine
 
 
 def _narrow(paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...]) -> Any:
@@ -68,7 +59,7 @@ def _answer(
     paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
 ) -> Any:  # fmt: skip
     """The context of a question, whichever command asks."""
-    return _engine(project, reader, also).context(
+    return opened(project, reader, also).context(
         spoken(query),
         budget=budget,
         template=template,
@@ -96,7 +87,7 @@ def search(
       contextd search "retry path:src lang:python" --json
       pbpaste | contextd search -
     """
-    engine, text = _engine(project, reader, also), spoken(query)
+    engine, text = opened(project, reader, also), spoken(query)
     found = engine.search(text, k=k, min_score=min_score, narrow=_narrow(paths, languages, kinds), deadline=timeout)
     if json_output:
         from contextd import payloads
@@ -228,7 +219,7 @@ def task(
 
     text = spoken((description,)) if description == "-" else description
     wanted = Task(title, text, kind, complexity, number, _narrow(paths, languages, kinds))
-    found = _engine(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
+    found = opened(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
     if json_output:
         inner = payloads.context(found.context) if found.context is not None else None
         as_json({"prompt": found.prompt, "budget": found.budget, "context": inner, "warnings": list(found.warnings)})

@@ -9,20 +9,11 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, out, progress_of, project_options, table, terminal
+from contextd.cli.show import as_json, note, opened, out, progress_of, project_options, table, terminal
 
 _LINES_PER_SECOND = 15_000  # of one core, on an ordinary machine: an estimate for people
 _BYTES_PER_LINE = 36
 _BYTES_PER_CHUNK = 900
-
-
-def _engine(project: str, reader: str) -> Any:
-    from contextd.assemble import open_engine
-
-    engine = open_engine(project, reader=reader)
-    for warning in engine.warnings:
-        note(f"warning: {warning}")
-    return engine
 
 
 @click.command()
@@ -34,7 +25,7 @@ def watch(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd watch
     """
-    engine = _engine(project, reader)
+    engine = opened(project, reader)
     stopped = False
 
     def stop(*_: object) -> None:
@@ -71,7 +62,7 @@ def rebuild(
       contextd rebuild --dry-run
       contextd rebuild src/api --force
     """
-    engine = _engine(project, reader)
+    engine = opened(project, reader)
     estimate = _estimate(engine.estimate(paths))
     if dry_run:
         _show_estimate(estimate, json_output)
@@ -129,7 +120,7 @@ def refresh(paths: tuple[str, ...], project: str, reader: str, json_output: bool
     Example:
       contextd refresh src/api docs/guide.md
     """
-    engine = _engine(project, reader)
+    engine = opened(project, reader)
     _show_report(engine.refresh(paths, force=force), json_output)
     return 0
 
@@ -143,7 +134,7 @@ def retry(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd retry
     """
-    report = _engine(project, reader).retry()
+    report = opened(project, reader).retry()
     _show_report(report, json_output)
     return 1 if report.failed else 0
 
@@ -157,7 +148,7 @@ def errors(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd errors
     """
-    failures = _engine(project, reader).known().store.failures()
+    failures = opened(project, reader).known().store.failures()
     if json_output:
         as_json([{"path": uri, "error": error, "retries": retries} for uri, error, retries in failures])
     else:
@@ -181,7 +172,7 @@ def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit
     """
     if ctx.invoked_subcommand is not None:
         return
-    found = _engine(project, reader).known().store.jobs.recent(limit)
+    found = opened(project, reader).known().store.jobs.recent(limit)
     if json_output:
         as_json([_payload(job) for job in found])
     else:
@@ -196,7 +187,7 @@ def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit
 @project_options
 def show_job(job: str, project: str, reader: str, json_output: bool) -> int:
     """Show JOB and its log."""
-    known = _engine(project, reader).known().store.jobs
+    known = opened(project, reader).known().store.jobs
     found = known.get(job)
     lines = known.lines(found.id)
     if json_output:
@@ -213,7 +204,7 @@ def show_job(job: str, project: str, reader: str, json_output: bool) -> int:
 @project_options
 def cancel_job(job: str, project: str, reader: str, json_output: bool) -> int:
     """Ask JOB to end: at once if it waits, at the next file if it runs."""
-    found = _engine(project, reader).known().store.jobs.cancel(job)
+    found = opened(project, reader).known().store.jobs.cancel(job)
     as_json(_payload(found)) if json_output else out(f"{found.id[:8]} is {found.state}")
     return 0
 

@@ -65,6 +65,16 @@ def spoken(words: Sequence[str]) -> str:
     return sys.stdin.read() if tuple(words) == ("-",) else " ".join(words)
 
 
+def opened(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
+    """An engine for a command, its warnings told."""
+    from contextd.assemble import open_engine
+
+    engine = open_engine(project, reader=reader, also=also)
+    for warning in engine.warnings:
+        note(f"warning: {warning}")
+    return engine
+
+
 def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options every command about a project has."""
     for option in (

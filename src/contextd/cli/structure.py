@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, out, project_options, table
-
-
-def _engine(project: str, reader: str) -> Any:
-    from contextd.assemble import open_engine
-
-    engine = open_engine(project, reader=reader)
-    for warning in engine.warnings:
-        note(f"warning: {warning}")
-    return engine
+from contextd.cli.show import as_json, note, opened, out, project_options, table
 
 
 @click.command()
@@ -30,7 +20,7 @@ def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
       contextd symbols Session.close
       contextd symbols load_user --json
     """
-    found = _engine(project, reader).structure.symbols(name)
+    found = opened(project, reader).structure.symbols(name)
     if json_output:
         as_json([asdict(one) for one in found])
     else:
@@ -54,7 +44,7 @@ def callers(name: str, project: str, reader: str, json_output: bool) -> int:
       contextd callers load_user
       contextd callers Session.close --json
     """
-    defined, found = _engine(project, reader).structure.callers(name)
+    defined, found = opened(project, reader).structure.callers(name)
     if json_output:
         as_json({"definitions": [asdict(one) for one in defined], "uses": [asdict(one) for one in found]})
     else:
@@ -77,7 +67,7 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
       contextd impact src/app/store.py
       contextd impact load_user --depth 1
     """
-    found = _engine(project, reader).structure.impact(what, depth=depth)
+    found = opened(project, reader).structure.impact(what, depth=depth)
     if json_output:
         as_json([asdict(one) for one in found])
     else:
@@ -97,7 +87,7 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
     Example:
       contextd map --budget 800
     """
-    found = _engine(project, reader).structure.overview(budget)
+    found = opened(project, reader).structure.overview(budget)
     if json_output:
         as_json(asdict(found))
     else:
@@ -118,7 +108,7 @@ def history(path: str, project: str, reader: str, json_output: bool, limit: int)
       contextd history src/app/store.py
       contextd history src/auth --json
     """
-    found = _engine(project, reader).structure.history(path, limit=limit)
+    found = opened(project, reader).structure.history(path, limit=limit)
     if json_output:
         as_json(
             {
@@ -149,7 +139,7 @@ def why(place: str, project: str, reader: str, json_output: bool) -> int:
     path, _, line = place.rpartition(":")
     if not path or not line.isdigit():
         raise InvalidInput("name a path and a line, such as src/app/store.py:42")
-    edit, message = _engine(project, reader).structure.why(path, int(line))
+    edit, message = opened(project, reader).structure.why(path, int(line))
     if json_output:
         as_json(edit._asdict() | {"message": message})
     else:
