@@ -80,7 +80,7 @@ def open_engine(
         retrievers,
         tuple(others),
         Reader(reader),
-        (*loaded.warnings, *warnings, *broken, *(damage for damage in [damage] if damage)),
+        (*loaded.warnings, *warnings, *broken, *([damage] if damage else [])),
     )
 
 

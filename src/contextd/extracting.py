@@ -108,9 +108,9 @@ def _check_archive(data: bytes) -> None:
 
 def _notebook(data: bytes) -> str:
     try:
-        cells = json.loads(data)["cells"]
-        language = _language(json.loads(data))
-        return "\n".join(_cell(number, cell, language) for number, cell in enumerate(cells, 1))
+        notebook = json.loads(data)
+        language = _language(notebook)
+        return "\n".join(_cell(number, cell, language) for number, cell in enumerate(notebook["cells"], 1))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Unreadable(f"is not a notebook that can be read ({type(error).__name__})") from None
 

@@ -11,7 +11,19 @@ _TEST = re.compile(
     r"|(^|/)(test_[^/]*|[^/]*(_test|_spec|\.test|\.spec|Tests?|Spec))\.\w+$"
 )
 _EXAMPLE = re.compile(r"(^|/)(examples?|samples?|demos?|benchmarks?|bench|compat|legacy|deprecated|vendor|third_party)/")
+_SPLIT = re.compile(r"[\\/.:]+")
+_ENDING = re.compile(r"\.(?:js|ts|tsx|jsx|mjs|cjs|h|hpp|hh|py|rb|php|lua|sh|zig|json|css|vue)$")
 _MADE = re.compile(r"(_pb2|\.pb|\.generated|_generated|\.g)\.\w+$|(^|/)generated?/|(^|/)locale/|\.pot?$")
+
+
+def without_ending(target: str) -> str:
+    """What an import says, without the ending some languages write."""
+    return _ENDING.sub("", target)
+
+
+def parts_of_target(target: str) -> list[str]:
+    """The parts of what an import says: `a.b.C`, `./x/y.js`, `a::b` and `A\\B` alike."""
+    return [part for part in _SPLIT.split(without_ending(target)) if part]
 
 
 def names_file(path: str, uri: str) -> bool:

@@ -318,15 +318,29 @@ def test_a_failing_file_kept_a_new_pattern_from_the_others(project: Path, home: 
     assert "blue-green" not in engine.search("deployment strategy", min_score=0).hits[0].chunk.text
 
 
-def test_vectors_of_base_and_newer_contents_met_in_the_wrong_rows() -> None:
+def test_vectors_of_base_and_newer_contents_met_in_the_wrong_rows(home: Path, make_project: Callable[..., Path]) -> None:
+    """Contents come by id, rows by age: a part that mixes both has to be put in order."""
+    from dataclasses import replace
+
     import numpy as np
 
-    from contextd.stores.sqlite.vectors import Vectors, cosines
-
-    rows = np.array([0, 2, 3])
-    matrix = np.eye(3, dtype=np.int8) * 127
-    scores = cosines((Vectors(rows, matrix, np.full(3, 1 / 127, np.float32)),), np.array([0, 1, 0], np.float32), 4)
-    assert scores.tolist() == pytest.approx([0, -2, 1, 0])
+    root = make_project({f"old{n}.py": f"old_{n} = {n}\n" for n in range(12)})
+    engine = open_engine(root, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
+    engine.index()
+    assert engine.project is not None
+    store, source, scope = engine.project.store, engine.project.source.id, engine._query("x", None, None).scope
+    for number in range(12):
+        (root / f"new{number}.py").write_text(f"new_{number} = {number}\n")
+    with engine.project.parser(keep=False) as parser:  # as the watcher does it: nothing is folded
+        upkeep = engine._upkeep(parser)
+        upkeep.index(replace(upkeep.options, paths=tuple(f"new{n}.py" for n in range(12)), light=True))
+    rows = store.documents(source)
+    vectors = {row.content: np.eye(24, dtype=np.float32)[[place]] for place, row in enumerate(rows.values())}
+    store.add_vectors("static/test/24/1", vectors)
+    with store.view(scope) as view:
+        for row in rows.values():
+            (best,) = view.near(vectors[row.content][0], 1, space="static/test/24/1")
+            assert best.chunk.document == row.id and best.score > 0.9
 
 
 def test_many_small_changes_made_every_question_slower(home: Path) -> None:

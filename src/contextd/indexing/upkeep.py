@@ -35,10 +35,6 @@ class Upkeep:
 
     def work(self, job: Job, progress: Progress) -> Report:
         """Do what a job asks for."""
-        if job.kind == "embed":
-            report = Report()
-            self._embed(report)
-            return report
         if job.options.get("verify") and not job.paths:
             self.store.check()
         report = self.index(self._options(job), progress)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from contextd.linking.resolve import Places, resolve, stems_of
 from contextd.linking.symbols import definitions, language_by_name, uses
-from contextd.paths import is_test
+from contextd.paths import is_test, names_file
 from contextd.ports import View
 
 _MOST = 500
@@ -39,7 +39,7 @@ def importers(view: View, targets: Iterable[str]) -> dict[str, str]:
 def impact(view: View, what: str, depth: int) -> list[Dependent]:
     """The dependents of a file or a name, nearest first."""
     uris = set(view.uris().values())
-    files = [uri for uri in uris if uri == what or uri.endswith("/" + what)]
+    files = [uri for uri in uris if names_file(what, uri)]
     found: dict[str, Dependent] = {}
     if files:
         frontier = set(files)

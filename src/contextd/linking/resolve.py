@@ -7,13 +7,12 @@ looked up by its last part and kept where the rest fits, too; a name that fits n
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from contextd.paths import parts_of_target, without_ending
+
 _ENTRY = frozenset("index __init__ mod lib main init package".split())
-_SPLIT = re.compile(r"[\\/.:]+")
-_ENDING = re.compile(r"\.(?:js|ts|tsx|jsx|mjs|cjs|h|hpp|hh|py|rb|php|lua|sh|zig|json|css|vue)$")
 _RUST_HERE = ("crate", "self", "super")
 _BY_FOLDER = frozenset({"go"})  # a package is a folder
 _BY_TWO = frozenset("java kotlin scala php csharp swift haskell elixir".split())  # a lone last part says too little
@@ -56,7 +55,7 @@ def _absolute(uri: str, language: str, target: str, places: Places) -> list[str]
     near = posixpath.normpath(posixpath.join(posixpath.dirname(uri), target))
     if near in places.known:
         return [near]
-    parts = [part for part in _SPLIT.split(_ENDING.sub("", target)) if part and part != "*"]
+    parts = [part for part in parts_of_target(target) if part != "*"]
     if language == "rust":
         parts = [part for part in parts if part not in _RUST_HERE]
     if not parts:
@@ -90,9 +89,9 @@ def _relative(uri: str, target: str, language: str, places: Places) -> list[str]
     path = posixpath.normpath(path)
     if path in places.known:
         return [path]
-    bare = _ENDING.sub("", path)
+    bare = without_ending(path)
     stem = posixpath.basename(bare).lower()
-    return [one for one in places.by_stem.get(stem, ()) if _is_at(one, bare)]
+    return [one for one in places.by_stem.get(stem, ()) if _is_at(one, bare) and _kin(uri, one)]
 
 
 def _is_at(uri: str, path: str) -> bool:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 
 import apsw
 
+from contextd.paths import parts_of_target
 from contextd.terms import key
 from contextd.types import IMPORT, Definition, Parsed
 
-_SPLIT = re.compile(r"[\\/.:]+")
 _REFERENCE = "insert or replace into reference values (?, ?, ?, ?, ?)"
 _DEFINITION = "insert or replace into definition values (?, ?, ?, ?, ?, ?, ?)"
 _DEFINED_AS = """
@@ -38,8 +37,7 @@ def name_key(name: str) -> int:
 
 def stem_of_target(target: str) -> str:
     """The last part of what is imported, without an ending: `a.b.C`, `./x/y.js` and `a::b` are known as C, y and b."""
-    path = re.sub(r"\.(?:js|ts|tsx|jsx|mjs|cjs|h|hpp|hh|py|rb|php|lua|sh|zig|json|css|vue)$", "", target)
-    parts = [part for part in _SPLIT.split(path) if part]
+    parts = parts_of_target(target)
     return parts[-1] if parts else ""
 
 

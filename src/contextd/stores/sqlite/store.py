@@ -318,7 +318,7 @@ class SqliteStore(Notes):
         """Rows that do not fit together: pages were damaged in a way that SQLite cannot see."""
         remedy = "`contextd salvage`" if self.folder is None else "`contextd index --verify`, or `contextd rebuild`,"
         what = f"{self.database.path} does not fit together ({type(error).__name__}: {error})"
-        return StorageError(f"{what}; {remedy} mends it", code="corrupt")
+        return StorageError(f"{what}; {remedy} mends it, and if it comes back it is a bug", code="corrupt")
 
     def _current(self, connection: apsw.Connection, *, patient: bool = True) -> Snapshot:
         """The snapshot at a transaction's position; what is kept for the next reader never goes back in time."""

@@ -3,7 +3,7 @@
 create table job (
   workspace_id  integer not null,
   job_id        text not null,
-  kind          text not null,      -- index | refresh | rebuild | embed
+  kind          text not null,      -- index | refresh | rebuild
   state         text not null,      -- queued | in_progress | cancelling | completed | failed | cancelled
   who           text not null,
   paths         text not null,      -- JSON
