@@ -341,6 +341,7 @@ def test_vectors_of_base_and_newer_contents_met_in_the_wrong_rows(home: Path, ma
         for row in rows.values():
             (best,) = view.near(vectors[row.content][0], 1, space="static/test/24/1")
             assert best.chunk.document == row.id and best.score > 0.9
+            assert np.allclose(view.vectors([best.chunk], "static/test/24/1"), vectors[row.content], atol=0.01)
 
 
 def test_many_small_changes_made_every_question_slower(home: Path) -> None:
