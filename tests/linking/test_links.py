@@ -140,6 +140,8 @@ def test_where_a_name_is_defined(linked: Engine) -> None:
     assert (found.uri, found.line, found.signature) == ("pkg/store.py", 1, "def load_user(name):")
     assert [one.uri for one in linked.structure.symbols("close")] == ["pkg/other.py", "pkg/store.py"], "ambiguity is shown"
     assert [one.uri for one in linked.structure.symbols("Base.close")] == ["pkg/store.py"]
+    assert [one.uri for one in linked.structure.symbols("store.load_user")] == ["pkg/store.py"]
+    assert linked.structure.symbols("Session.close") == [], "another one's is not the one asked for"
     assert linked.structure.symbols("no_such_name") == []
     with pytest.raises(InvalidInput):
         linked.structure.symbols("  ")

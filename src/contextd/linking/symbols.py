@@ -38,10 +38,10 @@ class Use:
 
 
 def definitions(view: View, name: str) -> list[Definition]:
-    """Where a name is defined; a qualified one (`Session.close`) only where it is so called."""
-    found = view.defining([_last(name)])
-    fitting = [(document, one) for document, one in found if _is_called(one.label, name)] or found
+    """Where a name is defined; a qualified one (`Session.close`, `store.load_user`) only where it is so called."""
     uris = view.uris()
+    found = view.defining([_last(name)])
+    fitting = [(document, one) for document, one in found if _is_called(one.label, uris[document], name)]
     texts = {document: view.chunks_of(document) for document in {document for document, _ in fitting}}
     places = [
         Definition(uris[document], one.line, one.kind, one.label, line_of(texts[document], one.line))
@@ -54,10 +54,11 @@ def _last(name: str) -> str:
     return re.split(r"::|[.#/]|->", name.strip().rstrip("()"))[-1]
 
 
-def _is_called(label: str, name: str) -> bool:
+def _is_called(label: str, uri: str, name: str) -> bool:
+    """Whether a definition has this name: by what it stands in, or by its file."""
     wanted = re.sub(r"::|[#/]|->", ".", name.strip().rstrip("()")).lower()
-    label = label.lower()
-    return "." not in wanted or label == wanted or label.endswith("." + wanted)
+    stem = uri.rpartition("/")[2].partition(".")[0].lower()
+    return any(full == wanted or full.endswith("." + wanted) for full in (label.lower(), f"{stem}.{label.lower()}"))
 
 
 def line_of(chunks: Sequence[Chunk], line: int) -> str:
