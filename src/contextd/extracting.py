@@ -15,7 +15,7 @@ from io import BytesIO
 from typing import Any
 
 INSTALL = "pip install 'contextd[documents]'"
-_NEEDS = {"pdf": ("pypdf",), "docx": ("mammoth", "markdownify"), "notebook": (), "html": ("bs4", "markdownify")}
+_NEEDS = {"pdf": ("pypdfium2",), "docx": ("mammoth", "markdownify"), "notebook": (), "html": ("bs4", "markdownify")}
 _LARGEST = 50 << 20  # bytes out of one document
 _RATIO = 100
 _MOST_ENTRIES = 10_000
@@ -52,23 +52,22 @@ def extract(data: bytes, language: str) -> str:
 
 
 def _pdf(data: bytes) -> str:
-    from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
+    from pypdfium2 import PdfDocument, PdfiumError
 
     try:
-        reader = PdfReader(BytesIO(data))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise Unreadable("is encrypted")
+        document = PdfDocument(data)
         pages, size = [], 0
-        for number, page in enumerate(reader.pages, 1):
-            text = page.extract_text().strip()
+        for number, page in enumerate(document, 1):
+            text = page.get_textpage().get_text_range().replace("\r\n", "\n").strip()
+            page.close()
             size += len(text)
             if number > _MOST_PAGES or size > _LARGEST:
                 pages.append(f"# Page {number}\n\n(the rest is left out)\n")
                 break
             pages.append(f"# Page {number}\n\n{_plain(text)}\n")
-    except (PyPdfError, OSError, RecursionError) as error:
-        raise Unreadable(f"is not a PDF that can be read ({error})") from None
+    except PdfiumError as error:
+        reason = "is encrypted" if "password" in str(error).lower() else f"is not a PDF that can be read ({error})"
+        raise Unreadable(reason) from None
     return "\n".join(pages)
 
 

@@ -32,6 +32,7 @@ from contextd.types import (
 )
 
 Matrix = NDArray[np.float32]
+Written = tuple[DocumentRow, Parsed, Mapping[str, Matrix]]  # a document, what is in it, its vectors by space
 
 
 class Tokens(Protocol):
@@ -310,8 +311,8 @@ class ProjectStore(Store, Protocol):
     def reuse(self, document: DocumentRow) -> bool:
         """Write a document whose content is stored already; False, and nothing is written, when it is not."""
 
-    def put(self, document: DocumentRow, parsed: Parsed, vectors: Mapping[str, Matrix]) -> int:
-        """Write one document in one transaction; the new position."""
+    def put(self, written: Sequence[Written]) -> None:
+        """Write some documents in one transaction."""
 
     def remove(self, source: int, uris: Sequence[str]) -> int:
         """Take documents out; their contents go when nothing refers to them."""

@@ -59,7 +59,7 @@ class _Compiled:
     pattern: Any
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _compile(rules: tuple[Rule, ...]) -> tuple[Any, tuple[_Compiled, ...]]:
     """One pattern that tells whether any rule can match, and the rules one by one."""
     one_by_one = tuple(_Compiled(rule, re2.compile(rule.pattern.encode(), _options())) for rule in rules)
@@ -94,11 +94,12 @@ def user_rules(patterns: Iterable[str]) -> tuple[Rule, ...]:
 
 def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = ()) -> tuple[bytes, list[Find]]:
     """The data without its secrets, and what was found in it."""
-    rules = VENDORS + ASSIGNMENTS + COMMENTS + (() if language in CODE else CONFIGURATION) + tuple(extra)
-    any_of, one_by_one = _compile(rules)
     spans = list(_key_blocks(data))
-    if any_of.search(data):
-        spans += _rule_spans(data, one_by_one)
+    # A guard for each group: one for all of them has so many states that it runs four times slower.
+    for rules in (VENDORS, ASSIGNMENTS, COMMENTS, () if language in CODE else CONFIGURATION, tuple(extra)):
+        any_of, one_by_one = _compile(rules)
+        if rules and any_of.search(data):
+            spans += _rule_spans(data, one_by_one)
     if not spans:
         return data, []
     return _redact(data, spans)

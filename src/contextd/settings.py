@@ -79,7 +79,7 @@ class Bootstrap:
     """How an index run works."""
 
     parallel_workers: int = 0  # 0: one for each core, eight at the most
-    batch_size: int = 128
+    batch_size: int = 512
     priority_extensions: tuple[str, ...] = ()
     max_initial_files: int = 0  # 0: all
     fail_fast: bool = False

@@ -216,6 +216,7 @@ def test_F8_four_processes_remember_at_once_under_kill_and_no_acknowledged_memor
         processes.append(subprocess.Popen(command, stdout=log.open("wb"), stderr=subprocess.PIPE))
     for victim, log in zip(processes[:2], logs[:2], strict=True):
         while log.read_bytes().count(b"\n") < 20:
+            assert victim.poll() is None and victim.stderr is not None, "it ended before it was killed"
             time.sleep(0.01)
         victim.kill()
     for number, process in enumerate(processes):

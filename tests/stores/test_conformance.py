@@ -37,7 +37,7 @@ class Shelf:
         row = DocumentRow(number, 5, uri, content, acl, "python", Stamp(1, 2, 3, 4), b"digest", 1_000_000)
         vectors = {SPACE: np.array([vector] * len(parsed.pieces), np.float32)} if vector else {}
         if not self.store.reuse(row):
-            self.store.put(row, parsed, vectors)
+            self.store.put([(row, parsed, vectors)])
         if self._fold:
             self.store.fold(force=True)
         return number

@@ -16,7 +16,8 @@ from contextd.types import Definition, Piece
 _CHARACTERS = 4  # a token of code or English is four characters or more; an exact count follows
 _OVERLAP = 0.12  # of a unit that has to be split
 _LONG_LINE = 2000  # characters: longer lines are cut inside
-_SAMPLE = 60_000  # characters that are counted to judge a longer text
+_SAMPLE = 8  # characters for each token of the limit: what is longer hardly fits
+_LONGEST = 60_000  # characters that are counted at a time
 _LABELS = 160  # characters of a label
 
 
@@ -114,7 +115,8 @@ def _belong(one: Part, two: Part, lines: Lines, small: int) -> bool:
 
 
 def _together(one: Part, two: Part) -> Part:
-    named = [part.label for part in (one, two) if part.label and part.names] or [one.label or two.label]
+    siblings = one.heading == two.heading  # sections of one place are named both, one inside the other by the outer
+    named = [part.label for part in (one, two) if part.label and (part.names or siblings)] or [one.label or two.label]
     labels = list(dict.fromkeys(named))
     kind = one.kind if one.last - one.first >= two.last - two.first else two.kind
     return Part(
@@ -130,7 +132,7 @@ def _together(one: Part, two: Part) -> Part:
 def _fit(part: Part, lines: Lines, limit: int, count: Callable[[str], int]) -> Iterator[Piece]:
     """One piece, or several with overlap when it has more tokens than the limit."""
     text = lines.text[lines.starts[part.first] : lines.starts[part.last]]
-    tokens = count(text) if len(text) <= _SAMPLE else count(text[:_SAMPLE]) * len(text) // _SAMPLE
+    tokens = _tokens(text, limit, count)
     if tokens <= limit:
         if text.strip():
             yield _piece(part, lines, lines.starts[part.first], lines.starts[part.last], tokens)
@@ -141,6 +143,17 @@ def _fit(part: Part, lines: Lines, limit: int, count: Callable[[str], int]) -> I
     for start, end in _windows(part, lines, max(size, 40)):
         yield from _exact(here, later, lines, start, end, limit, count)
         here = later
+
+
+def _tokens(text: str, limit: int, count: Callable[[str], int]) -> int:
+    """Exact for what may fit; what is longer is judged by its beginning."""
+    for most in (limit * _SAMPLE, _LONGEST):
+        tokens = count(text[:most])
+        if len(text) <= most:
+            return tokens
+        if tokens > limit:
+            break
+    return tokens * len(text) // most
 
 
 def _exact(

@@ -1,7 +1,7 @@
 """INDEX: source ► filter ► scrub ► chunk ► embed ► store. First run, later run and rebuild are this one path.
 
-Scrub and chunk happen together in the parser's worker. A document is written in one transaction; a run that is killed has
-written some documents and not others, and the next one goes on from there.
+Scrub and chunk happen together in the parser's worker. A batch of documents is written in one transaction; a run that is
+killed has written some documents and not others, and the next one goes on from there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from blake3 import blake3
 from contextd.errors import ContextdError, Unavailable
 from contextd.indexing.changes import Changes, changes
 from contextd.indexing.embed import embed, embed_missing, texts_of
-from contextd.ports import Embedder, FileState, Outcome, Parser, ProjectStore, Raw, Recipe, Skip, Source
+from contextd.ports import Embedder, FileState, Outcome, Parser, ProjectStore, Raw, Recipe, Skip, Source, Written
 from contextd.types import COMMIT, DocumentRow, Parsed, Stamp
 
 
@@ -24,7 +24,7 @@ class Options:
     """How a run works."""
 
     verify: bool = False
-    batch: int = 128
+    batch: int = 512
     priority: tuple[str, ...] = ()
     most_files: int = 0
     fail_fast: bool = False
@@ -205,7 +205,7 @@ def _collect(run: _Run, outcome: Outcome, batch: list[tuple[DocumentRow, Parsed]
 
 
 def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
-    """Embed a batch together, then write each document in its own transaction."""
+    """Embed a batch together and write it in one transaction."""
     texts = [text for _, parsed in batch for text in texts_of(parsed)]
     vectors = None
     if run.embedder is not None and texts:
@@ -214,13 +214,15 @@ def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
         except Unavailable as error:
             if str(error) not in run.report.warnings:
                 run.report.warnings.append(str(error))
+    written: list[Written] = []
     start = 0
     for row, parsed in batch:
         end = start + len(parsed.pieces)
         own = {run.embedder.space: vectors[start:end]} if vectors is not None and run.embedder and end > start else {}
-        run.store.put(row, parsed, own)
-        run.report.parsed += 1
+        written.append((row, parsed, own))
         start = end
+    run.store.put(written)
+    run.report.parsed += len(written)
     if batch:
         run.store.fold()
     batch.clear()

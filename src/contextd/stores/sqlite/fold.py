@@ -15,7 +15,7 @@ import numpy as np
 from contextd.pieces import words_of
 from contextd.stores.sqlite import arrays
 from contextd.stores.sqlite.database import rows, unpacked
-from contextd.stores.sqlite.postings import Counts, Keys, smallest, turn, unpack
+from contextd.stores.sqlite.postings import Counts, Keys, Postings, smallest, turn, unpack
 from contextd.stores.sqlite.snapshot import (
     EMPTY,
     Ints,
@@ -29,9 +29,14 @@ from contextd.stores.sqlite.snapshot import (
 from contextd.types import Piece
 
 _SOME = 4096  # rows outside the base that can be searched without being felt
+_PARTS = 8  # in which word lists are merged, to hold a part of the entries at a time; a power of two
 
 _POINT = """update workspace set generation = ?, folded_seq = ? where workspace_id = ? and generation = ?"""
 _IN_BASE = "update vector set data = x'' where workspace_id = ? and seq <= ? and length(data) > 0"
+_NEWER = """
+select count(*) from chunk
+where workspace_id = ?1 and content_id in (select content_id from words where workspace_id = ?1)"""
+_ALL = "select count(*) from chunk where workspace_id = ?"
 _WORDS = "select content_id, data from words where workspace_id = ?"
 _TEXTS = "select content_id, text from content where workspace_id = ? order by content_id"
 _PIECES = """
@@ -39,10 +44,10 @@ select kind, label, heading, names, start_at, end_at from chunk
 where workspace_id = ? and content_id = ? order by ordinal"""
 
 
-def worth_it(snapshot: Snapshot) -> bool:
-    """Whether enough is new, compared with what a new base costs."""
-    base = int(snapshot.base.starts[-1])
-    return snapshot.total - base > max(_SOME, base // 2)
+def worth_it(connection: apsw.Connection, workspace: int) -> bool:
+    """Whether enough is newer than the base, compared with what a new base costs."""
+    newer = rows(connection, _NEWER, (workspace,))[0][0]
+    return bool(newer > _SOME and newer * 3 > rows(connection, _ALL, (workspace,))[0][0])
 
 
 def write(snapshot: Snapshot, folder: Path, spaces: set[str]) -> int:
@@ -131,23 +136,27 @@ def _renumbered(snapshot: Snapshot, order: Ints, sizes: Ints) -> tuple[Ints, Int
 
 
 def _postings(snapshot: Snapshot, new_row: Ints, total: int) -> dict[str, arrays.Array]:
+    """Word lists of all segments merged, by parts of the keys: all at once would be hundreds of megabytes."""
+    parts = [_merged(snapshot, new_row, part) for part in range(_PARTS)]
+    sizes = np.concatenate([np.diff(part.starts) for part in parts])
+    return {
+        "keys": np.concatenate([part.keys for part in parts]),
+        "key_starts": np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes))),
+        "rows": np.concatenate([smallest(part.rows, total) for part in parts]),
+        "counts": np.concatenate([part.counts for part in parts]),
+    }
+
+
+def _merged(snapshot: Snapshot, new_row: Ints, part: int) -> Postings:
     keys, places, counts = [], [], []
     for first, postings in snapshot.postings():
-        some_keys, some_rows, some_counts = postings.expanded()
+        some_keys, some_rows, some_counts = postings.part(part, _PARTS).expanded()
         moved = new_row[some_rows.astype(np.int64) + first]
         keep = moved >= 0
         keys.append(some_keys[keep])
         places.append(moved[keep].astype(np.uint32))
         counts.append(some_counts[keep])
-    together = np.concatenate(keys), np.concatenate(places), np.concatenate(counts)
-    del keys, places, counts  # at a hundred thousand chunks each of these is a hundred megabytes
-    turned = turn(*together)
-    return {
-        "keys": turned.keys,
-        "key_starts": turned.starts,
-        "rows": smallest(turned.rows, total),
-        "counts": turned.counts,
-    }
+    return turn(np.concatenate(keys), np.concatenate(places), np.concatenate(counts))
 
 
 def _matrix(snapshot: Snapshot, space: str, new_row: Ints, total: int) -> dict[str, arrays.Array]:

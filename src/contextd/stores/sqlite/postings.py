@@ -46,6 +46,16 @@ class Postings:
         )
         return list(bounds)
 
+    def part(self, number: int, of: int) -> Postings:
+        """One of `of` equal parts of all possible keys, a power of two."""
+        step = (1 << 64) // of
+        first = int(np.searchsorted(self.keys, np.uint64(number * step)))
+        last = int(np.searchsorted(self.keys, np.uint64((number + 1) * step - 1), "right"))
+        start, end = self.starts[first], self.starts[last]
+        return Postings(
+            self.keys[first:last], self.starts[first : last + 1] - start, self.rows[start:end], self.counts[start:end]
+        )
+
     def expanded(self) -> tuple[Keys, Rows, Counts]:
         """One entry for each occurrence in a row."""
         return np.repeat(self.keys, np.diff(self.starts)), self.rows, self.counts

@@ -18,7 +18,7 @@ import apsw
 
 from contextd.errors import IndexMismatch, StorageError
 from contextd.pieces import with_context
-from contextd.ports import Matrix
+from contextd.ports import Matrix, Written
 from contextd.stores.sqlite import fold
 from contextd.stores.sqlite.connect import translated
 from contextd.stores.sqlite.database import Database, packed, unpacked
@@ -155,10 +155,15 @@ class SqliteStore(Notes):
 
         return self.database.transact(write)
 
-    def put(self, document: DocumentRow, parsed: Parsed, vectors: Mapping[str, Matrix]) -> int:
-        """Write one document in one transaction; a reader sees the old one or the new one."""
+    def put(self, written: Sequence[Written]) -> None:
+        """Write some documents in one transaction; a reader sees the old ones or the new ones."""
 
-        return self.database.transact(lambda connection: self.put_row(connection, document, parsed, vectors))
+        def write(connection: apsw.Connection) -> None:
+            for document, parsed, vectors in written:
+                self.put_row(connection, document, parsed, vectors)
+
+        if written:
+            self.database.transact(write)
 
     def put_row(
         self, connection: apsw.Connection, document: DocumentRow, parsed: Parsed | None, vectors: Mapping[str, Matrix]
@@ -269,9 +274,9 @@ class SqliteStore(Notes):
 
     def _fold(self, folder: Path, force: bool) -> bool:
         with self.database.reading() as connection:
+            if not force and not fold.worth_it(connection, self.workspace):
+                return False
             snapshot = self._current(connection, patient=False)
-        if not fold.worth_it(snapshot) and not force:
-            return False
         if snapshot.base.generation != snapshot.head.generation:
             self.database.transact(lambda connection: fold.lost_vectors(connection, self.workspace))
         spaces = {space for (space,) in self.rows("select distinct space from vector where workspace_id = ?")}
