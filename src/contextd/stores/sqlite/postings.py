@@ -26,14 +26,6 @@ class Postings:
     rows: Rows
     counts: Counts
 
-    def find(self, key: int) -> tuple[Rows, Counts]:
-        """The rows of one term and how often it occurs in each."""
-        place = int(np.searchsorted(self.keys, np.uint64(key)))
-        if place >= len(self.keys) or self.keys[place] != key:
-            return self.rows[:0], self.counts[:0]
-        start, end = self.starts[place], self.starts[place + 1]
-        return self.rows[start:end], self.counts[start:end]
-
     def places(self, keys: Sequence[int]) -> list[tuple[int, int]]:
         """Where the rows of each of these keys begin and end; nothing for one that is not there."""
         wanted = np.array(keys, np.uint64)

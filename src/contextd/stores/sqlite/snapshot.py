@@ -191,6 +191,11 @@ class Snapshot:
         return np.array([row[4] for row in self.documents], np.int64)
 
     @cached_property
+    def sources(self) -> Ints:
+        """The source of each document."""
+        return np.array([row[1] for row in self.documents], np.int64)
+
+    @cached_property
     def paths(self) -> Postings:
         """From the terms of paths to documents."""
         sizes = [len(row[7]) // 8 for row in self.documents]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_BLOCK = 8192  # rows converted at a time: stays in the cache of the processor
+_BLOCK = 2048  # rows converted at a time: stays in the cache of the processor
 
 Float = NDArray[np.float32]
 

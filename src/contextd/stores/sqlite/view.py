@@ -41,7 +41,8 @@ class View(Structure):
 
     def __init__(self, connection: apsw.Connection, snapshot: Snapshot, scope: Scope) -> None:
         self._connection, self._snapshot, self._scope = connection, snapshot, scope
-        self._arms: dict[str, Float] = {}
+        self._arms: dict[str, Float] = {}  # scores by row
+        self._content_arms: dict[str, Float] = {}  # scores by content: the same for all its rows
         self._row_of: dict[ChunkId, int] = {}
         self._scores: dict[tuple[tuple[int, float], ...], Scores] = {}
 
@@ -54,12 +55,8 @@ class View(Structure):
             self._arms["name"] = score
             return self._top(score, score, k)
         scores = self._bm25(terms)
-        self._arms |= {
-            "chunk": scores.rows,
-            "chunk_coverage": scores.row_coverage,
-            "document": scores.contents[self._snapshot.content_of_row],
-            "document_coverage": scores.content_coverage[self._snapshot.content_of_row],
-        }
+        self._arms |= {"chunk": scores.rows, "chunk_coverage": scores.row_coverage}
+        self._content_arms |= {"document": scores.contents, "document_coverage": scores.content_coverage}
         if field == "chunk":
             return self._top(scores.rows, scores.row_coverage, k)
         return self._top_contents(scores.contents, scores.content_coverage, k, scores.rows)
@@ -111,8 +108,12 @@ class View(Structure):
 
     def fill(self, chunks: Sequence[ChunkId]) -> Mapping[str, Sequence[float]]:
         """The scores of these chunks in every arm asked so far."""
+        if not chunks:
+            return {}
         places = np.array([self._row(chunk) for chunk in chunks], np.int64)
-        return {name: scores[places].tolist() for name, scores in self._arms.items()} if chunks else {}
+        contents = self._snapshot.content_of_row[places]
+        found = {name: scores[places].tolist() for name, scores in self._arms.items()}
+        return found | {name: scores[contents].tolist() for name, scores in self._content_arms.items()}
 
     def chunks_of(self, document: int) -> list[Chunk]:
         """All chunks of a document, in order."""
@@ -191,7 +192,7 @@ class View(Structure):
         acls = [row[0] for row in self._connection.execute(_ACLS, (self._snapshot.workspace, principals))]
         allowed = np.isin(self._snapshot.acls, np.array(acls, np.int64))
         if self._scope.sources:
-            allowed &= np.array([row[1] in self._scope.sources for row in self._snapshot.documents], bool)
+            allowed &= np.isin(self._snapshot.sources, np.array(sorted(self._scope.sources), np.int64))
         return allowed
 
     @cached_property
@@ -257,8 +258,9 @@ class View(Structure):
         """Documents by the share of the terms their paths hold, rare ones counting more."""
         documents = np.zeros(len(self._snapshot.documents), np.float32)
         seen, whole = int(self._allowed.sum()), 0.0
-        for key, weight in terms.items():
-            found, _ = self._snapshot.paths.find(key)
+        paths = self._snapshot.paths
+        for (start, end), weight in zip(paths.places(list(terms)), terms.values(), strict=True):
+            found = paths.rows[start:end]
             here = found[self._allowed[found]]
             value = weight * idf(seen, len(here))
             documents[here] += value
@@ -267,7 +269,7 @@ class View(Structure):
         contents = np.zeros(len(self._snapshot.contents) + 1, np.float32)
         allowed = np.flatnonzero(self._allowed & (documents > 0))
         np.maximum.at(contents, self._snapshot.content_of_document[allowed], documents[allowed])
-        self._arms[field] = contents[self._snapshot.content_of_row]
+        self._content_arms[field] = contents[:-1]
         best = self._arms.get("chunk", np.zeros(self._snapshot.total, np.float32))
         return self._top_contents(contents[:-1], contents[:-1], k, best)
 
