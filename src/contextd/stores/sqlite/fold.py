@@ -32,7 +32,8 @@ _SOME = 4096  # rows outside the base that can be searched without being felt
 _PARTS = 8  # in which word lists are merged, to hold a part of the entries at a time; a power of two
 
 _POINT = """update workspace set generation = ?, folded_seq = ? where workspace_id = ? and generation = ?"""
-_IN_BASE = "update vector set data = x'' where workspace_id = ? and seq <= ? and length(data) > 0"
+_HERE = "from vector where workspace_id = ? and seq <= ? and length(data) > 0"
+_IN_BASE = "insert into vector (workspace_id, content_id, space, seq, data) values (?, ?, ?, ?, x'')"
 _NEWER = """
 select count(*) from chunk
 where workspace_id = ?1 and content_id in (select content_id from words where workspace_id = ?1)"""
@@ -81,7 +82,11 @@ def point_to(connection: apsw.Connection, snapshot: Snapshot, generation: int) -
     if not connection.changes():
         return False
     connection.execute("delete from words where workspace_id = ? and seq <= ?", (snapshot.workspace, head.seq))
-    connection.execute(_IN_BASE, (snapshot.workspace, head.seq))
+    # Not an update, after which a page stays as large as what was in it.
+    values = (snapshot.workspace, head.seq)
+    marked = rows(connection, f"select workspace_id, content_id, space, seq {_HERE}", values)
+    connection.execute(f"delete {_HERE}", values)
+    connection.executemany(_IN_BASE, marked)
     return True
 
 
