@@ -14,7 +14,7 @@ from pathlib import Path
 
 import contextd
 from benchmarks.bm25 import Bm25
-from benchmarks.data import Repository, linked_home, repositories
+from benchmarks.data import linked_home, repositories
 from benchmarks.scifact import ndcg
 from contextd import config
 from contextd.engine import Engine
@@ -30,7 +30,7 @@ def ours(engine: Engine, one: Question) -> Score:
     return score(one, hits, lambda size: engine.context(one.query, budget=size).hits, BUDGETS)
 
 
-def plain(engine: Engine) -> Ranker:
+def plain(engine: Engine, k: int = 10) -> Ranker:
     """BM25 over whole files."""
     texts = {}
     for state in engine.files():
@@ -38,21 +38,21 @@ def plain(engine: Engine) -> Ranker:
         if isinstance(read, tuple):
             texts[state.uri] = read[0].decode("utf-8", "replace")
     index = Bm25(texts)
-    return lambda text: index.search(text, 10)
+    return lambda text: index.search(text, k)
 
 
-def semble(repository: Repository) -> Ranker | None:
+def semble(root: Path) -> Ranker | None:
     """semble, with the static weights contextd uses; None where it is not installed."""
     if find_spec("semble") is None:
         return None
     from semble import SembleIndex
 
     model = config.home() / "models" / "potion-base-8M"
-    index = SembleIndex.from_path(repository.root, model_path=str(model))
+    index = SembleIndex.from_path(root, model_path=str(model))
 
     def search(text: str) -> list[str]:
         found = [Path(str(hit.chunk.file_path)) for hit in index.search(text, top_k=100)]
-        relative = [path.relative_to(repository.root) if path.is_absolute() else path for path in found]
+        relative = [path.relative_to(root) if path.is_absolute() else path for path in found]
         return list(dict.fromkeys(path.as_posix() for path in relative))
 
     return search
@@ -66,7 +66,7 @@ def main() -> None:
         flags = None if deep else {"embedding.deep_model": "none"}
         engine = contextd.open(repository.root, home=linked_home(), flags=flags)
         engine.index(deep=deep)
-        others = {"BM25": plain(engine), "semble": semble(repository)}
+        others = {"BM25": plain(engine), "semble": semble(repository.root)}
         for one in repository.questions:
             got = ours(engine, one)
             results.setdefault("contextd", []).append((repository.language, one.category, got.ndcg))

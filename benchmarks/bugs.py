@@ -1,0 +1,160 @@
+"""Localizing real bugs: the message of a fix, file names masked, and the files it changed, at the commit before it.
+
+`python -m benchmarks.bugs list` writes the list of fixes down (`bugs.json`, by the rules below, before anything is measured);
+`python -m benchmarks.bugs [--develop] [--deep]` runs contextd with and without history, plain BM25 over whole files and, where it
+is installed, semble, over the same checkouts. `CONTEXTD_BENCH_HISTORIES` names a folder with a clone, history included, of every
+repository. A ranking is judged after taking out tests and what is no code, for all of them alike; it is right at k when a file
+of the fix is among the first k.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+import contextd
+from benchmarks.code import Ranker, plain, semble
+from benchmarks.data import linked_home
+from contextd.languages import CODE
+from contextd.paths import is_example, is_test
+from contextd.sources.filetypes import language_of
+
+HISTORIES = Path(os.environ.get("CONTEXTD_BENCH_HISTORIES", "../histories"))
+LIST = Path(__file__).parent / "bugs.json"
+REPOSITORIES = (
+    "aio-libs/aiohttp", "axios/axios", "BurntSushi/ripgrep", "caddyserver/caddy", "composer/composer", "hyperium/hyper",
+    "jhy/jsoup", "jqlang/jq", "mockito/mockito", "psf/black",
+)  # fmt: skip
+REPORTED, DEVELOPED = 20, 10  # fixes of each repository: the newest are reported, the ones before them are for development
+_WORDS = 15
+_MOST_FILES = 3
+_FIX = re.compile(r"\b(?:fix(?:e[sd]|ing)?|bug|crash(?:e[sd])?|regression|incorrect(?:ly)?|wrong(?:ly)?)\b", re.IGNORECASE)
+_TRAILER = re.compile(r"(?im)^(?:[\w-]+-by|change-id|pr-url|refs?|closes?|fix(?:es|ed)?|resolves?)\s*:?\s.{0,80}$")
+_NOISE = re.compile(r"https?://\S+|\(?#\d+\)?|\bGH-\d+|```|^\s*[*-]\s", re.MULTILINE)
+_FILE = re.compile(r"[\w./\\-]*\w\.(?:[ch]|cc|cpp|go|java|js|mjs|cjs|ts|kt|md|php|phpt|py|pyi|rs|test|toml|txt|y|l)\b")
+_MASK = "(file)"
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A commit that mended something."""
+
+    repository: str
+    commit: str
+    parent: str
+    files: list[str]
+
+
+def _git(repository: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", str(repository), *arguments], check=True, capture_output=True)
+    return done.stdout.decode("utf-8", "replace")
+
+
+def question(repository: Path, commit: str) -> str:
+    """What a fix says, without the names of files, numbers of issues and people."""
+    message = _git(repository, "log", "-1", "--format=%B", commit)
+    return " ".join(_FILE.sub(_MASK, _NOISE.sub(" ", _TRAILER.sub(" ", message))).split())
+
+
+def counts(uri: str) -> bool:
+    """Whether a file can be where a bug is: code, and no test or example."""
+    return language_of(uri) in CODE and not is_test(uri) and not is_example(uri)
+
+
+def _changed(repository: Path, commit: str) -> list[str] | None:
+    """The code a commit changes; None if it makes, moves or removes any."""
+    rows = [
+        line.split("\t") for line in _git(repository, "show", "--format=", "--name-status", "-M", commit).splitlines() if line
+    ]
+    code = [(row[0], row[-1]) for row in rows if counts(row[-1])]
+    return [uri for _, uri in code] if all(status == "M" for status, _ in code) else None
+
+
+def fixes(name: str) -> Iterator[Fix]:
+    """The fixes of a repository, the newest first."""
+    repository = HISTORIES / name.rpartition("/")[2]
+    for line in _git(repository, "log", "--no-merges", "--format=%H %P%x00%s").splitlines():
+        numbers, _, subject = line.partition("\x00")
+        commit, *parents = numbers.split()
+        if len(parents) != 1 or not _FIX.search(subject) or len(question(repository, commit).split()) < _WORDS:
+            continue
+        files = _changed(repository, commit)
+        if files and len(files) <= _MOST_FILES:
+            yield Fix(name, commit, parents[0], files)
+
+
+def write_list() -> None:
+    """The newest fixes of every repository that fit."""
+    found: dict[str, list[dict[str, object]]] = {"report": [], "develop": []}
+    for name in REPOSITORIES:
+        for place, fix in enumerate(fixes(name)):
+            if place >= REPORTED + DEVELOPED:
+                break
+            found["report" if place < REPORTED else "develop"].append(asdict(fix))
+    LIST.write_text(json.dumps(found, indent=1) + "\n")
+    print({part: len(rows) for part, rows in found.items()})
+
+
+def rankers(root: Path, *, deep: bool) -> Iterator[tuple[str, Ranker]]:
+    """Everything that is compared, over the checkout as it is now."""
+    for name, commits in (("contextd", 1000), ("contextd without history", 0)):
+        flags: dict[str, object] = {"git.max_commits": commits}
+        if not deep:
+            flags["embedding.deep_model"] = "none"
+        engine = contextd.open(root, home=linked_home(), flags=flags)
+        engine.index(deep=deep)
+        yield name, lambda text, engine=engine: [hit.chunk.uri for hit in engine.search(text, k=100, min_score=0.0).hits]
+        if not commits:
+            yield "BM25", plain(engine, 100)
+        engine.close()
+    other = semble(root)
+    if other is not None:
+        yield "semble", other
+
+
+def _rank(ranked: list[str], wanted: list[str]) -> int:
+    """The place of the first file of the fix, from 1; 0 if it is not there."""
+    judged = [uri for uri in dict.fromkeys(ranked) if counts(uri)]
+    return next((place for place, uri in enumerate(judged, 1) if uri in wanted), 0)
+
+
+def _bootstrap(ours: list[bool], theirs: list[bool]) -> str:
+    """The difference with its 95 % interval, by resampling the fixes."""
+    difference = np.array(ours, float) - np.array(theirs, float)
+    chance = np.random.default_rng(7)
+    means = difference[chance.integers(0, len(difference), (10_000, len(difference)))].mean(axis=1)
+    low, high = np.percentile(means, [2.5, 97.5])
+    return f"{difference.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def main() -> None:
+    if "list" in sys.argv:
+        write_list()
+        return
+    rows = json.loads(LIST.read_text())["develop" if "--develop" in sys.argv else "report"]
+    ranks: dict[str, list[int]] = {}
+    for row in reversed(rows):  # the oldest first: an index follows a checkout
+        root = HISTORIES / row["repository"].rpartition("/")[2]
+        text = question(root, row["commit"])
+        _git(root, "checkout", "-q", "--force", "--detach", row["parent"])
+        for name, ranker in rankers(root, deep="--deep" in sys.argv):
+            ranks.setdefault(name, []).append(_rank(ranker(text), row["files"]))
+        print(row["repository"], row["commit"][:10], {name: some[-1] for name, some in ranks.items()}, flush=True)
+    for k in (1, 5):
+        right = {name: [0 < rank <= k for rank in some] for name, some in ranks.items()}
+        print(f"Acc@{k}", {name: round(float(np.mean(some)), 3) for name, some in right.items()})
+        for name, some in right.items():
+            if name != "contextd":
+                print(f"  contextd beside {name}: {_bootstrap(right['contextd'], some)}")
+
+
+if __name__ == "__main__":
+    main()
