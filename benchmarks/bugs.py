@@ -1,10 +1,10 @@
 """Localizing real bugs: the message of a fix, file names masked, and the files it changed, at the commit before it.
 
 `python -m benchmarks.bugs list` writes the list of fixes down (`bugs.json`, by the rules below, before anything is measured);
-`python -m benchmarks.bugs [--develop] [--deep]` runs contextd with and without history, plain BM25 over whole files and, where it
-is installed, semble, over the same checkouts. `CONTEXTD_BENCH_HISTORIES` names a folder with a clone, history included, of every
-repository. A ranking is judged after taking out tests and what is no code, for all of them alike; it is right at k when a file
-of the fix is among the first k.
+`python -m benchmarks.bugs [--develop] [--deep]` runs contextd with and without history, plain BM25 over whole files and, where
+it is installed, semble, over the same checkouts. `CONTEXTD_BENCH_HISTORIES` names a folder with a clone, history included, of
+every repository. A ranking is judged after taking out tests and what is no code, for all of them alike; it is right at k when
+a file of the fix is among the first k.
 """
 
 from __future__ import annotations
@@ -120,6 +120,14 @@ def rankers(root: Path, *, deep: bool) -> Iterator[tuple[str, Ranker]]:
         yield "semble", other
 
 
+def _check_out(root: Path, commit: str) -> None:
+    """A commit, without the ignore files of its tests: semble ends with an error at a broken one."""
+    _git(root, "checkout", "-q", "--force", "--detach", commit)
+    for uri in _git(root, "ls-files", "*.gitignore").splitlines():
+        if is_test(uri):
+            (root / uri).unlink(missing_ok=True)
+
+
 def _rank(ranked: list[str], wanted: list[str]) -> int:
     """The place of the first file of the fix, from 1; 0 if it is not there."""
     judged = [uri for uri in dict.fromkeys(ranked) if counts(uri)]
@@ -144,7 +152,7 @@ def main() -> None:
     for row in reversed(rows):  # the oldest first: an index follows a checkout
         root = HISTORIES / row["repository"].rpartition("/")[2]
         text = question(root, row["commit"])
-        _git(root, "checkout", "-q", "--force", "--detach", row["parent"])
+        _check_out(root, row["parent"])
         for name, ranker in rankers(root, deep="--deep" in sys.argv):
             ranks.setdefault(name, []).append(_rank(ranker(text), row["files"]))
         print(row["repository"], row["commit"][:10], {name: some[-1] for name, some in ranks.items()}, flush=True)
