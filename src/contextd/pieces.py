@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextd.terms import defined_names, encode
+from contextd.terms import encode
 from contextd.types import Piece
 
 
 def words_of(piece: Piece, text: str) -> bytes:
     """The terms of a piece: its text, its label and headings, and the names it defines."""
-    names = [name for label in (piece.label, *piece.names) for name in defined_names(label)] if piece.names else []
-    return encode(with_context(text[piece.start : piece.end], piece.label, piece.heading), names)
+    labels = (piece.label, *piece.names) if piece.names else ()
+    return encode(with_context(text[piece.start : piece.end], piece.label, piece.heading), labels)
 
 
 def with_context(text: str, label: str, heading: Sequence[str]) -> str:

@@ -188,7 +188,7 @@ class View(Protocol):
     """One workspace at one moment, as one reader may see it. Rights and scope apply before any ranking."""
 
     def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
-        """The best chunks by words of a field: `chunk`, `document`, `name`, `stem` or `folder`."""
+        """The best chunks by words of a field: `chunk`, `document`, `name`, `defined`, `stem` or `folder`."""
 
     def at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
         """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import Stemmer
 
-BODY, NAME, STEM, FOLDER = "", "\x00", "\x01", "\x02"
+BODY, NAME, STEM, FOLDER, DEFINED = "", "\x00", "\x01", "\x02", "\x03"
 
 _LONGEST = 64  # longer runs are data, not words
 _TOKEN = re.compile(r"[CcFf]#(?!\w)|[Cc]\+\+|[€£¥]|\w+")
@@ -59,18 +59,22 @@ def _keys_of(token: str) -> tuple[int, ...]:
     return tuple(key(term) for term in terms_of(token))
 
 
-def encode(text: str, names: Iterable[str] = ()) -> bytes:
+def encode(text: str, labels: Iterable[str] = ()) -> bytes:
     """Count the terms of a text: the keys (8 bytes each), then a count (1 byte) for each.
 
-    A name that the text defines is a key of its own field with the count 0, so that lengths stay those of the text.
+    A name that the text defines, by its label, is a key of its own field, and so are the words in it. Their count is 0, so
+    that lengths stay those of the text.
     """
     counts: dict[int, int] = {}
     get = counts.get
     for token, times in Counter(_TOKEN.findall(text)).items():
         for term_key in _keys_of(token):
             counts[term_key] = get(term_key, 0) + times
-    for name in names:
-        counts.setdefault(key(name, NAME), 0)
+    for label in labels:
+        for name in defined_names(label):
+            counts.setdefault(key(name, NAME), 0)
+        for term in split(label.rpartition(".")[2]):
+            counts.setdefault(key(term, DEFINED), 0)
     return array("Q", counts).tobytes() + bytes([count if count < 255 else 255 for count in counts.values()])
 
 

@@ -64,7 +64,7 @@ def _part(node: Node, definition: _Definition, walk: _Walk, heading: tuple[str, 
     first = _first_line(node)
     last = node.end_point.row + (1 if node.end_point.column else 0)
     label = ".".join((*heading, definition.name)) if definition.name else ".".join(heading)
-    names = (definition.name.lower(),) if definition.name else ()
+    names = (definition.name,) if definition.name else ()
     part = Part(first, max(last, first + 1), definition.kind, label, heading, names)
     if definition.name:
         line = _unwrapped(node).start_point.row + 1

@@ -45,6 +45,13 @@ _C = """
 (preproc_include path: (system_lib_string) @import)
 """
 
+# Attributes that are the language's own.
+_RUST_OWN = (
+    "^(allow|cfg|cfg_attr|deny|deprecated|derive|doc|expect|feature|forbid|global_allocator|ignore|inline|macro_export|macro_use"
+    "|must_use|no_mangle|non_exhaustive|path|proc_macro|proc_macro_attribute|proc_macro_derive|repr|should_panic|test|track_caller"
+    "|warn)$"
+)
+
 PATTERNS = {
     "python": """
 (call function: (identifier) @call)
@@ -70,6 +77,8 @@ PATTERNS = {
 (object_creation_expression type: (type_identifier) @call)
 (object_creation_expression type: (generic_type (type_identifier) @call))
 (method_reference (identifier) @call .)
+(marker_annotation name: (identifier) @call)
+(annotation name: (identifier) @call)
 (superclass (type_identifier) @inherit)
 (superclass (generic_type (type_identifier) @inherit))
 (super_interfaces (type_list (type_identifier) @inherit))
@@ -93,13 +102,16 @@ PATTERNS = {
 (call_expression function: (generic_function function: (scoped_identifier name: (identifier) @call)))
 (call_expression function: (generic_function function: (field_expression field: (field_identifier) @call)))
 (macro_invocation macro: (identifier) @call)
+(token_tree (identifier) @call . (token_tree))
+((attribute (identifier) @call) (#not-match? @call "OWN"))
+(attribute (scoped_identifier name: (identifier) @call))
 (struct_expression name: (type_identifier) @call)
 (impl_item trait: (type_identifier) @inherit)
 (impl_item trait: (generic_type type: (type_identifier) @inherit))
 (impl_item trait: (scoped_type_identifier name: (type_identifier) @inherit))
 (use_declaration argument: (_) @import)
 (mod_item name: (identifier) @import !body)
-""",
+""".replace("OWN", _RUST_OWN),
     "c": _C,
     "cpp": _C
     + """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from contextd.linking.resolve import Places, resolve, stems_of
-from contextd.linking.symbols import definitions, language_by_name, uses
+from contextd.linking.symbols import PACKAGE_IS_FOLDER, definitions, folder, language_by_name, uses
 from contextd.paths import is_test, names_file
 from contextd.ports import View
 
@@ -33,13 +35,37 @@ def importers(view: View, targets: Iterable[str]) -> dict[str, str]:
         uri = uris[site.document]
         if uri not in wanted and uri not in found and wanted & set(resolve(uri, language_by_name(uri), site.name, places)):
             found[uri] = f"imports {site.name} (line {site.lines[0]})"
+    return _mates(view, wanted, uris) | found
+
+
+def _mates(view: View, targets: Collection[str], uris: Mapping[int, str]) -> dict[str, str]:
+    """Files of the same package, where that is a folder, that mention a name which some files define."""
+    found: dict[str, str] = {}
+    for here in {folder(uri) for uri in targets if uri.endswith(PACKAGE_IS_FOLDER)}:
+        package = {document: uri for document, uri in uris.items() if folder(uri) == here and uri.endswith(PACKAGE_IS_FOLDER)}
+        defined: dict[str, set[str]] = {}
+        for document, one in view.outline(list(package)):
+            defined.setdefault(package[document], set()).add(one.label)
+        definers = Counter(name for labels in defined.values() for name in {_own(label) for label in labels})
+        labels = {label for uri in targets for label in defined.get(uri, ())}
+        own = {_own(label) for label in labels if "." not in label or definers[_own(label)] == 1}
+        for document, uri in package.items():
+            names = sorted(own - {_own(label) for label in defined.get(uri, ())})
+            if names and uri not in targets:
+                mention = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
+                if match := mention.search("\n".join(chunk.text for chunk in view.chunks_of(document))):
+                    found[uri] = f"mentions {match[0]}"
     return found
+
+
+def _own(label: str) -> str:
+    return label.rpartition(".")[2]
 
 
 def impact(view: View, what: str, depth: int) -> list[Dependent]:
     """The dependents of a file or a name, nearest first."""
     uris = set(view.uris().values())
-    files = [uri for uri in uris if names_file(what, uri)]
+    files = [what] if what in uris else [uri for uri in uris if names_file(what, uri)]
     found: dict[str, Dependent] = {}
     if files:
         frontier = set(files)

@@ -40,15 +40,21 @@ def stems_of(uri: str) -> list[str]:
     folder, name = posixpath.split(uri)
     stem = name.partition(".")[0].lower() if not name.startswith(".") else name.lower()
     above = posixpath.basename(folder).lower()
-    return [one for one in dict.fromkeys((stem, above)) if one]
+    whole = [""] if stem in _ENTRY else []  # `require("..")` names no file at all
+    return [one for one in dict.fromkeys((stem, above)) if one] + whole
 
 
 def resolve(uri: str, language: str, target: str, places: Places) -> list[str]:
     """The documents that an import in `uri` means; none when it is of another project."""
     if target.startswith("."):
         return _relative(uri, target, language, places)
-    found = _absolute(uri, language, target, places)
-    return [one for one in found if _kin(uri, one)]
+    found = [one for one in _absolute(uri, language, target, places) if _kin(uri, one)]
+    near = max((_common_folders(uri, one) for one in found), default=0) if language not in _BY_FOLDER else 0
+    return [one for one in found if _common_folders(uri, one) >= near]  # of two that fit, the one beside it
+
+
+def _common_folders(one: str, two: str) -> int:
+    return len(posixpath.commonprefix([one.split("/")[:-1], two.split("/")[:-1]]))
 
 
 def _absolute(uri: str, language: str, target: str, places: Places) -> list[str]:
@@ -89,9 +95,10 @@ def _relative(uri: str, target: str, language: str, places: Places) -> list[str]
     path = posixpath.normpath(path)
     if path in places.known:
         return [path]
-    bare = without_ending(path)
+    bare = without_ending(path) if path != "." else ""
     stem = posixpath.basename(bare).lower()
-    return [one for one in places.by_stem.get(stem, ()) if _is_at(one, bare) and _kin(uri, one)]
+    there = places.by_stem.get(stem, ()) if stem else places.folders.get("", ())
+    return [one for one in there if _is_at(one, bare) and _kin(uri, one)]
 
 
 def _is_at(uri: str, path: str) -> bool:

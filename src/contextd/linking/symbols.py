@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from contextd.linking.calls import Call, Imported, Target, likeness
 from contextd.linking.resolve import Places, resolve
 from contextd.ports import View
 from contextd.types import INHERIT, Chunk, Site
 from contextd.types import Definition as Defined
 
-_PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala")
+PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala")
+_GENERATIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Use:
 
 
 def definitions(view: View, name: str) -> list[Definition]:
-    """Where a name is defined; a qualified one (`Session.close`, `store.load_user`) only where it is so called."""
+    """Where a name is defined; a qualified one (`Session.close`, `src/store.load_user`) only where it is so called."""
     uris = view.uris()
     found = view.defining([_last(name)])
     fitting = [(document, one) for document, one in found if _is_called(one.label, uris[document], name)]
@@ -57,8 +60,8 @@ def _last(name: str) -> str:
 def _is_called(label: str, uri: str, name: str) -> bool:
     """Whether a definition has this name: by what it stands in, or by its file."""
     wanted = re.sub(r"::|[#/]|->", ".", name.strip().rstrip("()")).lower()
-    stem = uri.rpartition("/")[2].partition(".")[0].lower()
-    return any(full == wanted or full.endswith("." + wanted) for full in (label.lower(), f"{stem}.{label.lower()}"))
+    place = posixpath.splitext(uri)[0].lower().replace("/", ".")
+    return any(full == wanted or full.endswith("." + wanted) for full in (label.lower(), f"{place}.{label.lower()}"))
 
 
 def line_of(chunks: Sequence[Chunk], line: int) -> str:
@@ -72,45 +75,83 @@ def line_of(chunks: Sequence[Chunk], line: int) -> str:
 
 
 def uses(view: View, name: str, defined: Sequence[Definition]) -> list[Use]:
-    """Where a name is called or inherited from; where several define it, only what can reach one of those asked about."""
+    """Where a name is called or inherited from; where several define it, what rather means one of those asked about."""
     last, uris = _last(name), view.uris()
-    sites = view.references([last])
     every = definitions(view, last)
-    ambiguous = len({one.uri for one in every}) > 1
-    reach = _reach(view, sites, {one.uri for one in defined}, uris) if ambiguous else set()
-    others = {one.uri for one in every} - {one.uri for one in defined}
+    sites = view.references([last])
+    around = _Around(view, sites, uris)
     own = {(one.uri, one.line) for one in every}
+    asked = {one: around.target(one) for one in defined}
+    others = [around.target(one) for one in every if one not in asked]
     found: list[Use] = []
     for site in sites:
-        uri = uris[site.document]
-        sure = not ambiguous or (uri in reach and uri not in others)
-        if ambiguous and others and not sure and len(defined) < len(every):
-            continue
-        found += [use for use in _uses(view, site, uri, sure) if (use.uri, use.line) not in own]
+        for use in around.uses(site):
+            if (use.uri, use.line) in own:
+                continue
+            call = Call(use.uri, use.line, use.text, use.inside)
+            mine = max((likeness(call, target, around.imported) for target in asked.values()), default=1)
+            theirs = max((likeness(call, target, around.imported) for target in others), default=0)
+            if use.how == "inherits" or (mine and mine >= theirs and (mine > 1 or not theirs)):
+                found.append(replace(use, sure=not others or mine > theirs))
     return sorted(found, key=lambda one: (not one.sure, one.uri, one.line))
 
 
-def _reach(view: View, sites: Sequence[Site], targets: set[str], uris: Mapping[int, str]) -> set[str]:
-    """The files among some sites that define a target themselves, import it, or share its package."""
-    places = Places(uris.values())
-    packages = {_folder(uri) for uri in targets if uri.endswith(_PACKAGE_IS_FOLDER)}
-    wanted = {site.document for site in sites}
-    found = targets | {uris[document] for document in wanted if _folder(uris[document]) in packages}
-    for one in view.imports(wanted):
-        uri = uris[one.document]
-        if uri not in found and targets & set(resolve(uri, language_by_name(uri), one.name, places)):
-            found.add(uri)
-    return found
+class _Around:
+    """What is known around the sites of a name: what their files import, and which classes inherit from which."""
+
+    def __init__(self, view: View, sites: Sequence[Site], uris: Mapping[int, str]) -> None:
+        self._view, self._uris = view, uris
+        self._texts = {site.document: view.chunks_of(site.document) for site in sites}
+        self._outlines = {document: [one for _, one in view.outline([document])] for document in self._texts}
+        places = Places(uris.values())
+        self._reaching: dict[str, set[str]] = {}  # by file: those that import it
+        lines: dict[str, list[tuple[str, bool]]] = {}
+        for one in view.imports(set(self._texts)):
+            uri = uris[one.document]
+            meant = resolve(uri, language_by_name(uri), one.name, places)
+            for target in meant:
+                self._reaching.setdefault(target, set()).add(uri)
+            lines.setdefault(uri, []).append((line_of(self._texts[one.document], one.lines[0]), bool(meant)))
+        self.imported = Imported(lines)
+
+    def target(self, one: Definition) -> Target:
+        """A definition with the files that reach it and the classes that inherit from its own."""
+        reached = set(self._reaching.get(one.uri, ()))
+        if one.uri.endswith(PACKAGE_IS_FOLDER):
+            reached |= {uri for uri in (self._uris[document] for document in self._texts) if folder(uri) == folder(one.uri)}
+        bare = Target(one.uri, one.label, frozenset(reached), frozenset())
+        return replace(bare, heirs=frozenset(self._heirs(bare.owner))) if bare.owner else bare
+
+    def _heirs(self, owner: str) -> set[str]:
+        """The classes that inherit from one, directly or through others."""
+        found, newest = set[str](), {owner}
+        for _ in range(_GENERATIONS):
+            newest = {
+                heir
+                for site in self._view.references(sorted(newest))
+                if site.kind == INHERIT
+                for heir in self._inheriting(site)
+            }
+            newest -= found | {owner}
+            if not newest:
+                break
+            found |= newest
+        return found
+
+    def _inheriting(self, site: Site) -> Iterator[str]:
+        outline = [one for _, one in self._view.outline([site.document])]
+        yield from (_inside(outline, line).rpartition(".")[2] for line in site.lines if _inside(outline, line))
+
+    def uses(self, site: Site) -> list[Use]:
+        """The lines of a site."""
+        chunks, defined, uri = self._texts[site.document], self._outlines[site.document], self._uris[site.document]
+        how = "inherits" if site.kind == INHERIT else "calls"
+        return [Use(uri, line, how, _inside(defined, line), line_of(chunks, line), sure=True) for line in site.lines]
 
 
-def _folder(uri: str) -> str:
+def folder(uri: str) -> str:
+    """Where a file lies."""
     return uri.rpartition("/")[0]
-
-
-def _uses(view: View, site: Site, uri: str, sure: bool) -> list[Use]:
-    chunks, defined = view.chunks_of(site.document), [one for _, one in view.outline([site.document])]
-    how = "inherits" if site.kind == INHERIT else "calls"
-    return [Use(uri, line, how, _inside(defined, line), line_of(chunks, line), sure) for line in site.lines]
 
 
 def _inside(defined: Sequence[Defined], line: int) -> str:

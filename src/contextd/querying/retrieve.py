@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.ports import View
-from contextd.terms import FOLDER, NAME, STEM, key
+from contextd.terms import DEFINED, FOLDER, NAME, STEM, key
 from contextd.types import ChunkId, Found, Plan, Retrieved, Suggestion
 
 CANDIDATES = 200  # of each arm
@@ -32,7 +32,7 @@ def retrieve(
         found[field] = view.words(body, CANDIDATES, field=field) if body else []
     if plan.names:
         found["name"] = view.words({key(name, NAME): 1.0 for name in plan.names}, CANDIDATES, field="name")
-    for field, salt in (("stem", STEM), ("folder", FOLDER)):
+    for field, salt in (("stem", STEM), ("folder", FOLDER), ("defined", DEFINED)):
         terms = {key(term, salt): weight for term, weight in plan.terms.items()}
         found[field] = view.words(terms, CANDIDATES, field=field) if terms else []
     if plan.places:

@@ -47,9 +47,11 @@ class View(Structure):
         self._scores: dict[tuple[tuple[int, float], ...], Scores] = {}
 
     def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
-        """The best chunks by the words of a field: `chunk`, `document`, `name`, `stem` or `folder`."""
+        """The best chunks by the words of a field: `chunk`, `document`, `name`, `defined`, `stem` or `folder`."""
         if field in ("stem", "folder"):
             return self._by_path(terms, k, field)
+        if field == "defined":
+            return self._by_definitions(terms, k)
         if field == "name":
             score = self._named(terms)
             self._arms["name"] = score
@@ -272,6 +274,20 @@ class View(Structure):
         self._content_arms[field] = contents[:-1]
         best = self._arms.get("chunk", np.zeros(self._snapshot.total, np.float32))
         return self._top_contents(contents[:-1], contents[:-1], k, best)
+
+    def _by_definitions(self, terms: Mapping[int, float], k: int) -> list[Found]:
+        """Contents by the share of the terms that are in the names they define, rare ones counting more."""
+        contents = np.zeros(len(self._snapshot.contents), np.float32)
+        found, seen, whole = occurrences(self._snapshot, list(terms), self._visible), int(self._allowed.sum()), 0.0
+        for key, weight in terms.items():
+            places = np.unique(self._snapshot.content_of_row[found[key][0]])
+            value = weight * idf(max(seen, len(places)), len(places))
+            contents[places] += value
+            whole += value
+        contents /= whole or 1.0
+        self._content_arms["defined"] = contents
+        best = self._arms.get("chunk", np.zeros(self._snapshot.total, np.float32))
+        return self._top_contents(contents, contents, k, best)
 
     def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0) -> list[Found]:
         """The k best rows above zero that may answer."""
