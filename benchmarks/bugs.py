@@ -109,7 +109,7 @@ def rankers(root: Path, *, deep: bool) -> Iterator[tuple[str, Ranker]]:
         flags: dict[str, object] = {"git.max_commits": commits}
         if not deep:
             flags["embedding.deep_model"] = "none"
-        engine = contextd.open(root, home=linked_home(), flags=flags)
+        engine = contextd.open(root, home=linked_home("history" if commits else "no-history"), flags=flags)
         engine.index(deep=deep)
         yield name, lambda text, engine=engine: [hit.chunk.uri for hit in engine.search(text, k=100, min_score=0.0).hits]
         if not commits:

@@ -53,11 +53,12 @@ def _below(entry: dict[str, Any], prefix: str) -> dict[str, Any]:
     }
 
 
-def linked_home() -> Path:
+def linked_home(name: str = "") -> Path:
     """A data directory of its own, with the weights of the usual one."""
     from contextd import config
 
-    HOME.mkdir(parents=True, exist_ok=True)
-    if not (HOME / "models").exists():
-        (HOME / "models").symlink_to((config.home() / "models").absolute())
-    return HOME
+    home = HOME / name
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / "models").exists():
+        (home / "models").symlink_to((config.home() / "models").absolute())
+    return home

@@ -30,6 +30,7 @@ class Options:
     fail_fast: bool = False
     warn_bytes: float = 2 << 20
     paths: tuple[str, ...] = ()
+    may_be_empty: bool = False  # else a source that is suddenly empty is not believed
     light: bool = False  # a few files of a project that is watched: upkeep waits for a better moment
     epoch: int = 0  # of a rebuild: what was stored before is not taken as it is
     clear_errors: bool = True
@@ -135,7 +136,8 @@ def _begin(run: _Run, found: Changes) -> None:
     report.unchanged, report.skipped, report.total = found.unchanged, found.skipped, len(found.to_read)
     report.warnings += [f"{uri} is large; it takes a while and many chunks" for uri in found.large[:5]]
     report.warnings += [f"{uri or 'the folder'} cannot be listed; what is known of it stays" for uri in found.unseen[:5]]
-    if found.empty and found.gone and not run.options.verify and not run.options.paths:
+    doubtful = not (run.options.may_be_empty or run.options.verify or run.options.paths)
+    if found.empty and found.gone and doubtful:
         found.gone.clear()
         kept = f"{len(run.known)} documents are kept; if it is meant to be empty, run `contextd index --verify`"
         report.warnings.append(f"the folder is empty (is its disk mounted?): {kept}")

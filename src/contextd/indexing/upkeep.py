@@ -48,7 +48,7 @@ class Upkeep:
         report = self._run(files, options, progress)
         if not options.paths and not options.most_files:
             for source in others:
-                more = self._run(source, options, lambda _: None)
+                more = self._run(source, replace(options, may_be_empty=True), lambda _: None)
                 report.others += more.written
                 report.failed |= more.failed
                 report.finds += more.finds

@@ -15,6 +15,7 @@ from contextd.types import COMMIT, About, Candidate, Plan
 _BOOSTS = {
     "words": {"stem": 1.7, "whole stem": 0.98, "depth": 1.2, "size": 1.0, "test": -2.4, "example": -0.7, "prose": -1.8},
     "symbol": {"stem": 1.2, "whole stem": 1.6, "depth": -0.4, "size": 1.2, "test": -1.2, "example": -0.7, "prose": -1.25},
+    "report": {"stem": 0.6, "whole stem": 0.0, "depth": -1.1, "size": 0.0, "test": -2.4, "example": -0.7, "prose": -1.8},
 }
 _NAMED_FILE = 6.0  # the question names this file
 _PLACE = 3.0  # the question names this line
@@ -23,7 +24,7 @@ _OLDER = -1.5  # v1/ beside v2/: as little what one works on as the above
 _PAST = 2.0  # commits come in only where the question is about the past: a judgment
 _LATEST = 1.5  # for the latest of them; half of it a month earlier
 _MONTH = 30 * 86_400_000_000  # microseconds
-_ROUTES = {"symbol": "symbol", "path": "symbol"}
+_ROUTES = {"symbol": "symbol", "path": "symbol", "report": "report"}
 
 
 def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -> list[Candidate]:

@@ -23,11 +23,12 @@ from contextd.querying.cut import cut
 from contextd.querying.diversify import diversify
 from contextd.querying.expand import expand
 from contextd.querying.fuse import fuse
+from contextd.querying.precedents import REPORT_WORDS, precedents
 from contextd.querying.render import Template, render
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.trace import Trace
-from contextd.types import Candidate, Chunk, Context, Hit, Plan, Query, Suggestion
+from contextd.types import Candidate, Chunk, Context, Hit, Plan, Query, Scope, Suggestion
 
 MOST_HITS = 200
 POOL = 60  # candidates that are looked at for diversity
@@ -65,7 +66,12 @@ def _found(query: Query, means: Means, open_views: ExitStack) -> tuple[list[Hit]
     vectors = _vectors(views, plan, means, trace)
     others = {name: retriever for name, (_, retriever) in means.retrievers.items()}
     suggested = trace.step("consult", lambda: consult(others, plan, trace)) if others and plan.text.strip() else {}
-    lists = [_search_one(view, plan, query, means, vectors, suggested, trace) for view in views if view.size()]
+    pasts = _pasts(query, plan, means, open_views)
+    lists = [
+        _search_one(view, past, plan, query, means, vectors, suggested, trace)
+        for view, past in zip(views, pasts, strict=True)
+        if view.size()
+    ]
     hits = _merged(lists, query.k)
     if not hits:
         _say_why(views, plan, trace)
@@ -118,6 +124,16 @@ def _views(query: Query, plan: Plan, means: Means, stack: ExitStack) -> list[Vie
     ]
 
 
+def _pasts(query: Query, plan: Plan, means: Means, stack: ExitStack) -> list[View | None]:
+    """For every view the commits beside it, when the text is a report; None where there are none."""
+    stores = [store for workspace in query.scope.workspaces for store in means.stores.get(workspace, ())]
+    if plan.wants_history or not query.occasional or len(plan.text.split()) < REPORT_WORDS:
+        return [None] * len(stores)
+    scope = Scope(plan.scope.workspaces, plan.scope.reader, query.occasional)
+    views = [stack.enter_context(store.view(scope)) for store in stores]
+    return [view if view.size() else None for view in views]
+
+
 def _vectors(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> dict[str, NDArray[np.float32]]:
     """The question as a vector in every space some view holds vectors of; without one, words must do."""
     held = {space for view in views for space, count in view.spaces().items() if count}
@@ -152,6 +168,7 @@ def _say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
 
 def _search_one(
     view: View,
+    past: View | None,
     plan: Plan,
     query: Query,
     means: Means,
@@ -161,7 +178,11 @@ def _search_one(
 ) -> list[Hit]:
     """The hits of one workspace, by its own statistics and in the spaces it has vectors of."""
     held = {space: vector for space, vector in vectors.items() if view.spaces().get(space)}
-    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, suggested))
+    before: dict[str, Sequence[Suggestion]] = {}
+    if past is not None:
+        before = {"history": trace.attempt("precedents", lambda: precedents(past, plan), [])}
+        plan = replace(plan, route="report")
+    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, {**suggested, **before}))
     weights = {name: weight for name, (weight, _) in means.retrievers.items()}
     fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, means.fusion, weights))
     about = view.about([one.chunk for one in fused])

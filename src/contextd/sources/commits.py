@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
+from contextd.committed import written
 from contextd.ports import FileState, Skip
 from contextd.sources.git import git
 from contextd.types import COMMIT, Stamp
 
 PREFIX = "commit:"
 _BATCH = 50
-_MOST_FILES = 40  # of one commit, by name
 _MOST_LINES = 40  # changed lines of one commit
 _LONGEST_LINE = 160
 _FORMAT = "%x01%H%x00%ct%x00%an%x00%cs%x00%B%x00"
@@ -92,13 +92,7 @@ class Commits:
 def _text(number: str, seconds: str, author: str, day: str, message: str, rest: str) -> str:
     """The time for the reader of this file, then what is indexed."""
     counts, _, patch = rest.partition("\ndiff --git ")
-    files = _files(counts)
-    lines = [message.strip(), "", f"Author: {author}, {day}, {number[:12]}"]
-    if files:
-        more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
-        lines.append("Files: " + ", ".join(files[:_MOST_FILES]) + more)
-    changed = _changed(patch)
-    return "\n".join([seconds, *lines, *(["Changes:", *changed] if changed else [])]) + "\n"
+    return f"{seconds}\n{written(message, author, day, number, _files(counts), _changed(patch))}"
 
 
 def _files(counts: str) -> list[str]:

@@ -1,0 +1,29 @@
+"""A report of what is wrong is answered by where such things were put right before: by commits like it."""
+
+from __future__ import annotations
+
+import math
+
+from contextd.committed import files_of
+from contextd.ports import View
+from contextd.terms import key
+from contextd.types import Plan, Suggestion
+
+REPORT_WORDS = 15  # a shorter text is a question
+_COMMITS = 40
+_WIDE = 9  # files: a commit that changed more says little about any of them
+
+
+def precedents(past: View, plan: Plan) -> list[Suggestion]:
+    """Files by the commits like a report that changed them: how like the best of them is, and how many there are."""
+    terms = {key(term): weight for term, weight in plan.terms.items()}
+    found = past.words(terms, _COMMITS, field="document") if terms else []
+    most, all_of = dict[str, float](), dict[str, float]()
+    for one in found:
+        files = files_of("\n".join(chunk.text for chunk in past.chunks_of(one.chunk.document)))
+        for uri in files:
+            likeness = one.score / found[0].score
+            most[uri] = max(most.get(uri, 0.0), likeness / math.sqrt(min(len(files), _WIDE)))
+            all_of[uri] = all_of.get(uri, 0.0) + likeness / math.sqrt(len(files))
+    best, largest = max(most.values(), default=1.0), max(all_of.values(), default=1.0)
+    return [Suggestion((most[uri] / best + all_of[uri] / largest) / 2, uri=uri) for uri in most]

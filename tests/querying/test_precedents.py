@@ -1,0 +1,71 @@
+"""A report of what is wrong finds the files that were changed for something like it before."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextd.assemble import open_engine
+from contextd.committed import files_of, written
+from contextd.engine import Engine
+from tests.sources.test_commits import commit
+
+REPORT = (
+    "When a visitor leaves the page open over night and comes back the next morning the amount that is shown is doubled "
+    "and nobody understands where the second half of it comes from"
+)
+
+
+@pytest.fixture
+def mended(tmp_path: Path, home: Path) -> Engine:
+    """A project in which the same kind of thing was mended before, in a file that says nothing of it."""
+    root = tmp_path / "shop"
+    subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
+    plain = {f"part{number}_py": f"def step_{number}(x):\n    return x + {number}\n" for number in range(12)}
+    commit(root, "Begin", "2024-01-01", **plain)
+    commit(
+        root,
+        "Amounts are no longer doubled when a page stays open over night",
+        "2024-02-01",
+        part7_py="def step_7(x):\n    return x\n",
+    )
+    engine = open_engine(root, home=home, environment={})
+    engine.index()
+    return engine
+
+
+def test_a_report_is_answered_by_what_was_mended_before(mended: Engine) -> None:
+    hits = mended.search(REPORT, min_score=0).hits
+    assert hits[0].chunk.uri == "part7.py" and hits[0].why["history"] == 1.0
+    assert all(hit.chunk.language != "commit" for hit in hits), "the past points; it is not the answer"
+
+
+def test_a_question_is_no_report(mended: Engine) -> None:
+    hits = mended.search("where is the amount doubled", min_score=0).hits
+    assert all("history" not in hit.why for hit in hits)
+
+
+def test_without_history_a_report_is_a_long_text(mended: Engine, home: Path) -> None:
+    assert mended.project is not None
+    other = open_engine(mended.project.root, home=home, environment={"CONTEXTD_GIT__MAX_COMMITS": "0"})
+    other.index()
+    assert all("history" not in hit.why for hit in other.search(REPORT, min_score=0).hits)
+
+
+def test_a_reader_learns_nothing_from_a_past_that_is_not_theirs(mended: Engine, home: Path) -> None:
+    assert mended.project is not None
+    guest = open_engine(mended.project.root, home=home, environment={}, reader="guest")
+    assert guest.search(REPORT, min_score=0).hits == []
+
+
+names = st.text("abc/._-é ", min_size=1, max_size=12).map(str.strip).filter(lambda name: name and ", " not in name)
+
+
+@given(st.lists(names, max_size=60, unique=True), st.text(max_size=40))
+def test_the_files_of_a_commit_are_read_as_they_were_written(files: list[str], message: str) -> None:
+    text = written(message, "Ana", "2024-01-01", "0" * 40, [f"{name} (+1 -2)" for name in files], ["+ Files: none"])
+    assert files_of(text) == files[:40]
