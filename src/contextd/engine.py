@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from contextd import caveats
 from contextd.errors import IndexMismatch, InvalidInput, StorageError, Unavailable
 from contextd.languages import ALIASES
 from contextd.ports import Embedder, FileState, Record, Retriever, Skip, Store, Tokens
@@ -196,8 +197,7 @@ class Engine:
             min_score=settings.min_score_threshold if min_score is None else min_score,
         )
         hits, plan, trace = querying.search(query, self._means(query))
-        self._warn_of_changes(hits, trace)
-        self._warn_if_empty(hits, query, trace)
+        self._warn(hits, query, trace)
         return Found(hits, plan, trace)
 
     def context(
@@ -217,8 +217,7 @@ class Engine:
         limit = self.settings.budget.default_max_tokens if budget is None else budget
         query = replace(query, budget=limit, template=template, k=k, min_score=threshold)
         answer = querying.context(query, self._means(query))
-        self._warn_of_changes(answer.hits, answer.trace)
-        self._warn_if_empty(answer.hits, query, answer.trace)
+        self._warn(answer.hits, query, answer.trace)
         return answer
 
     def task(self, task: Task, *, min_score: float | None = None, deadline: float | None = None) -> TaskContext:
@@ -319,27 +318,15 @@ class Engine:
     def _readers(self, project: Project) -> frozenset[str]:
         return self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
 
-    def _warn_of_changes(self, hits: Sequence[Hit], trace: Trace) -> None:
-        """Say which files of an answer have changed since they were indexed."""
-        if self.project is None:
-            return
-        own = [hit.chunk.id.document for hit in hits if hit.chunk.workspace == self.project.workspace]
-        for uri, stamp in self.project.store.stamps(self.project.source.id, sorted(set(own))).items():
-            if what := self.project.source.change(uri, stamp):
-                trace.warn(f"{uri} {what} since it was indexed; `contextd index` or `contextd watch` brings it up to date")
-
     def _relative(self, path: str) -> str:
         """A path or pattern of the caller as the project has it."""
         root = f"{self.project.root}/" if self.project is not None else ""
         return path.removeprefix(root).removeprefix("./").rstrip("/") or "."
 
-    def _warn_if_empty(self, hits: Sequence[Hit], query: Query, trace: Trace) -> None:
-        """Say that this project has nothing this reader may see, when there was no answer."""
-        if hits or self.project is None or not query.text.strip():
-            return
-        with self.project.store.view(Scope((self.project.workspace,), self.reader, self._sources())) as view:
-            if not view.size():
-                trace.warn("nothing of this project is indexed that you may read; `contextd index` brings it up to date")
+    def _warn(self, hits: Sequence[Hit], query: Query, trace: Trace) -> None:
+        """Say what an answer has to be taken with."""
+        if self.project is not None and query.text.strip():
+            caveats.warn(self.project, self.reader, self._sources(), hits, trace)
 
     def _workspaces(self, *, personal: bool) -> tuple[int, ...]:
         own = tuple(dict.fromkeys(project.workspace for project in self._asked()))

@@ -150,3 +150,25 @@ def test_F19_another_model_is_embedded_anew_and_the_old_space_goes(engine: Engin
     engine.index()
     with engine.project.store.view(engine._query("x", None, None).scope) as view:
         assert set(view.spaces()) == {"static/other/4/1"}
+
+
+def test_an_answer_during_a_run_says_how_much_is_known(engine: Engine) -> None:
+    assert engine.project is not None
+    jobs = engine.project.store.jobs
+    job = jobs.add("index", "another process", (), {})
+    assert not engine.search("load_user").trace.warnings, "it has not begun"
+    jobs.begin(job.id)
+    jobs.progress(job.id, 3, 10)
+    assert any("3 of 10 files are read so far" in warning for warning in engine.search("load_user").trace.warnings)
+    jobs.end(job.id, "completed", "", {})
+    assert not engine.search("load_user").trace.warnings
+
+
+def test_who_may_not_read_a_project_is_not_told_of_its_runs(engine: Engine, project: Path, home: Path) -> None:
+    assert engine.project is not None
+    jobs = engine.project.store.jobs
+    job = jobs.add("index", "another process", (), {})
+    jobs.begin(job.id)
+    jobs.progress(job.id, 3, 10)
+    guest = open_engine(project, home=home, environment={}, reader="guest")
+    assert not any("3 of 10" in warning for warning in guest.search("load_user").trace.warnings)

@@ -1,0 +1,40 @@
+"""What an answer has to be taken with: a run under way, files that changed since, nothing that may be read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from contextd.project import Project
+from contextd.trace import Trace
+from contextd.types import Hit, Reader, Scope
+
+_ALIVE = 30_000_000  # microseconds since a run's last sign of life
+
+
+def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequence[Hit], trace: Trace) -> None:
+    """Say in the trace what whoever reads an answer ought to know of the index it comes from."""
+    with project.store.view(Scope((project.workspace,), reader, sources)) as view:
+        sees_some = bool(view.size())
+    if sees_some:
+        _of_a_run(project, trace)
+        _of_changes(project, hits, trace)
+    elif not hits:
+        trace.warn("nothing of this project is indexed that you may read; `contextd index` brings it up to date")
+
+
+def _of_a_run(project: Project, trace: Trace) -> None:
+    """How much is known so far, while files are being read."""
+    job = project.store.jobs.next()
+    if job is None or job.state != "in_progress" or time.time_ns() // 1000 - (job.heartbeat or 0) > _ALIVE:
+        return
+    if job.done < job.total:
+        trace.warn(f"{job.done} of {job.total} files are read so far (job {job.id[:6]} is under way); ask again for the rest")
+
+
+def _of_changes(project: Project, hits: Sequence[Hit], trace: Trace) -> None:
+    """Which files of an answer have changed since they were indexed."""
+    own = {hit.chunk.id.document for hit in hits if hit.chunk.workspace == project.workspace}
+    for uri, stamp in project.store.stamps(project.source.id, sorted(own)).items():
+        if what := project.source.change(uri, stamp):
+            trace.warn(f"{uri} {what} since it was indexed; `contextd index` or `contextd watch` brings it up to date")
