@@ -338,7 +338,7 @@ class ProjectStore(Store, Protocol):
     def fold(self, *, force: bool = False) -> bool:
         """Bring derived structures up to date when it is worth it."""
 
-    def finish(self, *, vacuum: bool = True) -> None:
+    def finish(self, *, vacuum: bool = True, whole: bool = False) -> None:
         """Collect what nothing refers to, and give the space back to the disk."""
 
     def note_error(self, uri: str, error: str) -> None:

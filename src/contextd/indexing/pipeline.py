@@ -257,4 +257,4 @@ def _settle(run: _Run) -> None:
             run.store.set_setting("epoch", str(run.options.epoch))
     if run.report.written or run.report.removed or dropped:
         run.store.fold(force=True)
-    run.store.finish(vacuum=run.options.vacuum)
+    run.store.finish(vacuum=run.options.vacuum, whole=bool(run.options.epoch) and not run.options.paths)

@@ -97,10 +97,10 @@ class Database:
         if faults != [("ok",)]:
             raise StorageError(f"{self.path}: the database is damaged ({faults[0][0]})", code="corrupt")
 
-    def shrink(self) -> None:
-        """Give free pages back to the disk."""
+    def shrink(self, *, whole: bool = False) -> None:
+        """Give free pages back to the disk; the whole is written anew when much was replaced and pages are half empty."""
         with translated(self.path), self.write_lock:
-            self.connection.execute("pragma incremental_vacuum").fetchall()
+            self.connection.execute("vacuum" if whole else "pragma incremental_vacuum").fetchall()
             self.checkpoint()
 
     def close(self) -> None:
