@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from functools import cached_property
+from functools import lru_cache
 from importlib.resources import files
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
@@ -26,26 +26,27 @@ _PATTERN = "|".join(
 )
 
 
+@lru_cache(maxsize=1)
+def _o200k() -> Encoding:
+    from tiktoken import Encoding
+
+    packed = files("contextd.models").joinpath("data/o200k_base.ranks.z").read_bytes()
+    raw = zlib.decompress(packed)
+    borders = accumulate(raw[:_VOCABULARY], initial=_VOCABULARY)
+    ranks = {raw[start:end]: rank for rank, (start, end) in enumerate(pairwise(borders))}
+    encoding = Encoding(O200k.name, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
+    ranks.clear()  # the library has its own copy by now, and keeps this one for nothing we use: 25 MB in every worker
+    return encoding
+
+
 class O200k:
-    """Exact counts of OpenAI's o200k_base; loaded on first use (about 0.4 CPU-seconds)."""
+    """Exact counts of OpenAI's o200k_base; loaded on first use (about 0.4 CPU-seconds), once in a process."""
 
     name = "o200k_base"
 
     def count(self, text: str) -> int:
         """The number of tokens; special tokens in the text count as the text they are."""
-        return len(self._encoding.encode_ordinary(text))
-
-    @cached_property
-    def _encoding(self) -> Encoding:
-        from tiktoken import Encoding
-
-        packed = files("contextd.models").joinpath("data/o200k_base.ranks.z").read_bytes()
-        raw = zlib.decompress(packed)
-        borders = accumulate(raw[:_VOCABULARY], initial=_VOCABULARY)
-        ranks = {raw[start:end]: rank for rank, (start, end) in enumerate(pairwise(borders))}
-        encoding = Encoding(self.name, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
-        ranks.clear()  # the library has its own copy by now, and keeps this one for nothing we use: 25 MB in every worker
-        return encoding
+        return len(_o200k().encode_ordinary(text))
 
 
 class Estimate:
