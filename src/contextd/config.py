@@ -70,6 +70,18 @@ def load(
     return Loaded(_build(values), origins, tuple(warnings))
 
 
+def stamp(root: Path) -> tuple[int, ...]:
+    """What changes when a file of settings for a project does."""
+    return tuple(_changed_at(path) for path in (home() / "config.toml", root / FILE_NAME))
+
+
+def _changed_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def known_keys() -> dict[str, Any]:
     """Every key with its default, by dotted name."""
     defaults = Settings()

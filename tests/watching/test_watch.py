@@ -252,3 +252,35 @@ def test_W2_forty_thousand_files_written_while_the_watcher_is_stopped(make_proje
 
     seconds = stop_and_storm(make_project, home, files=40_000, seconds=600)
     keep("40,000 files written while the watcher is stopped", seconds_to_catch_up=round(seconds, 1), missing=0)
+
+
+def test_changed_settings_are_followed_and_bad_ones_are_not(make_project: Callable[..., Path], home: Path) -> None:
+    root = make_project({"a.py": "def owls():\n    return 1\n", "notes/b.md": "# Herons\n\nHerons stand in water.\n"})
+    variables = {**os.environ, "CONTEXTD_HOME": str(home)}
+    command = [sys.executable, "-m", "contextd", "watch", "-p", str(root)]
+    process = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
+    engine = open_engine(root, home=home, environment={})
+    project = engine.known()
+
+    def known() -> set[str]:
+        return set(project.store.documents(project.source.id))
+
+    def until(condition: Callable[[], bool]) -> None:
+        end = time.monotonic() + 30
+        while not condition():
+            assert time.monotonic() < end and process.poll() is None, known()
+            time.sleep(0.1)
+
+    try:
+        until(lambda: {"a.py", "notes/b.md"} <= known())
+        (root / "context.toml").write_text("[context.indexing]\nexclude_patterns = 5\n")
+        time.sleep(1.5)
+        (root / "c.py").write_text("def larks():\n    return 2\n")
+        until(lambda: "c.py" in known())
+        assert "notes/b.md" in known(), "settings that cannot be used change nothing"
+        (root / "context.toml").write_text('[context.watcher]\nignore_patterns = ["notes/"]\n')
+        until(lambda: "notes/b.md" not in known())
+    finally:
+        process.terminate()
+        _, told = process.communicate(timeout=20)
+    assert "cannot be used" in told and "are followed" in told

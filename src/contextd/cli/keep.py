@@ -5,11 +5,14 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from contextd.cli.show import as_json, note, opened, out, progress_of, project_options, table, terminal
+from contextd.errors import ContextdError
 
 _LINES_PER_SECOND = 15_000  # of one core, on an ordinary machine: an estimate for people
 _BYTES_PER_LINE = 36
@@ -25,7 +28,8 @@ def watch(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd watch
     """
-    engine = opened(project, reader)
+    from contextd import config
+
     stopped = False
 
     def stop(*_: object) -> None:
@@ -38,10 +42,27 @@ def watch(project: str, reader: str, json_output: bool) -> int:
         sys.stdout.flush()
 
     signal.signal(signal.SIGTERM, stop)
-    say(f"watching {engine.known().root}")
-    engine.watch(lambda: stopped, say)
+    engine = opened(project, reader)
+    root = engine.known().root
+    say(f"watching {root}")
+    while not stopped:
+        settings = config.stamp(root)
+        engine.watch(lambda settings=settings: stopped or config.stamp(root) != settings, say)
+        if not stopped:
+            engine.close()
+            engine = _with_new_settings(engine, root, reader, say)
     say("stopped")
     return 0
+
+
+def _with_new_settings(engine: Any, root: Path, reader: str, say: Callable[[str], None]) -> Any:
+    """An engine by the settings as they are now; the one before while they cannot be used."""
+    try:
+        engine = opened(str(root), reader)
+        say("the settings have changed and are followed")
+    except ContextdError as error:
+        say(f"the settings have changed and cannot be used, the old ones stay: {error}")
+    return engine
 
 
 @click.command()
