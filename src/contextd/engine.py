@@ -154,6 +154,7 @@ class Engine:
             most_files=bootstrap.max_initial_files,
             fail_fast=bootstrap.fail_fast,
             warn_bytes=self.settings.indexing.warn_file_size_mb * (1 << 20),
+            most_bytes=self.settings.storage.max_mb * 1_000_000,
         )
         acl = project.store.grant(self._readers(project))
         self._share(project, acl)  # what a crash between record and index may have left undone

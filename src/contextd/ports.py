@@ -338,6 +338,9 @@ class ProjectStore(Store, Protocol):
     def fold(self, *, force: bool = False) -> bool:
         """Bring derived structures up to date when it is worth it."""
 
+    def size(self) -> int:
+        """Bytes on disk."""
+
     def finish(self, *, vacuum: bool = True, whole: bool = False) -> None:
         """Collect what nothing refers to, and give the space back to the disk."""
 

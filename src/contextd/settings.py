@@ -95,6 +95,13 @@ class Security:
 
 
 @dataclass(frozen=True, slots=True)
+class Storage:
+    """How much room an index may take."""
+
+    max_mb: int = 0  # 0: as much as it needs; else new files are left out when it is reached, commits first
+
+
+@dataclass(frozen=True, slots=True)
 class Git:
     """What is read of the history."""
 
@@ -116,6 +123,7 @@ class Settings:
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
     security: Security = field(default_factory=Security)
     git: Git = field(default_factory=Git)
+    storage: Storage = field(default_factory=Storage)
     templates: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     projects: Mapping[str, str] = field(default_factory=dict)  # names for folders

@@ -158,3 +158,23 @@ def test_progress_is_told(project: Path, home: Path) -> None:
     engine = open_engine(project, home=home, environment={})
     engine.index(progress=lambda report: seen.append((report.files, report.total)))
     assert seen[-1] == (4, 4)
+
+
+def test_a_full_index_keeps_what_it_knows_up_to_date_and_takes_nothing_new(
+    make_project: Callable[..., Path], home: Path
+) -> None:
+    root = make_project({f"m{n}.py": f"def f{n}():\n    return {list(range(400))}  # {n}\n" for n in range(20)})
+    small = {"CONTEXTD_STORAGE__MAX_MB": "1", "CONTEXTD_BOOTSTRAP__BATCH_SIZE": "4"}
+    engine = open_engine(root, home=home, environment=small)
+    assert engine.index().written == 20, "it has room"
+    for n in range(20, 300):
+        (root / f"m{n}.py").write_text(f"def f{n}():\n    return {[n * k for k in range(400)]}\n")
+    report = engine.index()
+    left = report.skipped["over the quota"]
+    assert 0 < left < 280 and any(f"{left} documents are left out" in warning for warning in report.warnings)
+    (root / "m0.py").write_text("def brand_new_herons():\n    return 1\n")
+    engine.index()
+    assert engine.search("brand_new_herons").hits[0].chunk.uri == "m0.py", "what is known is kept up to date"
+    wide = open_engine(root, home=home, environment={})
+    wide.index()
+    assert len(wide.known().store.documents(wide.known().source.id)) == 300, "a larger quota takes the rest"

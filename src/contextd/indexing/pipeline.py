@@ -29,6 +29,7 @@ class Options:
     most_files: int = 0
     fail_fast: bool = False
     warn_bytes: float = 2 << 20
+    most_bytes: int = 0  # of the index; 0: any
     paths: tuple[str, ...] = ()
     may_be_empty: bool = False  # else a source that is suddenly empty is not believed
     light: bool = False  # a few files of a project that is watched: upkeep waits for a better moment
@@ -63,6 +64,7 @@ class Report:
 
 
 Progress = Callable[[Report], None]
+_OVER = "over the quota"
 
 
 @dataclass(slots=True)
@@ -81,6 +83,7 @@ class _Run:
     recipe_changed: bool
     pending: dict[str, tuple[Stamp, bytes]] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
+    full: bool = False  # the index has reached its quota: what is known is kept up to date, nothing is added
 
 
 def index(
@@ -111,6 +114,7 @@ def index(
         paths=options.paths,
     )
     _begin(run, found)
+    _mind_quota(run)
     batch: list[tuple[DocumentRow, Parsed]] = []
     for outcome in parser.parse(_raws(run, found.to_read)):
         _collect(run, outcome, batch)
@@ -149,6 +153,9 @@ def _raws(run: _Run, files: Sequence[FileState]) -> Iterator[Raw]:
     Workers pull from here on their own threads, one at a time: what is counted here is counted nowhere else.
     """
     for state in files:
+        if run.full and state.uri not in run.known:
+            _skip(run, state, Skip(state.uri, _OVER))
+            continue
         read = run.source.read(state.uri)
         run.report.files += 1
         if isinstance(read, Skip):
@@ -227,11 +234,20 @@ def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
     run.report.parsed += len(written)
     if batch:
         run.store.fold()
+        _mind_quota(run)
     batch.clear()
+
+
+def _mind_quota(run: _Run) -> None:
+    most = run.options.most_bytes
+    run.full = bool(most) and run.store.size() >= most
 
 
 def _end(run: _Run, found: Changes) -> None:
     """What is gone goes last: a file that was moved finds its content still there."""
+    if left := run.report.skipped.get(_OVER, 0):
+        quota = f"the index has reached its quota of {run.options.most_bytes / 1e6:g} MB"
+        run.report.warnings.append(f"{quota}: {left} documents are left out; raise storage.max_mb, or ignore more")
     if gone := [*found.gone, *run.refused]:
         run.store.remove(run.source.id, gone)
         run.store.clear_errors([uri for uri in gone if uri not in run.report.failed])

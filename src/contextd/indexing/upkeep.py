@@ -52,6 +52,7 @@ class Upkeep:
                 report.others += more.written
                 report.failed |= more.failed
                 report.finds += more.finds
+                report.warnings += more.warnings
         return report
 
     def _run(self, source: Source, options: Options, progress: Progress) -> Report:

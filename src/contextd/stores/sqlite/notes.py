@@ -77,3 +77,8 @@ class Notes:
             "failures": len(self.failures()),
             "bytes": sum(path.stat().st_size for path in self.database.path.parent.iterdir() if path.is_file()),
         }
+
+    def size(self) -> int:
+        """Bytes on disk, without the log that is emptied into the database at the end of a run."""
+        pages = self.rows("select page_count * page_size from pragma_page_count, pragma_page_size where ? is not null")[0][0]
+        return int(pages) + sum(path.stat().st_size for path in self.database.path.parent.glob("base-*.arrays"))
