@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import code, data, scifact, secrets, speed, tune, watch
+from benchmarks import bugs, callers, code, data, scifact, secrets, speed, tune, watch
 
 
 def main() -> None:
@@ -12,6 +12,8 @@ def main() -> None:
         ("code", code.main),
         ("scifact", scifact.main),
         ("secrets", secrets.main),
+        ("callers", callers.main),
+        ("bugs", bugs.main),
         ("speed", speed.main),
         ("watch", watch.main),
     ):

@@ -10,7 +10,6 @@ a file of the fix is among the first k.
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -22,12 +21,11 @@ import numpy as np
 
 import contextd
 from benchmarks.code import Ranker, plain, semble
-from benchmarks.data import linked_home
+from benchmarks.data import HISTORIES, linked_home
 from contextd.languages import CODE
 from contextd.paths import is_example, is_test
 from contextd.sources.filetypes import language_of
 
-HISTORIES = Path(os.environ.get("CONTEXTD_BENCH_HISTORIES", "../histories"))
 LIST = Path(__file__).parent / "bugs.json"
 REPOSITORIES = (
     "aio-libs/aiohttp", "axios/axios", "BurntSushi/ripgrep", "caddyserver/caddy", "composer/composer", "hyperium/hyper",
@@ -151,6 +149,9 @@ def main() -> None:
     ranks: dict[str, list[int]] = {}
     for row in reversed(rows):  # the oldest first: an index follows a checkout
         root = HISTORIES / row["repository"].rpartition("/")[2]
+        if not root.is_dir():
+            print(f"skipped {row['commit'][:10]}: no {root.name} below CONTEXTD_BENCH_HISTORIES")
+            continue
         text = question(root, row["commit"])
         _check_out(root, row["parent"])
         for name, ranker in rankers(root, deep="--deep" in sys.argv):

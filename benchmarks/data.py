@@ -13,6 +13,7 @@ from contextd.evaluate import Question, question
 
 BENCH = Path(os.environ.get("CONTEXTD_BENCH", "../shared/bench"))
 REPOS = Path(os.environ.get("CONTEXTD_BENCH_REPOS", "../repos"))
+HISTORIES = Path(os.environ.get("CONTEXTD_BENCH_HISTORIES", "../histories"))  # clones with their history
 HOME = Path(os.environ.get("CONTEXTD_BENCH_HOME", ".contextd-run/bench"))
 
 

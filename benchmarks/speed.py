@@ -25,10 +25,11 @@ import numpy as np
 
 import contextd
 from benchmarks.bm25 import Bm25
-from benchmarks.data import HOME, REPOS, linked_home, repositories
+from benchmarks.data import HISTORIES, HOME, REPOS, linked_home, repositories
 from contextd.ports import FileState
 
 DJANGO = "django==5.2.8"
+WITH_HISTORY = "prometheus"  # half a million lines, and its newest thousand commits
 LARGE = ("alamofire", "axum", "cats", "gson", "ktor", "libuv")
 _CHANCE = random.Random(5)
 # Modules are compiled once, as an installer leaves them; not at every start.
@@ -135,7 +136,8 @@ def indexing(folder: Path) -> None:
     seconds, memory, out = command("index", "-p", str(folder), "--json")
     report = json.loads(out)
     print(
-        f"index {folder.name}: {report['written']} files, {report['lines']} lines, {report['chunks']} chunks, "
+        f"index {folder.name}: {report['written']} files, {report['commits']} commits, "
+        f"{report['lines']} lines, {report['chunks']} chunks, "
         f"{seconds:.1f} CPU-s, {report['lines'] / seconds:,.0f} lines per CPU-s, peak {memory} MB"
     )
     again, _, _ = command("index", "-p", str(folder), "--json")
@@ -207,6 +209,9 @@ def main() -> None:
     peer(django())
     for folder in (REPOS / "aeson", django(), large()):
         queries(folder)
+    if (HISTORIES / WITH_HISTORY).is_dir():
+        indexing(HISTORIES / WITH_HISTORY)
+        queries(HISTORIES / WITH_HISTORY)
 
 
 if __name__ == "__main__":
