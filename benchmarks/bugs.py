@@ -35,7 +35,9 @@ REPORTED, DEVELOPED = 20, 10  # fixes of each repository: the newest are reporte
 _WORDS = 15
 _MOST_FILES = 3
 _FIX = re.compile(r"\b(?:fix(?:e[sd]|ing)?|bug|crash(?:e[sd])?|regression|incorrect(?:ly)?|wrong(?:ly)?)\b", re.IGNORECASE)
-_TRAILER = re.compile(r"(?im)^(?:[\w-]+-by|change-id|pr-url|refs?|closes?|fix(?:es|ed)?|resolves?)\s*:?\s.{0,80}$")
+_TRAILER = re.compile(
+    r"(?im)(?<=\n)(?:[\w-]+-by|change-id|pr-url):.*$|(?<=\n)(?:refs?|closes?|fix(?:es|ed)?|resolves?)\s*:?\s+(?:#\d|https?:).*$"
+)
 _NOISE = re.compile(r"https?://\S+|\(?#\d+\)?|\bGH-\d+|```|^\s*[*-]\s", re.MULTILINE)
 _FILE = re.compile(r"[\w./\\-]*\w\.(?:[ch]|cc|cpp|go|java|js|mjs|cjs|ts|kt|md|php|phpt|py|pyi|rs|test|toml|txt|y|l)\b")
 _MASK = "(file)"

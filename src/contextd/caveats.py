@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from contextd.project import Project
 from contextd.trace import Trace
-from contextd.types import Hit, Reader, Scope
+from contextd.types import OWNER, Hit, Reader, Scope
 
 _ALIVE = 30_000_000  # microseconds since a run's last sign of life
 
@@ -17,16 +17,20 @@ def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequen
     with project.store.view(Scope((project.workspace,), reader, sources)) as view:
         sees_some = bool(view.size())
     if sees_some:
-        _of_a_run(project, trace)
+        _of_a_run(project, reader, trace)
         _of_changes(project, hits, trace)
-    elif not hits:
+    elif not hits and reader.name == OWNER:
         trace.warn("nothing of this project is indexed that you may read; `contextd index` brings it up to date")
+    elif not hits:
+        trace.warn(f"there is nothing in this project that {reader.name} may read; its owner can `contextd share` it")
 
 
-def _of_a_run(project: Project, trace: Trace) -> None:
-    """How much is known so far, while files are being read."""
-    job = project.store.jobs.next()
-    if job is None or job.state != "in_progress" or time.time_ns() // 1000 - (job.heartbeat or 0) > _ALIVE:
+def _of_a_run(project: Project, reader: Reader, trace: Trace) -> None:
+    """How much is known so far, while files are read for the first time; told to the owner, whose runs they are."""
+    job = project.store.jobs.next() if reader.name == OWNER else None
+    if job is None or job.kind != "index" or job.state != "in_progress":
+        return
+    if time.time_ns() // 1000 - (job.heartbeat or 0) > _ALIVE:
         return
     if job.done < job.total:
         trace.warn(f"{job.done} of {job.total} files are read so far (job {job.id[:6]} is under way); ask again for the rest")

@@ -89,14 +89,14 @@ class Engine:
     ) -> Report:
         """Make the index of some paths, or of everything, again from the files; the old one answers meanwhile."""
         options = {"epoch": secrets.randbits(40) + 1, "vacuum": vacuum, "clear_errors": not keep_errors}
-        return self.perform("rebuild", inside(self._project().root, paths), options, progress)
+        return self.perform("rebuild", self._there(paths), options, progress)
 
     def refresh(
         self, paths: Iterable[str], *, force: bool = False, progress: Callable[[Report], None] = lambda _: None
     ) -> Report:
         """Look at some paths again; `force` makes their index again though nothing changed."""
         options = {"epoch": secrets.randbits(40) + 1} if force else {"verify": True}
-        return self.perform("refresh", inside(self._project().root, paths), options, progress)
+        return self.perform("refresh", self._there(paths), options, progress)
 
     def retry(self, *, progress: Callable[[Report], None] = lambda _: None) -> Report:
         """Read the files again that failed."""
@@ -318,6 +318,15 @@ class Engine:
 
     def _readers(self, project: Project) -> frozenset[str]:
         return self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
+
+    def _there(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Paths of a caller below the root; one at which nothing is, nor was, is a mistake."""
+        project = self._project()
+        asked = inside(project.root, paths)
+        for path in asked:
+            if not project.source.present(path) and path not in project.store.documents(project.source.id):
+                raise InvalidInput(f"there is no {path} in {project.root}")
+        return asked
 
     def _relative(self, path: str) -> str:
         """A path or pattern of the caller as the project has it."""

@@ -158,6 +158,9 @@ class Source(Protocol):
     def scan(self, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
         """Everything there is, or what is at and below some paths, without reading it; a path that is gone is a skip."""
 
+    def position(self) -> str:
+        """What changes when there is something new of which no event tells; empty where events tell everything."""
+
     def folders(self) -> frozenset[str]:
         """The folders that hold what belongs, for those who want to be told of changes."""
 
@@ -231,6 +234,9 @@ class View(Protocol):
 
     def importing(self, stems: Collection[str]) -> list[Site]:
         """Imports whose last part is one of these."""
+
+    def within(self, scope: Scope) -> View:
+        """The same moment, seen by another scope."""
 
     def knows(self, path: str) -> bool:
         """Whether a document that may be seen is at or below a path, or fits a pattern."""

@@ -98,7 +98,7 @@ class Security:
 class Storage:
     """How much room an index may take."""
 
-    max_mb: int = 0  # 0: as much as it needs; else new files are left out when it is reached, commits first
+    max_mb: int = 0  # 0: as much as it needs; else what is new is left out when it is reached
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from contextd.errors import InvalidInput
 from contextd.linking.impact import Dependent, impact
 from contextd.linking.overview import Overview, overview
 from contextd.linking.symbols import Definition, Use, definitions, uses
+from contextd.paths import names_file
 from contextd.ports import Tokens, View
 from contextd.project import Project, inside
 from contextd.types import Edit, History, Reader, Scope
@@ -38,6 +39,8 @@ class Structure:
         """What depends on a file or a name, nearest first."""
         path = _named(what).removeprefix(f"{self.project.root}/").removeprefix("./")
         with self.view() as view:
+            if not any(names_file(path, uri) for uri in view.uris().values()) and not definitions(view, path):
+                raise InvalidInput(f"there is no file and no name {what} here; `contextd list-indexable` shows the files")
             return impact(view, path, depth)
 
     def overview(self, budget: int) -> Overview:

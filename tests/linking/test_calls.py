@@ -9,45 +9,46 @@ import pytest
 
 from contextd.assemble import open_engine
 from contextd.chunking.references import references
-from contextd.linking.calls import Call, Imported, Target, likeness
+from contextd.linking.calls import Imported, Target, call_of, likeness
 from contextd.types import CALL
 
 NEAR = frozenset({"app/views.py"})
 METHOD = Target("app/store.py", "Store.load", NEAR, frozenset({"Cached"}))
 FUNCTION = Target("app/store.py", "load", NEAR, frozenset())
-IMPORTS = Imported({"app/views.py": [("from app import store as kept", True), ("import json", False)]})
+IMPORTS = Imported([("app/views.py", "from app import store as kept", True), ("app/views.py", "import json", False)])
 
 
 @pytest.mark.parametrize(
     ("text", "inside", "method", "function"),
     [
-        ("x = load(1)", "show", 0, 2),  # a method needs an object
+        ("x = load(1)", "show", -1, 2),  # a method needs an object
         ("x = store.load(1)", "show", 3, 3),  # called like the class, and like the module
         ("x = kept.load(1)", "show", 2, 2),  # an import of this project
-        ("x = json.load(1)", "show", 0, 0),  # somebody else's module
-        ("x = thing.load(1)", "show", 2, 0),  # a function is not called on an object
-        ("x = make().load(1)", "show", 2, 0),
-        ("return self.load(1)", "Cached.get", 3, 0),
-        ("return self.load(1)", "Other.get", 0, 0),  # self is the class around it
-        ("    .load(1)", "show", 2, 0),  # a chain that goes on
+        ("x = json.load(1)", "show", -1, -1),  # somebody else's module
+        ("x = thing.load(1)", "show", 2, -1),  # a function is not called on an object
+        ("x = make().load(1)", "show", 2, -1),
+        ("return self.load(1)", "Cached.get", 3, -1),
+        ("return self.load(1)", "Other.get", 0, -1),  # self is the class around it, or one below it
+        ("join(json.load(1), thing.load(2))", "show", 2, -1),  # the likeliest of them
+        ("    .load(1)", "show", 2, -1),  # a chain that goes on
     ],
 )
 def test_what_a_line_says(text: str, inside: str, method: int, function: int) -> None:
-    call = Call("app/views.py", 1, text, inside)
+    call = call_of("load", "app/views.py", text, inside)
     assert (likeness(call, METHOD, IMPORTS), likeness(call, FUNCTION, IMPORTS)) == (method, function)
 
 
 def test_a_bare_call_is_of_the_class_around_it_where_the_language_has_it_so() -> None:
     target = Target("a/Store.java", "Store.load", frozenset(), frozenset())
-    assert likeness(Call("a/Store.java", 9, "load(1);", "Store.get"), target, Imported()) == 3
-    assert likeness(Call("b/Other.java", 9, "load(1);", "Other.get"), target, Imported()) == 0
+    assert likeness(call_of("load", "a/Store.java", "load(1);", "Store.get"), target, Imported([])) == 3
+    assert likeness(call_of("load", "b/Other.java", "load(1);", "Other.get"), target, Imported([])) == -1
 
 
 def test_what_stands_in_a_module_is_a_function() -> None:
     target = Target("src/store.rs", "tests.check", frozenset(), frozenset())
-    assert likeness(Call("src/store.rs", 9, "check(1);", "tests.first"), target, Imported()) == 3
-    assert likeness(Call("src/other.rs", 9, "#[tokio::check]", ""), target, Imported()) == 0
-    assert likeness(Call("src/other.rs", 9, "#[crate::check]", ""), target, Imported()) == 0
+    assert likeness(call_of("check", "src/store.rs", "check(1);", "tests.first"), target, Imported([])) == 3
+    assert likeness(call_of("check", "src/other.rs", "#[tokio::check]", ""), target, Imported([])) == -1
+    assert likeness(call_of("check", "src/other.rs", "#[crate::check]", ""), target, Imported([])) == -1
 
 
 def test_attributes_and_calls_inside_macros_are_calls() -> None:
@@ -81,3 +82,53 @@ def test_a_package_that_is_a_folder_and_an_import_that_names_no_file(make_projec
     engine.index()
     assert [one.uri for one in engine.structure.impact("bind/json.go", depth=1)] == ["bind/form.go"]
     assert [one.uri for one in engine.structure.impact("index.js", depth=1)] == ["test/a.js"], "and not that of lib/index.js"
+
+
+def test_names_that_differ_in_case_are_two(make_project: Callable[..., Path], home: Path) -> None:
+    root = make_project({
+        "lib.py": "class Option:\n    pass\n\n\ndef option(x):\n    return Option()\n",
+        "use.py": "from lib import Option, option\n\n\ndef a():\n    return Option()\n\n\ndef b():\n    return option(1)\n",
+    })  # fmt: skip
+    engine = open_engine(root, home=home, environment={})
+    engine.index()
+    assert [(use.uri, use.line) for use in engine.structure.callers("Option")[1]] == [("lib.py", 6), ("use.py", 5)]
+    assert [(use.uri, use.line) for use in engine.structure.callers("option")[1]] == [("use.py", 9)]
+    assert engine.structure.symbols("OPTION"), "asked for in any case"
+
+
+@pytest.mark.parametrize(
+    "name", ["pkg.load_all", "pkg/store.py:load_all", "src/pkg/store.load_all", "store::load_all", "load_all()"]
+)
+def test_a_name_may_be_qualified_as_people_do(make_project: Callable[..., Path], home: Path, name: str) -> None:
+    root = make_project({"src/pkg/store.py": "def load_all():\n    return 1\n", "other.py": "def load_all():\n    return 2\n"})
+    engine = open_engine(root, home=home, environment={})
+    engine.index()
+    found = [one.uri for one in engine.structure.symbols(name)]
+    assert found == (["other.py", "src/pkg/store.py"] if name == "load_all()" else ["src/pkg/store.py"])
+
+
+def test_what_only_one_defines_is_found_wherever_it_is_called(make_project: Callable[..., Path], home: Path) -> None:
+    root = make_project({
+        "a.py": "class Loud:\n    def run(self):\n        return self.dump_it()\n\n\nclass Cat(Loud):\n    def dump_it(self):\n        return 1\n",
+        "b.py": "import json\nfrom a import (\n    Cat as kept,\n)\n\n\ndef go(f, parent):\n    join(json.dump_it(f), parent.dump_it())\n    return kept.dump_it(kept())\n",
+        "c.py": "def far(x):\n    return " + "1 + " * 80 + "x.dump_it()\n",
+    })  # fmt: skip
+    engine = open_engine(root, home=home, environment={})
+    engine.index()
+    found = [(use.uri, use.line) for use in engine.structure.callers("dump_it")[1]]
+    assert sorted(found) == [("a.py", 3), ("b.py", 8), ("b.py", 9), ("c.py", 2)]
+
+
+def test_a_package_is_imported_by_its_name_and_a_base_may_have_parameters(
+    make_project: Callable[..., Path], home: Path
+) -> None:
+    root = make_project({
+        "src/kit/__init__.py": "from .base import Base as Base\n",
+        "src/kit/base.py": "class Base:\n    pass\n",
+        "src/kit/text.py": "from .base import Base\n\n\nclass Text(Base[str]):\n    pass\n",
+        "tests/test_kit.py": "import kit\n",
+    })  # fmt: skip
+    engine = open_engine(root, home=home, environment={})
+    engine.index()
+    assert "tests/test_kit.py" in {one.uri for one in engine.structure.impact("src/kit/__init__.py")}
+    assert [(use.uri, use.how) for use in engine.structure.callers("Base")[1]] == [("src/kit/text.py", "inherits")]

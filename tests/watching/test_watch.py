@@ -284,3 +284,15 @@ def test_changed_settings_are_followed_and_bad_ones_are_not(make_project: Callab
         process.terminate()
         _, told = process.communicate(timeout=20)
     assert "cannot be used" in told and "are followed" in told
+
+
+def test_a_commit_is_known_while_watching(make_project: Callable[..., Path], home: Path) -> None:
+    root = make_project({"a.py": "def owls():\n    return 1\n"})
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Begin with owls"]):
+        subprocess.run([*git, *command], check=True)
+    with watching(root, home) as watched:
+        watched.until(lambda: "a.py" in watched.paths())
+        time.sleep(1)
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "Teach the herons to whistle"], check=True)
+        watched.until(lambda: bool(watched.engine.search("kind:commit herons whistle").hits))

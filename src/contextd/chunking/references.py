@@ -60,6 +60,8 @@ PATTERNS = {
 (decorator (attribute attribute: (identifier) @call))
 (class_definition superclasses: (argument_list (identifier) @inherit))
 (class_definition superclasses: (argument_list (attribute attribute: (identifier) @inherit)))
+(class_definition superclasses: (argument_list (subscript value: (identifier) @inherit)))
+(class_definition superclasses: (argument_list (subscript value: (attribute attribute: (identifier) @inherit))))
 (import_statement name: (dotted_name) @import)
 (import_statement name: (aliased_import name: (dotted_name) @import))
 (import_from_statement) @from

@@ -115,7 +115,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, click.Abort):
         _say("stopped")
         code = 130
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:  # click ends a closed pipe with exit(1); whoever closed it has seen enough
+        if isinstance(error, SystemExit) and type(sys.stdout).__name__ != "PacifyFlushWrapper":
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code if isinstance(code, int) else 0)

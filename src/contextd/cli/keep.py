@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, opened, out, progress_of, project_options, table, terminal
+from contextd.cli.show import as_json, here, note, opened, out, progress_of, project_options, table, terminal
 from contextd.errors import ContextdError
 
 _LINES_PER_SECOND = 15_000  # of one core, on an ordinary machine: an estimate for people
@@ -44,12 +44,13 @@ def watch(project: str, reader: str, json_output: bool) -> int:
     signal.signal(signal.SIGTERM, stop)
     engine = opened(project, reader)
     root = engine.known().root
+    settings = config.stamp(root)
     say(f"watching {root}")
     while not stopped:
-        settings = config.stamp(root)
         engine.watch(lambda settings=settings: stopped or config.stamp(root) != settings, say)
         if not stopped:
             engine.close()
+            settings = config.stamp(root)  # before they are read: what is saved meanwhile is seen
             engine = _with_new_settings(engine, root, reader, say)
     say("stopped")
     return 0
@@ -84,6 +85,7 @@ def rebuild(
       contextd rebuild src/api --force
     """
     engine = opened(project, reader)
+    paths = tuple(here(path, project) for path in paths)
     estimate = _estimate(engine.estimate(paths))
     if dry_run:
         _show_estimate(estimate, json_output)
@@ -142,7 +144,7 @@ def refresh(paths: tuple[str, ...], project: str, reader: str, json_output: bool
       contextd refresh src/api docs/guide.md
     """
     engine = opened(project, reader)
-    _show_report(engine.refresh(paths, force=force), json_output)
+    _show_report(engine.refresh([here(path, project) for path in paths], force=force), json_output)
     return 0
 
 

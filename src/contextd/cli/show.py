@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -73,6 +74,12 @@ def opened(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
     for warning in engine.warnings:
         note(f"warning: {warning}")
     return engine
+
+
+def here(path: str, project: str) -> str:
+    """A path as it is meant in the current folder, where there is something at it; else as the project has it."""
+    target = Path.cwd() / path
+    return str(target) if project == "." and path and target.exists() else path
 
 
 def project_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from contextd.cli.show import as_json, note, opened, out, project_options, table
+from contextd.cli.show import as_json, here, note, opened, out, project_options, table
 
 
 @click.command()
@@ -67,7 +67,7 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
       contextd impact src/app/store.py
       contextd impact load_user --depth 1
     """
-    found = opened(project, reader).structure.impact(what, depth=depth)
+    found = opened(project, reader).structure.impact(here(what, project), depth=depth)
     if json_output:
         as_json([asdict(one) for one in found])
     else:
@@ -108,7 +108,7 @@ def history(path: str, project: str, reader: str, json_output: bool, limit: int)
       contextd history src/app/store.py
       contextd history src/auth --json
     """
-    found = opened(project, reader).structure.history(path, limit=limit)
+    found = opened(project, reader).structure.history(here(path, project), limit=limit)
     if json_output:
         as_json(
             {
@@ -139,7 +139,7 @@ def why(place: str, project: str, reader: str, json_output: bool) -> int:
     path, _, line = place.rpartition(":")
     if not path or not line.isdigit():
         raise InvalidInput("name a path and a line, such as src/app/store.py:42")
-    edit, message = opened(project, reader).structure.why(path, int(line))
+    edit, message = opened(project, reader).structure.why(here(path, project), int(line))
     if json_output:
         as_json(edit._asdict() | {"message": message})
     else:

@@ -153,9 +153,6 @@ def _raws(run: _Run, files: Sequence[FileState]) -> Iterator[Raw]:
     Workers pull from here on their own threads, one at a time: what is counted here is counted nowhere else.
     """
     for state in files:
-        if run.full and state.uri not in run.known:
-            _skip(run, state, Skip(state.uri, _OVER))
-            continue
         read = run.source.read(state.uri)
         run.report.files += 1
         if isinstance(read, Skip):
@@ -171,6 +168,8 @@ def _raws(run: _Run, files: Sequence[FileState]) -> Iterator[Raw]:
             run.report.unchanged += 1
         elif run.store.reuse(row):
             run.report.reused += 1
+        elif run.full and old is None:
+            _skip(run, state, Skip(state.uri, _OVER))
         else:
             run.pending[state.uri] = (stamp, digest)
             yield Raw(state.uri, data, language)
@@ -252,6 +251,8 @@ def _end(run: _Run, found: Changes) -> None:
         run.store.remove(run.source.id, gone)
         run.store.clear_errors([uri for uri in gone if uri not in run.report.failed])
         run.report.removed = len(gone)
+    if vanished := [uri for uri, _, _ in run.store.failures() if not run.source.present(uri)]:
+        run.store.clear_errors(vanished)
     if run.options.clear_errors:
         run.store.clear_errors([state.uri for state in found.to_read if state.uri not in run.report.failed])
     if not run.options.light:

@@ -44,16 +44,19 @@ class Upkeep:
 
     def index(self, options: Options, progress: Progress = lambda _: None) -> Report:
         """One run of the pipeline: the files, and where no paths are asked for what else there is."""
-        files, *others = self.sources
-        report = self._run(files, options, progress)
+        report = self._run(self.sources[0], options, progress)
         if not options.paths and not options.most_files:
-            for source in others:
-                more = self._run(source, replace(options, may_be_empty=True), lambda _: None)
-                report.others += more.written
-                report.failed |= more.failed
-                report.finds += more.finds
-                report.warnings += more.warnings
+            self.index_others(options, report)
         return report
+
+    def index_others(self, options: Options, report: Report) -> None:
+        """The same for what is no file, such as commits."""
+        for source in self.sources[1:]:
+            more = self._run(source, replace(options, may_be_empty=True, vacuum=False), lambda _: None)
+            report.others += more.written
+            report.failed |= more.failed
+            report.finds += more.finds
+            report.warnings += more.warnings
 
     def _run(self, source: Source, options: Options, progress: Progress) -> Report:
         return index(source, self.store, self.parser, self.static, self.recipe, self.acl, options, progress)
@@ -94,6 +97,7 @@ class Watching:
     machine: Machine
     every: float = 300.0
     _active: float = 0.0
+    _position: list[str] = field(default_factory=list)
     _news: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
@@ -128,10 +132,22 @@ class Watching:
             self._news.set()
 
     def _jobs(self) -> None:
+        self._commits()
         if self.upkeep.store.jobs.next() is not None:
             run_all(self.upkeep.store.jobs, self.upkeep.work)
             self._active = time.monotonic()
             self._news.set()
+
+    def _commits(self) -> None:
+        """What came without an event."""
+        now = [source.position() for source in self.upkeep.sources]
+        if self._position and now != self._position:
+            report = Report()
+            self.upkeep.index_others(self.upkeep.options, report)
+            if report.others:
+                self.say(f"{report.others} commits indexed")
+                self._news.set()
+        self._position = now
 
     def _idle(self) -> None:
         if time.monotonic() - self._active > _REST:

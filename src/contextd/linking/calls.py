@@ -6,11 +6,13 @@ without one, `self` is the class around it, and `res.send()` hardly means the `s
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-_SELF = frozenset("self this cls super base Self $this static parent me".split())
+_SELF = frozenset("self this cls super Self $this".split())
+_SELF_IN = {".php": frozenset({"parent", "static"}), ".cs": frozenset({"base"}), ".vb": frozenset({"me"})}
 _IMPLICIT = (
     ".java",
     ".kt",
@@ -25,24 +27,26 @@ _IMPLICIT = (
     ".php",
 )  # a method may be called bare
 _MODULES = (".rs", ".cpp", ".cc", ".hpp", ".h", ".zig", ".ex", ".exs")  # what stands in something lower-case stands in a module
-_UNLIKELY, _POSSIBLE, _NEAR, _CERTAIN = range(4)
+_NEVER, _UNLIKELY, _POSSIBLE, _NEAR, _CERTAIN = range(-1, 4)
+_WORD = re.compile(r"[\w$]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One line that calls a name: where, what stands before the name, and what it stands inside of."""
+    """A line that calls a name: where, on what, and what it stands inside of."""
 
     uri: str
-    line: int
     text: str
     inside: str
+    receivers: tuple[str | None, ...]
 
-    def receiver(self, name: str) -> str | None:
-        """What the name is called on: `res` in `res.send()`, "?" for more than a name, None for a bare call."""
-        found = re.search(rf"(?:([\w$]+)(?:\([^()]*\))?|([\])}}\"'?!]))\s*(?:\?\.|\.|::|->)\s*{re.escape(name)}\b", self.text)
-        if found is not None:
-            return found[1] or "?"
-        return "?" if re.match(rf"\s*(?:\?\.|\.|::|->)\s*{re.escape(name)}\b", self.text) else None
+
+def call_of(name: str, uri: str, text: str, inside: str) -> Call:
+    """A line with what the name is called on: `res` in `res.send()`, "?" for more than a name, None for a bare call."""
+    pattern = rf"(?:([\w$]+)(?:\([^()]*\))?\s*|([\])}}\"'?!])\s*|^\s*)(?:\?\.|\.|::|->)\s*{re.escape(name)}\b"
+    on = [match[1] or "?" for match in re.finditer(pattern, text)]
+    bare = len(re.findall(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)) > len(on)
+    return Call(uri, text, inside, (*on, *([None] if bare or not on else [])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,38 +70,40 @@ class Target:
         return "" if outer == self.name or (outer[:1].islower() and self.uri.endswith(_MODULES)) else outer
 
 
-@dataclass(slots=True)
 class Imported:
-    """What the files of some calls import: by file, the text of each import and whether it is of this project."""
+    """The words in what files import: by file, those of imports of this project and those of others."""
 
-    lines: Mapping[str, Sequence[tuple[str, bool]]] = field(default_factory=dict)
+    def __init__(self, imports: Iterable[tuple[str, str, bool]]) -> None:
+        self._ours: dict[str, set[str]] = {}
+        self._others: dict[str, set[str]] = {}
+        for uri, text, ours in imports:
+            (self._ours if ours else self._others).setdefault(uri, set()).update(_WORD.findall(text))
 
     def foreign(self, uri: str, name: str) -> bool:
         """Whether a name comes from somebody else's module."""
-        bound = [ours for text, ours in self.lines.get(uri, ()) if re.search(rf"\b{re.escape(name)}\b", text)]
-        return bool(bound) and not any(bound)
+        return name in self._others.get(uri, ()) and name not in self._ours.get(uri, ())
 
-    def binds(self, uri: str, name: str) -> bool:
-        """Whether a name comes from an import."""
-        return any(re.search(rf"\b{re.escape(name)}\b", text) for text, _ in self.lines.get(uri, ()))
+    def ours(self, uri: str, name: str) -> bool:
+        """Whether a name comes from a module of this project."""
+        return name in self._ours.get(uri, ())
 
 
 def likeness(call: Call, target: Target, imported: Imported) -> int:
-    """How likely a call means a definition: 0 not at all, 1 possible, 2 its file is near, 3 certain."""
-    receiver = call.receiver(target.name)
+    """How likely a call means a definition: -1 never, 0 if nothing else does, 1 possible, 2 its file is near, 3 certain."""
     near = _NEAR if call.uri == target.uri or call.uri in target.reached else _POSSIBLE
-    if not target.owner:
-        return _function(call, target, receiver, imported, near)
+    judge = _method if target.owner else _function
+    return max(judge(call, target, receiver, imported, near) for receiver in call.receivers)
+
+
+def _method(call: Call, target: Target, receiver: str | None, imported: Imported, near: int) -> int:
     if receiver is None:
         return _bare(call, target, near)
-    if receiver in _SELF or receiver.lower() in ("self", "super"):
+    if receiver in _SELF or receiver in _SELF_IN.get(posixpath.splitext(call.uri)[1], ()):
         around = _class_of(call.inside)
         return _CERTAIN if around == target.owner or around in target.heirs else _UNLIKELY
     if _same(receiver, target.owner) or any(_same(receiver, heir) for heir in target.heirs):
         return _CERTAIN
-    if imported.foreign(call.uri, receiver):
-        return _UNLIKELY
-    return near
+    return _NEVER if imported.foreign(call.uri, receiver) else near
 
 
 def _function(call: Call, target: Target, receiver: str | None, imported: Imported, near: int) -> int:
@@ -107,25 +113,21 @@ def _function(call: Call, target: Target, receiver: str | None, imported: Import
     *folders, name = target.uri.lower().split("/")
     modules = {name.partition(".")[0], *folders[-2:], *(part.replace("-", "_") for part in folders[-2:])}
     if receiver == "crate":
-        return near if name in ("lib.rs", "main.rs") else _UNLIKELY
+        return near if name in ("lib.rs", "main.rs") else _NEVER
     modules |= set(target.label.lower().split(".")[:-1])
     if receiver.lower() in modules or (receiver in _SELF and call.uri == target.uri):
         return _CERTAIN if near == _NEAR else _NEAR
-    return (
-        near
-        if receiver != "?" and imported.binds(call.uri, receiver) and not imported.foreign(call.uri, receiver)
-        else _UNLIKELY
-    )
+    return near if receiver != "?" and imported.ours(call.uri, receiver) else _NEVER
 
 
 def _bare(call: Call, target: Target, near: int) -> int:
     """A method called without an object: on the object around it where the language has it so, or as a macro or attribute."""
     around = _class_of(call.inside)
     if around and (around == target.owner or around in target.heirs):
-        return _CERTAIN if call.uri.endswith(_IMPLICIT) else _UNLIKELY
+        return _CERTAIN if call.uri.endswith(_IMPLICIT) else _NEVER
     if call.uri.endswith(".rs") or "@" in call.text:
         return near
-    return _POSSIBLE if call.uri.endswith(_IMPLICIT) and call.uri in target.reached else _UNLIKELY
+    return _POSSIBLE if call.uri.endswith(_IMPLICIT) and call.uri in target.reached else _NEVER
 
 
 def _class_of(label: str) -> str:
@@ -135,5 +137,14 @@ def _class_of(label: str) -> str:
 
 
 def _same(receiver: str, owner: str) -> bool:
-    """Whether something is called like a class: `res` and Res, `user_store` and UserStore."""
-    return receiver.lower().replace("_", "").strip("$") == owner.lower().replace("_", "")
+    """Whether something is called like a class: `user_store` and UserStore, `runner` and CliRunner, `ctx` and Context."""
+    name, whole = receiver.lower().replace("_", "").strip("$"), owner.lower().replace("_", "")
+    if name == whole:
+        return True
+    return len(name) > 2 and (whole.endswith(name) or _shortens(name, whole))
+
+
+def _shortens(name: str, whole: str) -> bool:
+    """Whether a name is a word with letters left out, none of them at its beginning: ctx, cfg, mgr."""
+    rest = iter(whole)
+    return name[0] == whole[:1] and not set(name[1:]) & set("aeiou") and all(letter in rest for letter in name)

@@ -162,4 +162,9 @@ def _foreign(target: str, language: str, best: Sequence[str]) -> bool:
     """A bare name is a package of somebody else's, unless a file of that name lies at the top, or it is C."""
     if language in ("c", "cpp", "shell", "zig", "rust"):
         return False
-    return all(uri.count("/") > 1 for uri in best)
+    return all(_depth(uri) > 1 for uri in best)
+
+
+def _depth(uri: str) -> int:
+    """In how many folders a module lies; one that stands for its folder lies where the folder does."""
+    return uri.count("/") - (posixpath.basename(uri).partition(".")[0] in _ENTRY)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from contextd.linking.calls import Call, Imported, Target, likeness
+from contextd.linking.calls import Imported, Target, call_of, likeness
 from contextd.linking.resolve import Places, resolve
 from contextd.ports import View
 from contextd.types import INHERIT, Chunk, Site
@@ -15,6 +15,8 @@ from contextd.types import Definition as Defined
 
 PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala")
 _GENERATIONS = 4
+_LONGEST = 2000  # characters of a line that are looked at
+_IMPORT_LINES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def definitions(view: View, name: str) -> list[Definition]:
     """Where a name is defined; a qualified one (`Session.close`, `src/store.load_user`) only where it is so called."""
     uris = view.uris()
     found = view.defining([_last(name)])
-    fitting = [(document, one) for document, one in found if _is_called(one.label, uris[document], name)]
+    fitting = _closest([(document, one) for document, one in found if _is_called(one.label, uris[document], name)], name)
     texts = {document: view.chunks_of(document) for document in {document for document, _ in fitting}}
     places = [
         Definition(uris[document], one.line, one.kind, one.label, line_of(texts[document], one.line))
@@ -53,30 +55,53 @@ def definitions(view: View, name: str) -> list[Definition]:
     return sorted(places, key=lambda one: (one.uri, one.line))
 
 
+_JOINT = re.compile(r"::|[.:#/]|->")
+_FILE_ENDING = re.compile(
+    r"\.(?:[ch]|cc|cpp|hpp|cs|exs?|go|hs|java|jsx?|kt|lua|mjs|php|pyi?|rb|rs|scala|sh|swift|tsx?|zig)(?=[.:#/])"
+)
+
+
+def _parts(name: str) -> list[str]:
+    """`src/app/store.py:Store.load`, `app::Store::load` and `Store.load` by their parts."""
+    return [part for part in _JOINT.split(_FILE_ENDING.sub("", name.strip().rstrip("()"))) if part]
+
+
 def _last(name: str) -> str:
-    return re.split(r"::|[.#/]|->", name.strip().rstrip("()"))[-1]
+    return (_parts(name) or [""])[-1]
 
 
 def _is_called(label: str, uri: str, name: str) -> bool:
-    """Whether a definition has this name: by what it stands in, or by its file."""
-    wanted = re.sub(r"::|[#/]|->", ".", name.strip().rstrip("()")).lower()
-    place = posixpath.splitext(uri)[0].lower().replace("/", ".")
-    return any(full == wanted or full.endswith("." + wanted) for full in (label.lower(), f"{place}.{label.lower()}"))
+    """Whether a definition has this name: by what it stands in, by its file, or by a folder above (`package.name`)."""
+    wanted = [part.lower() for part in _parts(name)]
+    inner = label.lower().split(".")
+    place = posixpath.splitext(uri)[0].lower().split("/")
+    whole = place + inner
+    if wanted == inner[-len(wanted) :] or wanted == whole[-len(wanted) :]:
+        return True
+    front, back = wanted[: -len(inner)], wanted[-len(inner) :]
+    return bool(front) and back == inner and any(place[at : at + len(front)] == front for at in range(len(place)))
 
 
-def line_of(chunks: Sequence[Chunk], line: int) -> str:
+def _closest(found: list[tuple[int, Defined]], name: str) -> list[tuple[int, Defined]]:
+    """Those that are written as asked for, where some are: `Option` is not `option`."""
+    last = _last(name)
+    return [one for one in found if one[1].label.rpartition(".")[2] == last] or found
+
+
+def line_of(chunks: Sequence[Chunk], line: int, most: int = 200) -> str:
     """A line of a document, from the chunk that holds it."""
     for chunk in chunks:
         if chunk.start_line <= line <= chunk.end_line:
             lines = chunk.text.split("\n")
             if line - chunk.start_line < len(lines):
-                return lines[line - chunk.start_line].strip()[:200]
+                return lines[line - chunk.start_line].strip()[:most]
     return ""
 
 
 def uses(view: View, name: str, defined: Sequence[Definition]) -> list[Use]:
     """Where a name is called or inherited from; where several define it, what rather means one of those asked about."""
-    last, uris = _last(name), view.uris()
+    uris = view.uris()
+    last = next((one.label.rpartition(".")[2] for one in defined), _last(name))  # as it is written where it is defined
     every = definitions(view, last)
     sites = view.references([last])
     around = _Around(view, sites, uris)
@@ -86,13 +111,13 @@ def uses(view: View, name: str, defined: Sequence[Definition]) -> list[Use]:
     found: list[Use] = []
     for site in sites:
         for use in around.uses(site):
-            if (use.uri, use.line) in own:
+            call = call_of(last, use.uri, around.whole(site, use.line), use.inside)
+            if (use.uri, use.line) in own and len(call.receivers) < 2:
                 continue
-            call = Call(use.uri, use.line, use.text, use.inside)
             mine = max((likeness(call, target, around.imported) for target in asked.values()), default=1)
-            theirs = max((likeness(call, target, around.imported) for target in others), default=0)
-            if use.how == "inherits" or (mine and mine >= theirs and (mine > 1 or not theirs)):
-                found.append(replace(use, sure=not others or mine > theirs))
+            theirs = max((likeness(call, target, around.imported) for target in others), default=-1) if mine >= 0 else -1
+            if use.how == "inherits" or (mine >= max(0, theirs) and (mine > 1 or theirs < 1)):
+                found.append(replace(use, sure=mine > max(0, theirs)))
     return sorted(found, key=lambda one: (not one.sure, one.uri, one.line))
 
 
@@ -105,14 +130,32 @@ class _Around:
         self._outlines = {document: [one for _, one in view.outline([document])] for document in self._texts}
         places = Places(uris.values())
         self._reaching: dict[str, set[str]] = {}  # by file: those that import it
-        lines: dict[str, list[tuple[str, bool]]] = {}
+        bound: list[tuple[str, str, bool]] = []
         for one in view.imports(set(self._texts)):
             uri = uris[one.document]
             meant = resolve(uri, language_by_name(uri), one.name, places)
             for target in meant:
                 self._reaching.setdefault(target, set()).add(uri)
-            lines.setdefault(uri, []).append((line_of(self._texts[one.document], one.lines[0]), bool(meant)))
-        self.imported = Imported(lines)
+            bound.append((uri, self._statement(one), bool(meant)))
+        self.imported = Imported(bound)
+        self._heirs_of: dict[str, frozenset[str]] = {}
+
+    def whole(self, site: Site, line: int) -> str:
+        """A line, with the one before it where a chain goes on."""
+        chunks = self._texts[site.document]
+        before = line_of(chunks, line - 1, _LONGEST).rstrip()
+        text = line_of(chunks, line, _LONGEST)
+        return f"{before}{text}" if before.endswith((".", "->", "::")) or text.startswith((".", "?.", "->", "::")) else text
+
+    def _statement(self, site: Site) -> str:
+        """What an import says, to the end of its brackets."""
+        chunks, first = self._texts[site.document], site.lines[0]
+        text = line_of(chunks, first, _LONGEST)
+        for line in range(first + 1, first + _IMPORT_LINES):
+            if not any(text.count(a) > text.count(b) for a, b in ("()", "{}")):
+                break
+            text += " " + line_of(chunks, line, _LONGEST)
+        return text
 
     def target(self, one: Definition) -> Target:
         """A definition with the files that reach it and the classes that inherit from its own."""
@@ -120,7 +163,9 @@ class _Around:
         if one.uri.endswith(PACKAGE_IS_FOLDER):
             reached |= {uri for uri in (self._uris[document] for document in self._texts) if folder(uri) == folder(one.uri)}
         bare = Target(one.uri, one.label, frozenset(reached), frozenset())
-        return replace(bare, heirs=frozenset(self._heirs(bare.owner))) if bare.owner else bare
+        if bare.owner and bare.owner not in self._heirs_of:
+            self._heirs_of[bare.owner] = frozenset(self._heirs(bare.owner))
+        return replace(bare, heirs=self._heirs_of.get(bare.owner, frozenset()))
 
     def _heirs(self, owner: str) -> set[str]:
         """The classes that inherit from one, directly or through others."""

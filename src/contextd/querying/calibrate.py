@@ -23,6 +23,8 @@ _DEEP = {"bias": -7.8, "document_coverage": 2.2, "name": 1.2, "stem": 2.3, "fold
 _STATIC = {"bias": -3.3, "document_coverage": 2.3, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 4.9}
 _WORDS = {"bias": -2.3, "document_coverage": 3.0, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 0.0}
 _SUGGESTED = 0.5  # the best of a retriever from outside, of whose scores nothing is known: a judgment
+# By the share of a report's words that one commit has: reports of 27 fixes had .1 to .6 (median .29), other texts at most .16.
+_HISTORY, _MOST_BY_HISTORY = 1.5, 0.9
 _ASKED_FOR = 0.9  # the question names the file: a judgment
 
 
@@ -37,6 +39,8 @@ def calibrate(
     scores = np.where(static > -2, _score(arms, _STATIC, static), _score(arms, _WORDS, static))
     scores = np.where(deep > -2, _score(arms, _DEEP, deep), scores)
     likely = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
+    if "history" in arms:
+        likely = np.maximum(likely, np.minimum(_HISTORY * arms["history"], _MOST_BY_HISTORY))
     for name in outside:
         likely = np.maximum(likely, _SUGGESTED * arms[name] / (arms[name].max() or 1.0)) if name in arms else likely
     found = dict(zip((one.chunk for one in candidates), likely.tolist(), strict=True))

@@ -23,10 +23,10 @@ from contextd.querying.cut import cut
 from contextd.querying.diversify import diversify
 from contextd.querying.expand import expand
 from contextd.querying.fuse import fuse
-from contextd.querying.precedents import REPORT_WORDS, precedents
+from contextd.querying.precedents import precedents
 from contextd.querying.render import Template, render
 from contextd.querying.retrieve import retrieve
-from contextd.querying.understand import understand
+from contextd.querying.understand import REPORT_WORDS, understand
 from contextd.trace import Trace
 from contextd.types import Candidate, Chunk, Context, Hit, Plan, Query, Scope, Suggestion
 
@@ -66,7 +66,7 @@ def _found(query: Query, means: Means, open_views: ExitStack) -> tuple[list[Hit]
     vectors = _vectors(views, plan, means, trace)
     others = {name: retriever for name, (_, retriever) in means.retrievers.items()}
     suggested = trace.step("consult", lambda: consult(others, plan, trace)) if others and plan.text.strip() else {}
-    pasts = _pasts(query, plan, means, open_views)
+    pasts = _pasts(query, plan, views)
     lists = [
         _search_one(view, past, plan, query, means, vectors, suggested, trace)
         for view, past in zip(views, pasts, strict=True)
@@ -75,7 +75,8 @@ def _found(query: Query, means: Means, open_views: ExitStack) -> tuple[list[Hit]
     hits = _merged(lists, query.k)
     if not hits:
         _say_why(views, plan, trace)
-    return hits, plan, trace, views
+    told = replace(plan, route="report") if any(pasts) else plan
+    return hits, told, trace, views
 
 
 def context(query: Query, means: Means) -> Context:
@@ -124,14 +125,12 @@ def _views(query: Query, plan: Plan, means: Means, stack: ExitStack) -> list[Vie
     ]
 
 
-def _pasts(query: Query, plan: Plan, means: Means, stack: ExitStack) -> list[View | None]:
+def _pasts(query: Query, plan: Plan, views: Sequence[View]) -> list[View | None]:
     """For every view the commits beside it, when the text is a report; None where there are none."""
-    stores = [store for workspace in query.scope.workspaces for store in means.stores.get(workspace, ())]
     if plan.wants_history or not query.occasional or len(plan.text.split()) < REPORT_WORDS:
-        return [None] * len(stores)
-    scope = Scope(plan.scope.workspaces, plan.scope.reader, query.occasional)
-    views = [stack.enter_context(store.view(scope)) for store in stores]
-    return [view if view.size() else None for view in views]
+        return [None] * len(views)
+    pasts = [view.within(Scope(plan.scope.workspaces, plan.scope.reader, query.occasional)) for view in views]
+    return [past if past.size() else None for past in pasts]
 
 
 def _vectors(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> dict[str, NDArray[np.float32]]:

@@ -9,13 +9,15 @@ from contextd.ports import View
 from contextd.terms import key
 from contextd.types import Plan, Suggestion
 
-REPORT_WORDS = 15  # a shorter text is a question
 _COMMITS = 40
-_WIDE = 9  # files: a commit that changed more says little about any of them
+_WIDE = 9  # files: beyond these a commit says no less about each, as far as the best of them counts
 
 
 def precedents(past: View, plan: Plan) -> list[Suggestion]:
-    """Files by the commits like a report that changed them: how like the best of them is, and how many there are."""
+    """Files by the commits like a report that changed them: how like the best of them is, and how many there are.
+
+    The best has the share of the report's words that one commit has.
+    """
     terms = {key(term): weight for term, weight in plan.terms.items()}
     found = past.words(terms, _COMMITS, field="document") if terms else []
     most, all_of = dict[str, float](), dict[str, float]()
@@ -26,4 +28,5 @@ def precedents(past: View, plan: Plan) -> list[Suggestion]:
             most[uri] = max(most.get(uri, 0.0), likeness / math.sqrt(min(len(files), _WIDE)))
             all_of[uri] = all_of.get(uri, 0.0) + likeness / math.sqrt(len(files))
     best, largest = max(most.values(), default=1.0), max(all_of.values(), default=1.0)
-    return [Suggestion((most[uri] / best + all_of[uri] / largest) / 2, uri=uri) for uri in most]
+    share = max((one.coverage for one in found), default=0.0)  # an unrelated text is like no commit
+    return [Suggestion(share * (most[uri] / best + all_of[uri] / largest) / 2, uri=uri) for uri in most]

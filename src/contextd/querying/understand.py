@@ -34,7 +34,8 @@ _TITLE = 2.0  # a long text's first line says what it is about
 _NAME = 1.5
 _TESTS = re.compile(r"\b(tests?|testing|spec|fixtures?|examples?|benchmarks?|mocks?)\b", re.IGNORECASE)
 _PAST = re.compile(
-    r"\b(commits?|committed|history|recent(ly)?|lately|changelog|blame|introduced|reverted|what changed"
+    r"\b(commits?|committed|(git|commit|change) history|history of (this|the) (file|project|code|repo\w*)|recent(ly)?|lately"
+    r"|changelog|blame|introduced|reverted|what changed"
     r"|changed (since|last|in)|last (week|month|change|commit)|who (wrote|changed|knows|added|removed|broke)|when (was|did)"
     r"|why (was|is) (this|it|that)( \w+){0,3} (here|added|removed|changed|there))\b",
     re.IGNORECASE,
@@ -47,6 +48,13 @@ STOP = frozenset(
     "both each few get got here just like more most much need now only other out over own please same show tell too under "
     "until up use used uses using very want way whether while find explain work works happen happens handled handle".split()
 )
+_PAST_STEMS = frozenset(
+    term
+    for word in "commit commits committed history git recent recently lately latest newest last changed changes change touched "
+    "introduced week month author wrote added".split()
+    for term in terms_of(word)
+)
+REPORT_WORDS = 15  # a shorter text is a question
 _STOP_STEMS = frozenset(term for word in STOP for term in terms_of(word))
 
 
@@ -56,10 +64,21 @@ def understand(query: Query) -> Plan:
     route = _route(text)
     names = _names(text, route)
     terms = _terms(text, route, names)
-    past = bool(_PAST.search(text)) or "commit" in scope.kinds
+    past = _is_about_the_past(text, route) or "commit" in scope.kinds
+    terms = _without(terms, _PAST_STEMS) if past else terms
     if not past and query.occasional:
         scope = replace(scope, sources=scope.sources - query.occasional)
     return Plan(route, text, scope, terms, names, _paths(text), _places(text), bool(_TESTS.search(text)), past)
+
+
+def _is_about_the_past(text: str, route: str) -> bool:
+    """A question about what was; a trace and a report only mention that something is recent."""
+    return route not in ("trace", "issue") and len(text.split()) < REPORT_WORDS and bool(_PAST.search(text))
+
+
+def _without(terms: dict[str, float], less: frozenset[str]) -> dict[str, float]:
+    """Words that said what kind of question it is are not looked for, unless there are no others."""
+    return {term: weight for term, weight in terms.items() if term not in less} or terms
 
 
 def _filters(text: str, scope: Scope) -> tuple[str, Scope]:

@@ -21,7 +21,7 @@ _BATCH = 50
 _MOST_LINES = 40  # changed lines of one commit
 _LONGEST_LINE = 160
 _FORMAT = "%x01%H%x00%ct%x00%an%x00%cs%x00%B%x00"
-_SHOWN = ("--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--diff-merges=off", "--numstat", "-p")
+_SHOWN = ("--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--diff-merges=off", "--no-renames", "--numstat", "-p")
 _HUNK = re.compile(r"^@@ [^@]* @@ ?(.*)")
 
 
@@ -41,7 +41,9 @@ class Commits:
 
     def scan(self, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
         """Every commit that is reachable from here, the newest first."""
-        out = git(self.root, "log", "-n", str(self.most), "--format=%H %ct", "HEAD", "--") if self.most else None
+        out = git(self.root, "log", "-n", str(self.most), "--format=%H %ct", "HEAD", "--") if self.most else b""
+        if out is None and self.present(""):  # too slow, or not allowed to look: no reason to forget what is known
+            yield Skip("", "git does not answer", unseen=True)
         entries = [line.split() for line in (out or b"").decode("ascii", "replace").splitlines()]
         self._order = [number for number, _ in entries]
         for number, seconds in entries:
@@ -76,6 +78,16 @@ class Commits:
         """A commit never changes."""
         return ""
 
+    def position(self) -> str:
+        """When the log of what is checked out was last written; a worktree has its own."""
+        place = self.root / ".git"
+        try:
+            if place.is_file():
+                place = self.root / place.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
+            return str((place / "logs" / "HEAD").stat().st_mtime_ns)
+        except OSError:
+            return ""
+
     def folders(self) -> frozenset[str]:
         """Commits lie in no folder of the project."""
         return frozenset()
@@ -85,8 +97,8 @@ class Commits:
         return False
 
     def present(self, path: str) -> bool:
-        """Whether there is a repository."""
-        return (self.root / ".git").exists()
+        """Whether there is a repository; of single commits nothing is said."""
+        return bool(path) or (self.root / ".git").exists()
 
 
 def _text(number: str, seconds: str, author: str, day: str, message: str, rest: str) -> str:

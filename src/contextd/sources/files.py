@@ -143,6 +143,10 @@ class Files:
             uri = self._uri(path)
             yield Skip(uri, ignored, ignored.startswith(UNLISTED)) if ignored else self._judge(uri, path)
 
+    def position(self) -> str:
+        """Events tell of files."""
+        return ""
+
     def folders(self) -> frozenset[str]:
         """The folders that hold files which are not ignored, and those above them."""
         found = {""}

@@ -100,7 +100,10 @@ class Database:
     def shrink(self, *, whole: bool = False) -> None:
         """Give free pages back to the disk; the whole is written anew when much was replaced and pages are half empty."""
         with translated(self.path), self.write_lock:
-            self.connection.execute("vacuum" if whole else "pragma incremental_vacuum").fetchall()
+            if whole:  # what it is copied to for the time being is not held in memory
+                self.connection.execute("pragma temp_store = file; vacuum; pragma temp_store = memory").fetchall()
+            else:
+                self.connection.execute("pragma incremental_vacuum").fetchall()
             self.checkpoint()
 
     def close(self) -> None:

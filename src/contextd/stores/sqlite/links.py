@@ -31,8 +31,13 @@ select content_id, target, line from import where workspace_id = ? and content_i
 
 
 def name_key(name: str) -> int:
-    """A name as it is stored: 63 bits of its lower-case form."""
+    """A name that is looked up in any case, as it is stored: 63 bits of its lower-case form."""
     return key(name.lower()) >> 1
+
+
+def exact_key(name: str) -> int:
+    """A name that is called, as it is stored: `Option` and `option` are two."""
+    return key(name) >> 1
 
 
 def stem_of_target(target: str) -> str:
@@ -53,7 +58,7 @@ def put_links(connection: apsw.Connection, workspace: int, content: int, parsed:
         if kind == IMPORT:
             imported.append((workspace, content, name, lines[0], name_key(stem_of_target(name))))
         else:
-            called.append((workspace, name_key(name), kind, content, array("I", lines).tobytes()))
+            called.append((workspace, exact_key(name), kind, content, array("I", lines).tobytes()))
     connection.executemany(_REFERENCE, sorted(called))
     connection.executemany(_IMPORT, imported)
 
@@ -62,7 +67,7 @@ def references_to(
     connection: apsw.Connection, workspace: int, names: Collection[str]
 ) -> Iterator[tuple[str, int, int, Sequence[int]]]:
     """Name, kind, content and lines of every reference to some names."""
-    wanted = {name_key(name): name for name in names}
+    wanted = {exact_key(name): name for name in names}
     for number, kind, content, data in connection.execute(_BY_NAME, (workspace, json.dumps(list(wanted)))):
         lines = array("I")
         lines.frombytes(data)

@@ -46,6 +46,10 @@ class View(Structure):
         self._row_of: dict[ChunkId, int] = {}
         self._scores: dict[tuple[tuple[int, float], ...], Scores] = {}
 
+    def within(self, scope: Scope) -> View:
+        """The same moment, seen by another scope."""
+        return View(self._connection, self._snapshot, scope)
+
     def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
         """The best chunks by the words of a field: `chunk`, `document`, `name`, `defined`, `stem` or `folder`."""
         if field in ("stem", "folder"):
@@ -79,14 +83,18 @@ class View(Structure):
         """What a retriever from outside proposed, as far as it is there and in scope."""
         score = np.zeros(self._snapshot.total, np.float32)
         documents = {uri: number for number, uri in self.uris().items()}
+        contents = np.zeros(len(self._snapshot.contents), np.float32)
         for one in suggestions:
             document = one.chunk.document if one.chunk is not None else documents.get(one.uri)
             if document is None or not self._may_see(document) or not 0 < one.score < float("inf"):
                 continue
             for row in self._rows_at(document, one):
                 score[row] = max(float(score[row]), one.score)
+                place = self._snapshot.content_of_row[row]
+                contents[place] = max(float(contents[place]), one.score)
         self._arms[name] = score
-        return self._top(score, score, len(suggestions))
+        best = score + 1e-3 * self._arms.get("chunk", np.zeros_like(score))  # of a whole file the chunk that fits best
+        return self._top_contents(contents, contents, len(suggestions), best)
 
     def _rows_at(self, document: int, one: Suggestion) -> Sequence[int]:
         """The rows of a suggestion: the chunk it names, the one at its line, or all of its file."""

@@ -1,4 +1,5 @@
--- What contents refer to. A name is a 63-bit key of its lower-case form; lines are 32-bit numbers.
+-- What contents refer to. A name is a 63-bit key: of its lower-case form where it is defined or imported, as it is where it is
+-- called. Lines are 32-bit numbers.
 
 create table reference (
   workspace_id  integer not null,
