@@ -245,3 +245,14 @@ def test_odd_places_for_settings_are_called_out(indexed: Path, home: Path, conte
     (indexed / "context.toml").rmdir()
     (indexed / "context.toml").symlink_to(tmp_path / "elsewhere.toml")
     assert "leads nowhere" in contextd("search", "x", cwd=indexed).err
+
+
+def test_a_pipe_that_is_closed_early_is_no_failure(make_project: Callable[..., Path], home: Path) -> None:
+    root = make_project({f"m{n}.py": "def f():\n    return 1\n" for n in range(2000)})
+    variables = {**os.environ, "CONTEXTD_HOME": str(home)}
+    command = [sys.executable, "-m", "contextd", "list-indexable", "-p", str(root)]
+    process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=60) == 0 and b"Traceback" not in process.stderr.read()

@@ -116,7 +116,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         _say("stopped")
         code = 130
     except (BrokenPipeError, SystemExit) as error:  # click ends a closed pipe with exit(1); whoever closed it has seen enough
-        if isinstance(error, SystemExit) and type(sys.stdout).__name__ != "PacifyFlushWrapper":
+        if isinstance(error, SystemExit) and not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
