@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from contextd.chunking.cut import Limits
-from contextd.ports import Raw
+from contextd.types import Raw
 from contextd.workers.pool import Pool
 
 BAD_WORKER = """

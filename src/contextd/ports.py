@@ -22,8 +22,10 @@ from contextd.types import (
     History,
     Job,
     Memory,
+    Outcome,
     Parsed,
     Plan,
+    Raw,
     Reader,
     Scope,
     Site,
@@ -70,24 +72,6 @@ class Recipe:
 
     text: str
     language_of: Callable[[str, bytes], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """One document for the parser: its bytes and how to read them."""
-
-    uri: str
-    data: bytes
-    language: str
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one: a parsed document, or the reason why not."""
-
-    raw: Raw
-    parsed: Parsed | None
-    error: str = ""
 
 
 class Events(Protocol):

@@ -109,6 +109,24 @@ class Parsed:
 
 
 @dataclass(frozen=True, slots=True)
+class Raw:
+    """One document for the parser: its bytes and how to read them."""
+
+    uri: str
+    data: bytes
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one: a parsed document, or the reason why not."""
+
+    raw: Raw
+    parsed: Parsed | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Stamp:
     """What tells, without reading it, that a file has not changed."""
 

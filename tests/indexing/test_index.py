@@ -118,7 +118,7 @@ def test_I13_an_engine_that_fails_costs_vectors_not_words(project: Path, home: P
 
 
 def test_a_failed_file_is_recorded_and_the_run_goes_on(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from contextd.ports import Outcome
+    from contextd.types import Outcome
     from contextd.workers import pool
 
     real = pool._settled

@@ -151,7 +151,7 @@ def test_an_unmounted_folder_emptied_the_index(project: Path, home: Path, tmp_pa
 def test_a_parser_that_does_not_start_failed_every_file() -> None:
     from contextd.chunking.cut import Limits
     from contextd.errors import Unavailable
-    from contextd.ports import Raw
+    from contextd.types import Raw
     from contextd.workers.pool import Pool
 
     for command in (("/no/such/program",), ("false",)):
@@ -307,7 +307,7 @@ def test_a_failing_file_kept_a_new_pattern_from_the_others(project: Path, home: 
     honest = pool._settled
 
     def failing(worker: pool.Worker, raw: object) -> object:
-        from contextd.ports import Outcome
+        from contextd.types import Outcome
 
         return Outcome(raw, None, "broken") if raw.uri == "src/app/routes.py" else honest(worker, raw)  # type: ignore[attr-defined, arg-type]
 

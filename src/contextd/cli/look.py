@@ -52,7 +52,7 @@ def stats(project: str, reader: str, json_output: bool) -> int:
         shown = {name: value for name, value in summary.items() if name not in ("languages", "embedded_contents")}
         for space, count in summary["embedded_contents"].items():
             whole = max(1, summary["contents"])
-            shown[f"{space.split('/')[0]} vectors"] = f"{count} of {whole} contents ({100 * count // whole} %)"
+            shown[f"vectors {space}"] = f"{count} of {whole} contents ({100 * count // whole} %)"
         table(("what", "value"), list(shown.items()))
         table(("language", "files"), [(name or "(other)", count) for name, count in summary["languages"].items()])
     return 0 if summary["documents"] else 1
