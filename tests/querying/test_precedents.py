@@ -86,6 +86,11 @@ def test_a_reader_learns_nothing_from_a_past_that_is_not_theirs(mended: Engine, 
     assert mended.project is not None
     guest = open_engine(mended.project.root, home=home, environment={}, reader="guest")
     assert guest.search(REPORT, min_score=0).hits == []
+    mended.share(["guest"])
+    assert guest.search(REPORT).hits[0].chunk.uri == "part7.py", "theirs now, and its past with it"
+    source = mended.known().commits.id
+    mended.known().store.share(source, mended.known().store.grant(frozenset({"ana"})))
+    assert all("history" not in hit.why for hit in guest.search(REPORT, min_score=0).hits), "files alone"
 
 
 names = st.text("abc/._-é ", min_size=1, max_size=12).map(str.strip).filter(lambda name: name and ", " not in name)

@@ -14,7 +14,7 @@ from contextd.models.tokens import Estimate
 from contextd.parsing import parse
 from contextd.stores.sqlite.database import Database
 from contextd.stores.sqlite.store import SqliteStore, open_index
-from contextd.terms import NAME, STEM, key
+from contextd.terms import DEFINED, NAME, STEM, key
 from contextd.types import DocumentRow, Found, Reader, Scope, Stamp
 
 WORKSPACE = 77
@@ -43,7 +43,7 @@ class Shelf:
         return number
 
     def words(self, query: str, reader: Reader = OWNER, field: str = "chunk", **scope: object) -> list[Found]:
-        salt = {"name": NAME, "stem": STEM}.get(field, "")
+        salt = {"name": NAME, "stem": STEM, "defined": DEFINED}.get(field, "")
         with self.store.view(Scope((WORKSPACE,), reader, **scope)) as view:  # type: ignore[arg-type]
             return view.words({key(term, salt): 1.0 for term in query.split()}, 10, field=field)
 
@@ -115,6 +115,17 @@ def test_names_and_file_names_are_fields_of_their_own(shelf: Shelf) -> None:
     shelf.put("src/other.py", "x = open_session(1)\n")
     assert len(shelf.words("open_session", field="name")) == 1
     assert len(shelf.words("session", field="stem")) == 1
+
+
+def test_the_words_of_defined_names_are_a_field_and_others_names_change_nothing(shelf: Shelf) -> None:
+    shelf.put("src/a.py", "def open_session(user):\n    return user\n")
+    shelf.put("src/b.py", "def close_door():\n    return open_session(1)\n")
+    before = shelf.words("session door", field="defined")
+    assert [round(hit.score, 3) for hit in before] == [0.5, 0.5]
+    assert len(shelf.words("user", field="defined")) == 0, "it is said, not defined"
+    for number in range(5):
+        shelf.put(f"secret/{number}.py", f"def session_{number}():\n    return {number}\n", principals=frozenset({"ana"}))
+    assert shelf.words("session door", field="defined") == before
 
 
 def test_whole_documents_are_scored_too(shelf: Shelf) -> None:
