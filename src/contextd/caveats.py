@@ -14,15 +14,18 @@ _ALIVE = 30_000_000  # microseconds since a run's last sign of life
 
 def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequence[Hit], trace: Trace) -> None:
     """Say in the trace what whoever reads an answer ought to know of the index it comes from."""
-    with project.store.view(Scope((project.workspace,), reader, sources)) as view:
-        sees_some = bool(view.size())
-    if sees_some:
+    if hits or _sees_some(project, reader, sources):
         _of_a_run(project, reader, trace)
         _of_changes(project, hits, trace)
-    elif not hits and reader.name == OWNER:
+    elif reader.name == OWNER:
         trace.warn("nothing of this project is indexed that you may read; `contextd index` brings it up to date")
-    elif not hits:
+    else:
         trace.warn(f"there is nothing in this project that {reader.name} may read; its owner can `contextd share` it")
+
+
+def _sees_some(project: Project, reader: Reader, sources: frozenset[int]) -> bool:
+    with project.store.view(Scope((project.workspace,), reader, sources)) as view:
+        return bool(view.size())
 
 
 def _of_a_run(project: Project, reader: Reader, trace: Trace) -> None:
