@@ -147,6 +147,9 @@ def main() -> None:
     if "list" in sys.argv:
         write_list()
         return
+    if not HISTORIES.is_dir():
+        print("skipped: CONTEXTD_BENCH_HISTORIES names no folder of clones")
+        return
     rows = json.loads(LIST.read_text())["develop" if "--develop" in sys.argv else "report"]
     ranks: dict[str, list[int]] = {}
     for row in reversed(rows):  # the oldest first: an index follows a checkout

@@ -9,8 +9,6 @@ from contextd.project import Project
 from contextd.trace import Trace
 from contextd.types import OWNER, Hit, Reader, Scope
 
-_ALIVE = 30_000_000  # microseconds since a run's last sign of life
-
 
 def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequence[Hit], trace: Trace) -> None:
     """Say in the trace what whoever reads an answer ought to know of the index it comes from."""
@@ -31,11 +29,7 @@ def _sees_some(project: Project, reader: Reader, sources: frozenset[int]) -> boo
 def _of_a_run(project: Project, reader: Reader, trace: Trace) -> None:
     """How much is known so far, while files are read for the first time; told to the owner, whose runs they are."""
     job = project.store.jobs.next() if reader.name == OWNER else None
-    if job is None or job.kind != "index" or job.state != "in_progress":
-        return
-    if time.time_ns() // 1000 - (job.heartbeat or 0) > _ALIVE:
-        return
-    if job.done < job.total:
+    if job is not None and job.kind == "index" and job.done < job.total and job.moving(time.time_ns() // 1000):
         trace.warn(f"{job.done} of {job.total} files are read so far (job {job.id[:6]} is under way); ask again for the rest")
 
 

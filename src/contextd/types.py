@@ -323,6 +323,9 @@ class History(NamedTuple):
     together: tuple[tuple[str, float], ...]
 
 
+_SILENCE = 30_000_000  # microseconds after which a run counts as dead
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """Work on an index: what was asked for, by whom, how far it is, what became of it. Times are UTC microseconds."""
@@ -341,6 +344,10 @@ class Job:
     total: int
     message: str
     report: Mapping[str, Any]
+
+    def moving(self, now: int) -> bool:
+        """Whether it is under way and its process has given a sign of life lately."""
+        return self.state == "in_progress" and now - (self.heartbeat or 0) < _SILENCE
 
     @property
     def over(self) -> bool:

@@ -73,7 +73,7 @@ def test_all_files_of_a_commit_are_candidates_not_only_the_largest(tmp_path: Pat
     assert {hit.chunk.uri for hit in engine.search(REPORT, k=4, min_score=0).hits} == {"big.py", "small.py"}
 
 
-def test_F5_a_git_that_does_not_answer_takes_nothing_away(mended: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_git_that_does_not_answer_takes_nothing_away(mended: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     from contextd.sources import commits
 
     before = len(mended.known().store.documents(mended.known().commits.id))

@@ -17,7 +17,6 @@ from contextd.types import Job
 
 _EVERY = 0.5  # seconds between two notes of progress
 _PATIENCE = 5.0  # seconds for which a holder of the lease may leave a job waiting while it does nothing
-_DEAD = 30_000_000  # microseconds without a sign of life
 
 Work = Callable[[Job, Progress], Report]
 
@@ -58,7 +57,7 @@ def see_through(jobs: Jobs, job: str, run_here: Callable[[], None], shown: Progr
 def _moving(jobs: Jobs) -> bool:
     """Whether some job is under way, its process alive."""
     now = time.time_ns() // 1000
-    return any(one.state == "in_progress" and now - (one.heartbeat or 0) < _DEAD for one in jobs.recent(20))
+    return any(one.moving(now) for one in jobs.recent(20))
 
 
 def run(job: Job, jobs: Jobs, work: Work, shown: Progress = lambda _: None) -> None:

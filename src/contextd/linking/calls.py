@@ -12,20 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _SELF = frozenset("self this cls super Self $this".split())
-_SELF_IN = {".php": frozenset({"parent", "static"}), ".cs": frozenset({"base"}), ".vb": frozenset({"me"})}
-_IMPLICIT = (
-    ".java",
-    ".kt",
-    ".scala",
-    ".cs",
-    ".cpp",
-    ".cc",
-    ".hpp",
-    ".h",
-    ".swift",
-    ".rb",
-    ".php",
-)  # a method may be called bare
+_SELF_IN = {".php": frozenset({"parent", "static"}), ".cs": frozenset({"base"})}
+# In these a method may be called bare.
+_IMPLICIT = (".java", ".kt", ".scala", ".cs", ".cpp", ".cc", ".hpp", ".h", ".swift", ".rb", ".php")
 _MODULES = (".rs", ".cpp", ".cc", ".hpp", ".h", ".zig", ".ex", ".exs")  # what stands in something lower-case stands in a module
 _NEVER, _UNLIKELY, _POSSIBLE, _NEAR, _CERTAIN = range(-1, 4)
 _WORD = re.compile(r"[\w$]+")
