@@ -78,7 +78,7 @@ def test_a_git_that_does_not_answer_takes_nothing_away(mended: Engine, monkeypat
 
     before = len(mended.known().store.documents(mended.known().commits.id))
     monkeypatch.setattr(commits, "git", lambda *_: None)
-    mended.index()
+    assert any("the history cannot be listed" in warning for warning in mended.index().warnings)
     assert len(mended.known().store.documents(mended.known().commits.id)) == before == 2
 
 
@@ -100,3 +100,10 @@ names = st.text("abc/._-é ", min_size=1, max_size=12).map(str.strip).filter(lam
 def test_the_files_of_a_commit_are_read_as_they_were_written(files: list[str], message: str) -> None:
     text = written(message, "Ana", "2024-01-01", "0" * 40, [f"{name} (+1 -2)" for name in files], ["+ Files: none"])
     assert files_of(text) == files[:40]
+
+
+def test_a_repository_without_commits_is_nothing_to_warn_of(tmp_path: Path, home: Path) -> None:
+    root = tmp_path / "young"
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    (root / "a.py").write_text("x = 1\n")
+    assert open_engine(root, home=home, environment={}).index().warnings == []

@@ -15,7 +15,7 @@ from contextd.parsing import parse
 from contextd.stores.sqlite.database import Database
 from contextd.stores.sqlite.store import SqliteStore, open_index
 from contextd.terms import DEFINED, NAME, STEM, key
-from contextd.types import DocumentRow, Found, Reader, Scope, Stamp
+from contextd.types import DocumentRow, Found, Reader, Scope, Stamp, Suggestion
 
 WORKSPACE = 77
 OWNER = Reader("owner")
@@ -267,3 +267,12 @@ def test_scores_do_not_depend_on_when_things_were_folded(tmp_path: Path) -> None
 
 
 Make = Callable[..., Path]
+
+
+def test_several_chunks_of_one_file_can_be_suggested_and_a_file_by_its_name(shelf: Shelf) -> None:
+    shelf.put("a.py", "def one():\n    return 1\n\n\ndef two():\n    return 2\n\n\ndef three():\n    return 3\n")
+    shelf.put("b.py", "def four():\n    return 4\n\n\ndef five():\n    return 5\n")
+    asked = [Suggestion(0.9, uri="a.py", line=1), Suggestion(0.8, uri="a.py", line=9), Suggestion(0.7, uri="b.py")]
+    with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
+        found = view.get([hit.chunk for hit in view.suggested("outside", asked)])
+    assert [(chunk.uri, chunk.start_line) for chunk in found] == [("a.py", 1), ("a.py", 9), ("b.py", 1)]

@@ -139,7 +139,8 @@ def _begin(run: _Run, found: Changes) -> None:
     report = run.report
     report.unchanged, report.skipped, report.total = found.unchanged, found.skipped, len(found.to_read)
     report.warnings += [f"{uri} is large; it takes a while and many chunks" for uri in found.large[:5]]
-    report.warnings += [f"{uri or 'the folder'} cannot be listed; what is known of it stays" for uri in found.unseen[:5]]
+    whole = "the history" if run.options.may_be_empty else "the folder"
+    report.warnings += [f"{uri or whole} cannot be listed; what is known of it stays" for uri in found.unseen[:5]]
     doubtful = not (run.options.may_be_empty or run.options.verify or run.options.paths)
     if found.empty and found.gone and doubtful:
         found.gone.clear()

@@ -42,7 +42,7 @@ class Commits:
     def scan(self, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
         """Every commit that is reachable from here, the newest first."""
         out = git(self.root, "log", "-n", str(self.most), "--format=%H %ct", "HEAD", "--") if self.most else b""
-        if out is None and self.present(""):  # too slow, or not allowed to look: no reason to forget what is known
+        if out is None and self.position():  # too slow, or not allowed to look: no reason to forget what is known
             yield Skip("", "git does not answer", unseen=True)
         entries = [line.split() for line in (out or b"").decode("ascii", "replace").splitlines()]
         self._order = [number for number, _ in entries]

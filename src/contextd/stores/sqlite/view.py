@@ -80,21 +80,22 @@ class View(Structure):
         return self._top(score, score, len(places) * 2)
 
     def suggested(self, name: str, suggestions: Sequence[Suggestion]) -> list[Found]:
-        """What a retriever from outside proposed, as far as it is there and in scope."""
-        score = np.zeros(self._snapshot.total, np.float32)
+        """What a retriever from outside proposed, as far as it is there and in scope: chunks, and files by their best chunk."""
+        places, files = np.zeros((2, self._snapshot.total), np.float32)
         documents = {uri: number for number, uri in self.uris().items()}
-        contents = np.zeros(len(self._snapshot.contents), np.float32)
         for one in suggestions:
             document = one.chunk.document if one.chunk is not None else documents.get(one.uri)
             if document is None or not self._may_see(document) or not 0 < one.score < float("inf"):
                 continue
+            score = places if one.chunk is not None or one.line else files
             for row in self._rows_at(document, one):
                 score[row] = max(float(score[row]), one.score)
-                place = self._snapshot.content_of_row[row]
-                contents[place] = max(float(contents[place]), one.score)
-        self._arms[name] = score
-        best = score + 1e-3 * self._arms.get("chunk", np.zeros_like(score))  # of a whole file the chunk that fits best
-        return self._top_contents(contents, contents, len(suggestions), best)
+        self._arms[name] = np.maximum(places, files)
+        contents = np.zeros(len(self._snapshot.contents), np.float32)
+        np.maximum.at(contents, self._snapshot.content_of_row, files)
+        best = self._arms.get("chunk", np.zeros_like(files))
+        found = self._top(places, places, len(suggestions))
+        return found + self._top_contents(contents, contents, len(suggestions), best)
 
     def _rows_at(self, document: int, one: Suggestion) -> Sequence[int]:
         """The rows of a suggestion: the chunk it names, the one at its line, or all of its file."""
