@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -380,7 +380,7 @@ class Engine:
             stores[workspace] = [*projects[:1], self.record.store(workspace)]  # worktrees of one repository share a store
         return querying.Means(
             stores,
-            self._embedders(stores),
+            self._embedders,
             self.tokens,
             self.templates,
             self.retrievers,
@@ -388,10 +388,7 @@ class Engine:
             {project.workspace: project.name for project in self.others},
         )
 
-    def _embedders(self, stores: Mapping[int, Sequence[Store]]) -> list[Embedder]:
-        """The static one, and the deep one where a scope holds deep vectors: loading it costs half a second."""
-        found = [self.static] if self.static is not None else []
-        if any(store.holds("deep/") for several in stores.values() for store in several):
-            deep = self.deep()
-            found += [deep] if deep is not None else []
-        return found
+    def _embedders(self, spaces: Collection[str]) -> list[Embedder]:
+        """The static one, and the deep one where there are deep vectors: loading it costs half a second."""
+        deep = self.deep() if any(space.startswith("deep/") for space in spaces) else None
+        return [embedder for embedder in (self.static, deep) if embedder is not None]

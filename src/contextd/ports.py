@@ -186,7 +186,7 @@ class View(Protocol):
     def near(self, vector: NDArray[np.float32], k: int, *, space: str) -> list[Found]:
         """The chunks whose vectors are nearest, by exact search."""
 
-    def fill(self, chunks: Sequence[ChunkId]) -> Mapping[str, Sequence[float]]:
+    def fill(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
         """The scores of these chunks in every arm asked so far."""
 
     def vectors(self, chunks: Sequence[ChunkId], space: str) -> Matrix:
@@ -246,9 +246,6 @@ class Store(Protocol):
 
     def changes(self, after: int) -> Iterator[Change]:
         """Every change behind a position, in order, deletions too."""
-
-    def holds(self, prefix: str) -> bool:
-        """Whether there are vectors of a space whose name begins so."""
 
 
 class Jobs(Protocol):

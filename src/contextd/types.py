@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from contextd.trace import Trace
 
 OWNER = "owner"
@@ -266,7 +269,7 @@ class Retrieved:
     """Candidates of one workspace with their standing in every arm."""
 
     chunks: tuple[ChunkId, ...]
-    arms: Mapping[str, Sequence[float]]
+    arms: Mapping[str, NDArray[np.float64]]
 
     def __len__(self) -> int:
         return len(self.chunks)

@@ -72,7 +72,7 @@ def test_expansion_joins_neighbors_while_there_is_room_and_never_twice() -> None
 
 def test_fusion_puts_a_chunk_with_its_document() -> None:
     chunks = (ChunkId(1, 0), ChunkId(1, 1), ChunkId(2, 0))
-    fused = fuse(Retrieved(chunks, {"chunk": [3.0, 1.0, 1.5], "document": [5.0, 5.0, 1.0]}), "words")
+    fused = fuse(Retrieved(chunks, {"chunk": np.array([3.0, 1.0, 1.5]), "document": np.array([5.0, 5.0, 1.0])}), "words")
     assert [one.chunk for one in fused] == [chunks[0], chunks[1], chunks[2]], "a good document brings its second chunk along"
     assert fuse(Retrieved((), {}), "words") == []
 

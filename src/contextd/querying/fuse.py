@@ -57,12 +57,13 @@ def fuse(
     local = _sum(weights, {name: arms[name] for name in _LOCAL if name in arms}, len(documents))
     of_documents = _sum(weights, standing(arms, documents), int(documents.max()) + 1)
     score = of_documents[documents] + local - _best_of(local, documents)[documents]
-    order = sorted(_promising(score, arms), key=lambda place: (-score[place], retrieved.chunks[place]))
-    table = {name: np.array(values) for name, values in retrieved.arms.items()}
-    columns = zip(*(values[order].tolist() for values in table.values()), strict=True)
+    best = _promising(score, arms)
+    ordinals = np.array([retrieved.chunks[place].ordinal for place in best.tolist()])
+    order = best[np.lexsort((ordinals, documents[best], -score[best]))].tolist()
+    columns = zip(*(values[order].tolist() for values in retrieved.arms.values()), strict=True)
     return [
-        Candidate(retrieved.chunks[place], dict(zip(table, column, strict=True)), float(score[place]))
-        for place, column in zip(order, columns, strict=True)
+        Candidate(retrieved.chunks[place], dict(zip(retrieved.arms, column, strict=True)), total)
+        for place, total, column in zip(order, score[order].tolist(), columns, strict=True)
     ]
 
 
@@ -78,7 +79,7 @@ def _by_rank(arms: Mapping[str, Float]) -> dict[str, Float]:
 
 def normalized(retrieved: Retrieved) -> tuple[dict[str, Float], NDArray[np.intp]]:
     """Every arm between 0 and 1, by candidate, and the document of each candidate as a small number."""
-    arms = {_short(name): _normalized(_short(name), np.array(values)) for name, values in retrieved.arms.items()}
+    arms = {_short(name): _normalized(_short(name), values) for name, values in retrieved.arms.items()}
     return arms, np.unique([chunk.document for chunk in retrieved.chunks], return_inverse=True)[1]
 
 
@@ -92,10 +93,10 @@ def standing(arms: Mapping[str, Float], documents: NDArray[np.intp]) -> dict[str
     return found
 
 
-def _promising(score: Float, arms: Mapping[str, Float]) -> list[int]:
+def _promising(score: Float, arms: Mapping[str, Float]) -> NDArray[np.intp]:
     """The candidates that the steps after this one look at; a file's name may still raise one a good deal."""
     promise = score + _STEM * arms["stem"] if "stem" in arms else score
-    return [int(place) for place in np.argsort(-promise, kind="stable")[:_KEPT]]
+    return np.argsort(-promise, kind="stable")[:_KEPT]
 
 
 def _sum(weights: Mapping[str, float], values: Mapping[str, Float], size: int) -> Float:

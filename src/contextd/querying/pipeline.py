@@ -6,7 +6,7 @@ The one page that knows the order of the steps; no step calls another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
@@ -40,7 +40,7 @@ class Means:
     """What a query is answered with."""
 
     stores: Mapping[int, Sequence[Store]]
-    embedders: Sequence[Embedder]
+    embedders: Callable[[Collection[str]], Sequence[Embedder]]  # for some spaces: one that is not needed is not loaded
     tokens: Tokens
     templates: Mapping[str, Template]
     retrievers: Mapping[str, tuple[float, Retriever]] = field(default_factory=dict)
@@ -137,9 +137,10 @@ def _vectors(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> d
     """The question as a vector in every space some view holds vectors of; without one, words must do."""
     held = {space for view in views for space, count in view.spaces().items() if count}
     found: dict[str, NDArray[np.float32]] = {}
-    without = not held & {embedder.space for embedder in means.embedders}
-    for embedder in means.embedders:
-        if embedder.space in held and plan.text.strip():
+    embedders = [embedder for embedder in means.embedders(held) if embedder.space in held]
+    without = not embedders
+    for embedder in embedders:
+        if plan.text.strip():
             empty: NDArray[np.float32] = np.zeros(0, np.float32)
             vector = trace.attempt(f"embed ({embedder.space.split('/')[0]})", lambda e=embedder: e.query(plan.text), empty)  # type: ignore[misc]
             if vector.shape == (embedder.dimension,) and np.isfinite(vector).all() and vector.any():

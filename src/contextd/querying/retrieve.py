@@ -7,6 +7,7 @@ vectors of each space that is there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +48,5 @@ def retrieve(
 
 def _together(found: Mapping[str, list[Found]]) -> tuple[ChunkId, ...]:
     """All candidates once, the best of every arm first."""
-    seen: dict[ChunkId, None] = {}
-    for rank in range(CANDIDATES):
-        for hits in found.values():
-            if rank < len(hits):
-                seen.setdefault(hits[rank].chunk)
-    return tuple(seen)[:SPREAD]
+    by_rank = zip_longest(*([hit.chunk for hit in hits] for hits in found.values()))
+    return tuple(dict.fromkeys(chunk for chunk in chain.from_iterable(by_rank) if chunk is not None))[:SPREAD]

@@ -1,4 +1,7 @@
-"""BM25 over chunks and over whole documents in one pass, with the statistics of what the reader may see."""
+"""BM25 over chunks and over whole documents in one pass, with the statistics of what the reader may see.
+
+The entries of all terms of a query are one pile of arrays, so that a long text costs as few steps as a word.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ _K1, _B = 1.2, 0.75  # the usual values; the code benchmark is flat around them
 _MOST_TERMS = 48  # the rarest ones of a long query: the others change nothing but the time
 
 Float = NDArray[np.float32]
+Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_] | None
 
 
@@ -27,77 +31,85 @@ class Scores:
     content_coverage: Float
 
 
-def idf(seen: int, frequency: int) -> float:
-    """How much a term tells; never negative."""
-    return float(np.log1p((seen - frequency + 0.5) / (frequency + 0.5)))
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Where some terms occur: a place, the number of the term, and how often. One place of a term comes once."""
+
+    places: Ints
+    terms: Ints
+    counts: Float
+    frequency: Ints  # by term: in how many places it occurs
+
+    def worth(self, weights: NDArray[np.float64], seen: int) -> NDArray[np.float64]:
+        """What each term tells among so many places, rare ones more; never negative."""
+        rest = np.maximum(seen - self.frequency, 0)
+        return weights * np.log1p((rest + 0.5) / (self.frequency + 0.5))
+
+    def shares(self, worth: NDArray[np.float64], size: int, whole: float | None = None) -> Float:
+        """For every place the share of the whole worth that occurs there."""
+        sums = np.bincount(self.places, weights=worth[self.terms], minlength=size)
+        return (sums / ((worth.sum() if whole is None else whole) or 1.0)).astype(np.float32)
+
+    def by_content(self, snapshot: Snapshot) -> Entries:
+        """The same by contents; rows of a content follow each other, term by term."""
+        places = snapshot.content_of_row[self.places]
+        new = (np.diff(places, prepend=-1) != 0) | (np.diff(self.terms, prepend=-1) != 0)
+        first = np.flatnonzero(new)
+        sums = np.add.reduceat(self.counts, first) if len(first) else self.counts
+        return _entries(places[first], self.terms[first], sums, len(self.frequency))
 
 
-Occurrences = tuple[NDArray[np.int64], Float]
+def _entries(places: Ints, terms: Ints, counts: Float, number: int, visible: Mask = None) -> Entries:
+    if visible is not None:
+        keep = visible[places]
+        places, terms, counts = places[keep], terms[keep], counts[keep]
+    return Entries(places, terms, counts, np.bincount(terms, minlength=number))
 
 
-def occurrences(snapshot: Snapshot, keys: Sequence[int], visible: Mask) -> dict[int, Occurrences]:
-    """The visible rows of each term, and how often it occurs in each."""
-    parts: list[list[Occurrences]] = [[] for _ in keys]
+def occurrences(snapshot: Snapshot, keys: Sequence[int], visible: Mask) -> Entries:
+    """The visible rows of some terms."""
+    places, terms, counts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
     for first, postings in snapshot.postings():
-        for place, (start, end) in enumerate(postings.places(keys)):
+        bounds = postings.places(keys)
+        for start, end in bounds:
             if end > start:
-                rows = postings.rows[start:end].astype(np.int64) + first
-                parts[place].append((rows, postings.counts[start:end].astype(np.float32)))
-    return {key: _visible(_joined(found), visible) for key, found in zip(keys, parts, strict=True)}
+                places.append(postings.rows[start:end].astype(np.int64) + first)
+                counts.append(postings.counts[start:end].astype(np.float32))
+        terms.append(np.repeat(np.arange(len(bounds)), [end - start for start, end in bounds]))
+    return _entries(np.concatenate(places), np.concatenate(terms), np.concatenate(counts), len(keys), visible)
 
 
-def _joined(parts: list[Occurrences]) -> Occurrences:
-    if not parts:
-        return np.zeros(0, np.int64), np.zeros(0, np.float32)
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate([rows for rows, _ in parts]), np.concatenate([counts for _, counts in parts])
-
-
-def _visible(found: Occurrences, visible: Mask) -> Occurrences:
-    if visible is None:
-        return found
-    keep = visible[found[0]]
-    return found[0][keep], found[1][keep]
+def in_paths(snapshot: Snapshot, keys: Sequence[int], allowed: NDArray[np.bool_]) -> Entries:
+    """The allowed documents with some terms in their paths."""
+    bounds = snapshot.paths.places(keys)
+    places = np.concatenate([np.zeros(0, np.int64), *(snapshot.paths.rows[start:end] for start, end in bounds)])
+    terms = np.repeat(np.arange(len(bounds)), [end - start for start, end in bounds])
+    return _entries(places, terms, np.ones(len(places), np.float32), len(bounds), allowed)
 
 
 def bm25(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask) -> Scores:
     """Score everything; what is not visible keeps zero and counts for nothing."""
-    total, contents = snapshot.total, len(snapshot.contents)
-    seen = total if visible is None else int(visible.sum())
-    lengths = snapshot.lengths
+    keys = _rarest(snapshot, sorted(terms), visible)
+    lengths, content_lengths = snapshot.lengths, snapshot.content_lengths
     average = _mean(lengths if visible is None else lengths[visible])
-    content_lengths = snapshot.content_lengths
     holding = _holding(snapshot, visible)
-    content_average, holders = _mean(content_lengths[holding]), int(holding.sum())
-    found = occurrences(snapshot, list(terms), visible)
-    chosen = _rarest(terms, found)
-    weight = sum(terms[key] * idf(seen, len(found[key][0])) for key in chosen) or 1.0
-    result = [np.zeros(size, np.float32) for size in (total, total, contents, contents)]
-    for key in chosen:
-        rows, counts = found[key]
-        value = terms[key] * idf(seen, len(rows))
-        _add(result[0], result[1], rows, counts, lengths, average, value, weight)
-        places, sums = _by_content(snapshot, rows, counts)
-        in_contents = terms[key] * idf(holders, len(places))
-        _add(result[2], result[3], places, sums, content_lengths, content_average, in_contents, weight, value)
-    return Scores(*result)
+    rows = occurrences(snapshot, keys, visible)
+    contents = rows.by_content(snapshot)
+    weights = np.array([terms[key] for key in keys])
+    worth = rows.worth(weights, snapshot.total if visible is None else int(visible.sum()))
+    in_contents = contents.worth(weights, int(holding.sum()))
+    return Scores(
+        _scores(rows, worth, lengths, average),
+        rows.shares(worth, len(lengths)),
+        _scores(contents, in_contents, content_lengths, _mean(content_lengths[holding])),
+        contents.shares(worth, len(content_lengths)),
+    )
 
 
-def _add(
-    scores: Float,
-    coverage: Float,
-    rows: NDArray[np.int64],
-    counts: Float,
-    lengths: Float,
-    average: float,
-    value: float,
-    weight: float,
-    share: float | None = None,
-) -> None:
-    norm = _K1 * (1 - _B + _B * lengths[rows] / average)
-    scores[rows] += value * counts * (_K1 + 1) / (counts + norm)
-    coverage[rows] += (value if share is None else share) / weight
+def _scores(found: Entries, worth: NDArray[np.float64], lengths: Float, average: float) -> Float:
+    norm = _K1 * (1 - _B + _B * lengths[found.places] / average)
+    each = worth[found.terms] * found.counts * (_K1 + 1) / (found.counts + norm)
+    return np.bincount(found.places, weights=each, minlength=len(lengths)).astype(np.float32)
 
 
 def _mean(lengths: Float) -> float:
@@ -105,19 +117,19 @@ def _mean(lengths: Float) -> float:
     return float(lengths.sum(dtype=np.float64)) / len(lengths) if len(lengths) else 1.0
 
 
-def _rarest(terms: Mapping[int, float], found: Mapping[int, Occurrences]) -> list[int]:
-    """The terms that count, at most so many, the rarest first; ties by key, so that the choice is the same every time."""
-    there = sorted((len(found[key][0]), key) for key in terms if len(found[key][0]))[:_MOST_TERMS]
-    missing = [key for key in terms if not len(found[key][0])]
-    return [key for _, key in there] + missing[: max(0, _MOST_TERMS - len(there))]
-
-
-def _by_content(snapshot: Snapshot, rows: NDArray[np.int64], counts: Float) -> tuple[NDArray[np.int64], Float]:
-    if not len(rows):
-        return rows, counts
-    places = snapshot.content_of_row[rows]
-    first = np.flatnonzero(np.concatenate((np.array([True]), places[1:] != places[:-1])))
-    return places[first], np.add.reduceat(counts, first)
+def _rarest(snapshot: Snapshot, keys: list[int], visible: Mask) -> list[int]:
+    """The terms that count, at most so many: the rarest of those that occur, then some that do not."""
+    if len(keys) <= _MOST_TERMS:
+        return keys
+    frequency = [0] * len(keys)
+    for first, postings in snapshot.postings():
+        for place, (start, end) in enumerate(postings.places(keys)):
+            if visible is None or start == end:
+                frequency[place] += end - start
+            else:
+                frequency[place] += int(np.count_nonzero(visible[postings.rows[start:end].astype(np.int64) + first]))
+    order = sorted(range(len(keys)), key=lambda place: (not frequency[place], frequency[place]))
+    return [keys[place] for place in sorted(order[:_MOST_TERMS])]
 
 
 def _holding(snapshot: Snapshot, visible: Mask) -> NDArray[np.bool_]:

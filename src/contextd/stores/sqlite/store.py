@@ -134,11 +134,6 @@ class SqliteStore(Notes):
         and source_id = ? and document_id in (select value from json_each(?))"""
         return {uri: Stamp(*rest) for uri, *rest in self.rows(query, source, json.dumps(list(documents)))}
 
-    def holds(self, prefix: str) -> bool:
-        """Whether there are vectors of a space whose name begins so."""
-        query = "select 1 from vector where workspace_id = ? and substr(space, 1, ?) = ? limit 1"
-        return bool(self.rows(query, len(prefix), prefix))
-
     # Writing
 
     def reuse(self, document: DocumentRow) -> bool:

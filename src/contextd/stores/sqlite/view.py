@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.paths import names_file
-from contextd.stores.sqlite.bm25 import Scores, bm25, idf, occurrences
+from contextd.stores.sqlite.bm25 import Scores, bm25, in_paths, occurrences
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.stores.sqlite.structure import Structure
@@ -61,11 +61,13 @@ class View(Structure):
             self._arms["name"] = score
             return self._top(score, score, k)
         scores = self._bm25(terms)
+        if self._arms.get("chunk") is not scores.rows:
+            self.__dict__.pop("_leaders", None)
         self._arms |= {"chunk": scores.rows, "chunk_coverage": scores.row_coverage}
         self._content_arms |= {"document": scores.contents, "document_coverage": scores.content_coverage}
         if field == "chunk":
             return self._top(scores.rows, scores.row_coverage, k)
-        return self._top_contents(scores.contents, scores.content_coverage, k, scores.rows)
+        return self._top_contents(scores.contents, scores.content_coverage, k)
 
     def at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
         """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""
@@ -93,9 +95,8 @@ class View(Structure):
         self._arms[name] = np.maximum(places, files)
         contents = np.zeros(len(self._snapshot.contents), np.float32)
         np.maximum.at(contents, self._snapshot.content_of_row, files)
-        best = self._arms.get("chunk", np.zeros_like(files))
         found = self._top(places, places, len(suggestions))
-        return found + self._top_contents(contents, contents, len(suggestions), best)
+        return found + self._top_contents(contents, contents, len(suggestions))
 
     def _rows_at(self, document: int, one: Suggestion) -> Sequence[int]:
         """The rows of a suggestion: the chunk it names, the one at its line, or all of its file."""
@@ -117,14 +118,14 @@ class View(Structure):
         self._arms[space] = scores
         return self._top(np.where(scores > -2, scores + 2, 0), scores, k, offset=-2)
 
-    def fill(self, chunks: Sequence[ChunkId]) -> Mapping[str, Sequence[float]]:
+    def fill(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
         """The scores of these chunks in every arm asked so far."""
         if not chunks:
             return {}
-        places = np.array([self._row(chunk) for chunk in chunks], np.int64)
+        places = self._rows(chunks)
         contents = self._snapshot.content_of_row[places]
-        found = {name: scores[places].tolist() for name, scores in self._arms.items()}
-        return found | {name: scores[contents].tolist() for name, scores in self._content_arms.items()}
+        found = {name: scores[places].astype(np.float64) for name, scores in self._arms.items()}
+        return found | {name: scores[contents].astype(np.float64) for name, scores in self._content_arms.items()}
 
     def chunks_of(self, document: int) -> list[Chunk]:
         """All chunks of a document, in order."""
@@ -175,7 +176,7 @@ class View(Structure):
         parts = self._snapshot.vectors.get(space, ())
         if not parts or not chunks:
             return np.zeros((len(chunks), 0), np.float32)
-        wanted = np.array([self._row(chunk) for chunk in chunks], np.int64)
+        wanted = self._rows(chunks)
         result = np.zeros((len(chunks), parts[0].matrix.shape[1]), np.float32)
         for part in parts:
             order = np.searchsorted(part.rows, wanted)
@@ -186,13 +187,14 @@ class View(Structure):
 
     def about(self, chunks: Sequence[ChunkId]) -> list[About]:
         """Where these chunks come from, without their texts."""
-        documents, kinds, starts = self._snapshot.rows, self._snapshot.kinds, self._snapshot.starts
-        found = []
-        for chunk in chunks:
-            row, document = self._row(chunk), documents[chunk.document]
-            place = self._snapshot.content_of_row[row]
-            found.append(About(document[2], document[5], str(kinds[row]), document[6], int(starts[place + 1] - starts[place])))
-        return found
+        places = self._rows(chunks)
+        contents = self._snapshot.content_of_row[places]
+        sizes = (self._snapshot.starts[contents + 1] - self._snapshot.starts[contents]).tolist()
+        documents = [self._snapshot.rows[chunk.document] for chunk in chunks]
+        return [
+            About(document[2], document[5], kind, document[6], size)
+            for document, kind, size in zip(documents, self._snapshot.kinds[places].tolist(), sizes, strict=True)
+        ]
 
     # Rights and scope
 
@@ -238,6 +240,8 @@ class View(Structure):
     @cached_property
     def _answering_contents(self) -> Bools:
         """Contents with rows that may be hits."""
+        if self._answering.all():
+            return np.diff(self._snapshot.starts) > 0
         answering = np.zeros(len(self._snapshot.contents), bool)
         answering[self._snapshot.content_of_row[self._answering]] = True
         return answering
@@ -257,46 +261,25 @@ class View(Structure):
 
     def _named(self, terms: Mapping[int, float]) -> Float:
         """The share of the names asked for that each row defines, rare names counting more."""
-        score = np.zeros(self._snapshot.total, np.float32)
-        seen, found = self.size(), occurrences(self._snapshot, list(terms), self._visible)
-        values = {key: weight * idf(seen, len(found[key][0])) for key, weight in terms.items()}
-        whole = sum(values.values()) or 1.0
-        for key, (rows_of_name, _) in found.items():
-            score[rows_of_name] += values[key] / whole
-        return score
+        found = occurrences(self._snapshot, list(terms), self._visible)
+        return found.shares(found.worth(_weights(terms), self.size()), self._snapshot.total)
 
     def _by_path(self, terms: Mapping[int, float], k: int, field: str) -> list[Found]:
         """Documents by the share of the terms their paths hold, rare ones counting more."""
-        documents = np.zeros(len(self._snapshot.documents), np.float32)
-        seen, whole = int(self._allowed.sum()), 0.0
-        paths = self._snapshot.paths
-        for (start, end), weight in zip(paths.places(list(terms)), terms.values(), strict=True):
-            found = paths.rows[start:end]
-            here = found[self._allowed[found]]
-            value = weight * idf(seen, len(here))
-            documents[here] += value
-            whole += value
-        documents /= whole or 1.0
+        found = in_paths(self._snapshot, list(terms), self._allowed)
+        documents = found.shares(found.worth(_weights(terms), int(self._allowed.sum())), len(self._snapshot.documents))
         contents = np.zeros(len(self._snapshot.contents) + 1, np.float32)
         allowed = np.flatnonzero(self._allowed & (documents > 0))
         np.maximum.at(contents, self._snapshot.content_of_document[allowed], documents[allowed])
         self._content_arms[field] = contents[:-1]
-        best = self._arms.get("chunk", np.zeros(self._snapshot.total, np.float32))
-        return self._top_contents(contents[:-1], contents[:-1], k, best)
+        return self._top_contents(contents[:-1], contents[:-1], k)
 
     def _by_definitions(self, terms: Mapping[int, float], k: int) -> list[Found]:
         """Contents by the share of the terms that are in the names they define, rare ones counting more."""
-        contents = np.zeros(len(self._snapshot.contents), np.float32)
-        found, seen, whole = occurrences(self._snapshot, list(terms), self._visible), int(self._allowed.sum()), 0.0
-        for key, weight in terms.items():
-            places = np.unique(self._snapshot.content_of_row[found[key][0]])
-            value = weight * idf(max(seen, len(places)), len(places))
-            contents[places] += value
-            whole += value
-        contents /= whole or 1.0
+        found = occurrences(self._snapshot, list(terms), self._visible).by_content(self._snapshot)
+        contents = found.shares(found.worth(_weights(terms), int(self._allowed.sum())), len(self._snapshot.contents))
         self._content_arms["defined"] = contents
-        best = self._arms.get("chunk", np.zeros(self._snapshot.total, np.float32))
-        return self._top_contents(contents, contents, k, best)
+        return self._top_contents(contents, contents, k)
 
     def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0) -> list[Found]:
         """The k best rows above zero that may answer."""
@@ -304,13 +287,24 @@ class View(Structure):
         best = _best(masked, k, self._snapshot.content_id_of_row)
         return self._found(best, (masked[best] + offset).astype(np.float32), coverage[best])
 
-    def _top_contents(self, scores: Float, coverage: Float, k: int, by_row: Float) -> list[Found]:
-        """The k best contents, each by its best row."""
+    def _top_contents(self, scores: Float, coverage: Float, k: int) -> list[Found]:
+        """The k best contents, each by its leading row."""
         best = _best(np.where(self._answering_contents, scores, 0), k, self._snapshot.contents)
-        masked = np.where(self._answering, by_row + 1, 0)
-        bounds = zip(self._snapshot.starts[best].tolist(), self._snapshot.starts[best + 1].tolist(), strict=True)
-        rows = [start + int(masked[start:end].argmax()) for start, end in bounds]
-        return self._found(np.array(rows, np.int64), scores[best], coverage[best])
+        return self._found(self._leaders[best], scores[best], coverage[best])
+
+    @cached_property
+    def _leaders(self) -> Ints:
+        """The row of each content that may answer and has most of the words asked for so far; the first of several."""
+        leaders, of_row = self._snapshot.starts[:-1].copy(), self._snapshot.content_of_row
+        if not self._answering.all():
+            rows = np.flatnonzero(self._answering)[::-1]
+            leaders[of_row[rows]] = rows
+        scores = self._arms.get("chunk")
+        if scores is not None:
+            rows = np.flatnonzero((scores > 0) & self._answering)
+            rising = rows[np.lexsort((-rows, scores[rows]))]
+            leaders[of_row[rising]] = rising  # what is written last stays
+        return leaders
 
     # Between rows and ids
 
@@ -319,18 +313,20 @@ class View(Structure):
         places = self._snapshot.content_of_row[rows]
         documents = self._snapshot.document_ids[self._document_of_content[places]]
         ordinals = rows - self._snapshot.starts[places]
-        chunks = [ChunkId(*pair) for pair in zip(documents.tolist(), ordinals.tolist(), strict=True)]
+        chunks = list(map(ChunkId._make, zip(documents.tolist(), ordinals.tolist(), strict=True)))
         self._row_of.update(zip(chunks, rows.tolist(), strict=True))
-        return [Found(*entry) for entry in zip(chunks, scores.tolist(), coverage.tolist(), strict=True)]
+        return list(map(Found._make, zip(chunks, scores.tolist(), coverage.tolist(), strict=True)))
 
     @cached_property
     def _document_of_content(self) -> Ints:
         order, contents = self._snapshot.documents_by_content
-        keep = self._candidates[order]
-        places, first = np.unique(contents[keep], return_index=True)
+        keep = np.flatnonzero(self._candidates[order])[::-1]
         result = np.zeros(len(self._snapshot.contents) + 1, np.int64)
-        result[places] = order[keep][first]
+        result[contents[keep]] = order[keep]  # what is written last, the first by uri, stays
         return result
+
+    def _rows(self, chunks: Sequence[ChunkId]) -> Ints:
+        return np.array([self._row(chunk) for chunk in chunks], np.int64)
 
     def _row(self, chunk: ChunkId) -> int:
         row = self._row_of.get(chunk)
@@ -364,6 +360,10 @@ class View(Structure):
     def _may_see(self, document: int) -> bool:
         place = self._snapshot.place_of_document.get(document)
         return place is not None and bool(self._candidates[place])
+
+
+def _weights(terms: Mapping[int, float]) -> NDArray[np.float64]:
+    return np.fromiter(terms.values(), np.float64, len(terms))
 
 
 def _best(scores: Float, k: int, contents: Ints) -> Ints:
