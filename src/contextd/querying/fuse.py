@@ -58,8 +58,8 @@ def fuse(
     of_documents = _sum(weights, standing(arms, documents), int(documents.max()) + 1)
     score = of_documents[documents] + local - _best_of(local, documents)[documents]
     best = _promising(score, arms)
-    ordinals = np.array([retrieved.chunks[place].ordinal for place in best.tolist()])
-    order = best[np.lexsort((ordinals, documents[best], -score[best]))].tolist()
+    ids, ordinals = np.array([retrieved.chunks[place] for place in best.tolist()]).T
+    order = best[np.lexsort((ordinals, ids, -score[best]))].tolist()
     columns = zip(*(values[order].tolist() for values in retrieved.arms.values()), strict=True)
     return [
         Candidate(retrieved.chunks[place], dict(zip(retrieved.arms, column, strict=True)), total)
@@ -80,7 +80,8 @@ def _by_rank(arms: Mapping[str, Float]) -> dict[str, Float]:
 def normalized(retrieved: Retrieved) -> tuple[dict[str, Float], NDArray[np.intp]]:
     """Every arm between 0 and 1, by candidate, and the document of each candidate as a small number."""
     arms = {_short(name): _normalized(_short(name), values) for name, values in retrieved.arms.items()}
-    return arms, np.unique([chunk.document for chunk in retrieved.chunks], return_inverse=True)[1]
+    numbers: dict[int, int] = {}
+    return arms, np.array([numbers.setdefault(chunk.document, len(numbers)) for chunk in retrieved.chunks], np.intp)
 
 
 def standing(arms: Mapping[str, Float], documents: NDArray[np.intp]) -> dict[str, Float]:

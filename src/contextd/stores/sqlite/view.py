@@ -7,9 +7,10 @@ rights once more when texts are fetched.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import Any
 
 import apsw
 import numpy as np
@@ -203,10 +204,8 @@ class View(Structure):
         """Documents the reader may see, from the sources asked for."""
         principals = json.dumps(sorted(self._scope.reader.principals))
         acls = [row[0] for row in self._connection.execute(_ACLS, (self._snapshot.workspace, principals))]
-        allowed = np.isin(self._snapshot.acls, np.array(acls, np.int64))
-        if self._scope.sources:
-            allowed &= np.isin(self._snapshot.sources, np.array(sorted(self._scope.sources), np.int64))
-        return allowed
+        allowed = _one_of(self._snapshot.acls, acls)
+        return allowed & _one_of(self._snapshot.sources, self._scope.sources) if self._scope.sources else allowed
 
     @cached_property
     def _candidates(self) -> Bools:
@@ -234,7 +233,7 @@ class View(Structure):
         """Rows that may be hits."""
         mask = self._rows_of(self._candidates)
         if self._scope.kinds:
-            mask = mask & np.isin(self._snapshot.kinds, np.array(sorted(self._scope.kinds), dtype=object))
+            mask = mask & _one_of(self._snapshot.kinds, self._scope.kinds)
         return mask
 
     @cached_property
@@ -360,6 +359,14 @@ class View(Structure):
     def _may_see(self, document: int) -> bool:
         place = self._snapshot.place_of_document.get(document)
         return place is not None and bool(self._candidates[place])
+
+
+def _one_of(values: NDArray[Any], wanted: Collection[Any]) -> Bools:
+    """Where a value is one of a few: a comparison each is cheaper than `isin`, which sorts."""
+    found = np.zeros(len(values), bool)
+    for one in wanted:
+        found |= values == one
+    return found
 
 
 def _weights(terms: Mapping[int, float]) -> NDArray[np.float64]:
