@@ -10,7 +10,8 @@ __all__ = ["Context", "Engine", "Hit", "Memory", "Reader", "__version__", "open"
 if TYPE_CHECKING:
     from contextd.assemble import open_engine as open
     from contextd.engine import Engine
-    from contextd.types import Context, Hit, Memory, Reader
+    from contextd.memory import Memory
+    from contextd.types import Context, Hit, Reader
 
 # Loaded on first use: importing the package costs nothing, so that `contextd --help` starts at once.
 _HOME = {
@@ -18,7 +19,7 @@ _HOME = {
     "Engine": ("contextd.engine", "Engine"),
     "Context": ("contextd.types", "Context"),
     "Hit": ("contextd.types", "Hit"),
-    "Memory": ("contextd.types", "Memory"),
+    "Memory": ("contextd.memory", "Memory"),
     "Reader": ("contextd.types", "Reader"),
 }
 

@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, Any
 from contextd import caveats
 from contextd.errors import IndexMismatch, InvalidInput, StorageError, Unavailable
 from contextd.languages import ALIASES
-from contextd.ports import Embedder, FileState, Record, Retriever, Skip, Store, Tokens
+from contextd.memory import Remembered
+from contextd.ports import Embedder, FileState, Retriever, Skip, Store, Tokens
 from contextd.ports import Parser as ParserPort
 from contextd.project import Project, inside
 from contextd.querying import pipeline as querying
 from contextd.querying.render import Template
+from contextd.record_ports import Record
 from contextd.scrub_rules import Rule
 from contextd.settings import Settings
 from contextd.trace import Trace
-from contextd.types import MEMORIES, OWNER, THE_OWNER, Context, Hit, Memory, Narrow, Plan, Query, Reader, Scope
+from contextd.types import MEMORIES, OWNER, THE_OWNER, Context, Hit, Narrow, Plan, Query, Reader, Scope
 
 if TYPE_CHECKING:  # loaded when used: a question needs neither
     from contextd.indexing.pipeline import Report
     from contextd.indexing.upkeep import Upkeep
+    from contextd.memories import Memories
     from contextd.structure import Structure
     from contextd.tasks import Task, TaskContext
 
@@ -254,28 +257,27 @@ class Engine:
 
     # Remember
 
-    def remember(self, text: str, *, principals: Iterable[str] = (), in_project: bool = False) -> tuple[Memory, list[str]]:
-        """Keep a fact, personal or of this project; on disk when this returns. Who writes can always read."""
-        from contextd.remembering import pipeline as remembering
+    @property
+    def memories(self) -> Memories:
+        """What can be done with memories: keep, change, relate, forget."""
+        from contextd.memories import Memories
 
-        workspace = self._project().workspace if in_project else self.personal
-        names = frozenset(principals) | {self.reader.name}
-        embedders = [embedder for embedder in (self.static, self.deep()) if embedder is not None]
-        now = time.time_ns() // 1000
-        return remembering.remember(
-            text, workspace, self.reader.name, names, now, self.record, embedders, self.tokens, self.rules
-        )
+        project = self.project.workspace if self.project is not None else None
+        return Memories(self.record, self.personal, project, self.reader, self.static, self.deep, self.tokens, self.rules)
+
+    def remember(self, text: str, *, principals: Iterable[str] = (), in_project: bool = False, **known: Any) -> Remembered:
+        """Keep a fact, personal or of this project; on disk when this returns. Who writes can always read."""
+        if in_project:
+            self._project()  # who may not read it cannot write into it
+        return self.memories.remember(text, principals=principals, in_project=in_project, **known)
+
+    def recall(self, text: str, *, narrow: Narrow | None = None, **asked: Any) -> Found:
+        """The memories that answer a question, of the project and of the person; everything else as for `search`."""
+        return self.search(text, narrow=replace(narrow or Narrow(), memories_only=True), **asked)
 
     def forget(self, memory: str) -> str:
         """Erase a memory for good: `gone`, or `pending` while another process still reads."""
-        for workspace in self._workspaces(personal=True):
-            if not self.record.may_read(workspace, memory, self.reader):
-                continue
-            author = self.record.author(workspace, memory)
-            if author != self.reader.name:
-                raise InvalidInput(f"memory {memory!r} was written by {author}, who alone can have it forgotten")
-            return self.record.forget(workspace, memory)
-        raise InvalidInput(f"there is no memory {memory!r} that you may read; `contextd search` shows their ids")
+        return self.memories.forget(memory)
 
     def share(self, principals: Iterable[str]) -> frozenset[str]:
         """Say who may read the project's documents; nobody else may. Rights are the owner's to give."""
@@ -353,10 +355,13 @@ class Engine:
         scope = Scope(
             self._workspaces(personal=narrow.personal),
             self.reader,
-            self._sources(),
+            frozenset({MEMORIES}) if narrow.memories_only else self._sources(),
             tuple(self._relative(path) for path in narrow.paths),
             frozenset(ALIASES.get(name.lower(), name.lower()) for name in narrow.languages),
             frozenset(narrow.kinds),
+            narrow.since,
+            narrow.until,
+            narrow.recall,
         )
         end = None if deadline is None else time.monotonic() + deadline
         occasional = frozenset(project.commits.id for project in self._asked())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from contextd.memory import Memory
 from contextd.trace import Trace
 from contextd.types import Context, Hit, Plan
 
@@ -31,6 +33,42 @@ def hit(one: Hit, *, text: bool = True) -> dict[str, Any]:
         "why": dict(one.why),
     }
     return payload | {"text": chunk.text} if text else payload
+
+
+def memory(one: Memory) -> dict[str, Any]:
+    """A memory; times as people read them."""
+    return {
+        "id": one.id,
+        "text": one.text,
+        "kind": one.kind,
+        "about": one.about,
+        "attribute": one.attribute,
+        "value": one.value,
+        "unit": one.unit,
+        "topics": list(one.topics),
+        "language": one.language,
+        "confidence": round(one.confidence, 3),
+        "source": one.source,
+        "conversation": one.conversation,
+        "author": one.author,
+        "principals": sorted(one.principals),
+        "said": _time(one.said),
+        "valid_from": _time(one.valid_from),
+        "valid_to": _time(one.valid_to),
+        "replaced_by": one.replaced_by,
+        "verified": sorted(one.verified),
+        "pinned": one.pinned,
+        "never_recall": one.silent,
+        "private": one.private,
+        "useful": one.useful,
+        "useless": one.useless,
+    }
+
+
+def _time(microseconds: int | None) -> str | None:
+    if microseconds is None:
+        return None
+    return datetime.fromtimestamp(microseconds / 1_000_000, UTC).isoformat(timespec="seconds")
 
 
 def found(hits: Sequence[Hit], plan: Plan, trace: Trace, query: str) -> dict[str, Any]:

@@ -21,12 +21,10 @@ from contextd.types import (
     Found,
     History,
     Job,
-    Memory,
     Outcome,
     Parsed,
     Plan,
     Raw,
-    Reader,
     Scope,
     Site,
     Stamp,
@@ -357,31 +355,3 @@ class ProjectStore(Store, Protocol):
 
     def close(self) -> None:
         """Close this thread's connection."""
-
-
-class Record(Protocol):
-    """What a person wrote: durable when the call returns, gone when it is forgotten."""
-
-    def remember(self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix]) -> None:
-        """Keep a memory."""
-
-    def forget(self, workspace: int, memory: str) -> str:
-        """Erase a memory; a tombstone without content stays. `gone`, or `pending` while somebody reads."""
-
-    def author(self, workspace: int, memory: str) -> str | None:
-        """Who wrote a memory, if there is one."""
-
-    def may_read(self, workspace: int, memory: str, reader: Reader) -> bool:
-        """Whether a reader may see a memory, if there is one."""
-
-    def store(self, workspace: int) -> Store:
-        """The documents of one workspace in the record."""
-
-    def source_right(self, workspace: int, source: int) -> frozenset[str] | None:
-        """Who may read the documents of a source, if anybody said."""
-
-    def set_source_right(self, workspace: int, source: int, principals: frozenset[str]) -> None:
-        """Say who may read the documents of a source."""
-
-    def close(self) -> None:
-        """Close what is open."""

@@ -44,6 +44,12 @@ def split(text: str) -> list[str]:
     return [term for token in _TOKEN.findall(text) for term in terms_of(token)]
 
 
+def plain(text: str) -> str:
+    """A text without case, spaces and punctuation: the same for what is said twice."""
+    kept = "".join(sign if sign.isalnum() or sign in "+#€$£%.," else " " for sign in text.casefold())
+    return " ".join(kept.split()).rstrip(".,")
+
+
 def parts_of(identifier: str) -> list[str]:
     """The lower-case words inside an identifier."""
     return [part.lower() for part in _PART.findall(identifier)]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from contextd.memory import Recall
     from contextd.trace import Trace
 
 OWNER = "owner"
@@ -53,6 +54,7 @@ class Scope:
     kinds: frozenset[str] = frozenset()
     since: int | None = None
     until: int | None = None
+    recall: Recall | None = None  # what of the memories
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +186,9 @@ class About(NamedTuple):
     kind: str
     modified: int
     pieces: int
+    confidence: float = 1.0
+    pinned: bool = False
+    feedback: int = 0  # how often it was called useful, less how often it was not
 
 
 class Found(NamedTuple):
@@ -247,6 +252,10 @@ class Narrow:
     languages: Iterable[str] = ()
     kinds: Iterable[str] = ()
     personal: bool = True
+    since: int | None = None
+    until: int | None = None
+    recall: Recall | None = None
+    memories_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,16 +365,3 @@ class Job:
     def over(self) -> bool:
         """Whether nothing more will happen to it."""
         return self.state in ("completed", "failed", "cancelled")
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """A fact a person told; a document with one chunk and a few more columns."""
-
-    id: str
-    workspace: int
-    text: str
-    kind: str
-    principals: frozenset[str]
-    author: str
-    created: int

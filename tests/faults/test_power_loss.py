@@ -73,7 +73,7 @@ def record_some(home: Path, recorder: Recorder, number: int) -> list[tuple[int, 
     engine = open_engine(None, home=home, environment=ENVIRONMENT)
     acknowledged = []
     for place in range(number):
-        memory, _ = engine.remember(f"fact {place} about herons " + "and more words " * (place % 40))
+        memory = engine.remember(f"fact {place} about herons " + "and more words " * (place % 40)).memory
         acknowledged.append((len(recorder.operations), memory.id))
         if place % 9 == 8:
             engine.forget(acknowledged.pop(0)[1])
@@ -120,7 +120,7 @@ def lost(home: Path, operations: list[Operation], acknowledged: list[tuple[int, 
 def _sound(path: Path, expected: set[str]) -> bool:
     try:
         record = Record(path)
-        kept = {row[0] for row in record.memories(record.workspace("personal", "", "personal"))}
+        kept = record.memories.ids(record.workspace("personal", "", "personal"))
         whole = record.database.query("pragma integrity_check") == [("ok",)]
         record.close()
     except ContextdError:

@@ -221,7 +221,7 @@ def test_C4_C5_what_a_reader_may_not_see_changes_nothing_they_get(
 
 def test_a_writer_can_always_read_what_they_wrote_and_forget_it(home: Path) -> None:
     engine = open_engine(None, home=home, reader="ana", environment={})
-    memory, _ = engine.remember("herons nest here", principals=["bob"])
+    memory = engine.remember("herons nest here", principals=["bob"]).memory
     assert engine.search("herons", min_score=0).hits
     owner = open_engine(None, home=home, environment={})
     assert not owner.search("herons", min_score=0).hits

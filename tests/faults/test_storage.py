@@ -203,7 +203,7 @@ from pathlib import Path
 from contextd.assemble import open_engine
 engine = open_engine(None, home=Path(sys.argv[1]), environment={"CONTEXTD_EMBEDDING__MODEL": "none", "CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
 for number in range(int(sys.argv[3])):
-    memory, _ = engine.remember(f"fact {sys.argv[2]} {number} about herons")
+    memory = engine.remember(f"fact {sys.argv[2]} {number} about herons").memory
     print(memory.id, flush=True)
 """
 
@@ -225,7 +225,7 @@ def test_F8_four_processes_remember_at_once_under_kill_and_no_acknowledged_memor
         assert b"locked" not in err
     acknowledged = {line for log in logs for line in log.read_text().split("\n")[:-1]}
     record = Record(home / "record.db")
-    kept = {row[0] for row in record.memories(record.workspace("personal", "", "personal"))}
+    kept = record.memories.ids(record.workspace("personal", "", "personal"))
     assert acknowledged <= kept and len(acknowledged) >= 340
     assert record.database.query("pragma integrity_check") == [("ok",)]
 
@@ -273,7 +273,8 @@ def test_F11_a_record_of_the_first_version_is_brought_up_to_date(home: Path) -> 
     connection.execute("insert into memory values (7, 'm1', 1, 'fact', 5, 'c')")
     connection.close()
     record = Record(home / "record.db")
-    assert record.author(7, "m1") == "owner" and record.memories(7) == [("m1", 1, "fact", 5)]
+    rows = record.database.query("select memory_id, author, kind, said, enriched from memory")
+    assert rows == [("m1", "owner", "unknown", 5, 0)] and record.memories.ids(7) == {"m1"}
 
 
 def test_F6_flipped_bytes_in_the_word_structures_are_noticed_and_mended(engine: Engine, project: Path) -> None:
@@ -339,7 +340,7 @@ def test_F17_forgotten_means_gone_byte_for_byte(home: Path, project: Path) -> No
     engine = open_engine(project, home=home, environment={})
     engine.index()
     for canary in canaries:
-        memories = [engine.remember(f"the word {canary} number {n}", in_project=n % 2 == 0)[0] for n in range(3)]
+        memories = [engine.remember(f"the word {canary} number {n}", in_project=n % 2 == 0).memory for n in range(3)]
         assert sum(canary in hit.chunk.text for hit in engine.search(canary, min_score=0).hits) == 3
         engine.context(f"what about {canary}", min_score=0)
         for memory in memories:
@@ -351,12 +352,12 @@ def test_F17_forgotten_means_gone_byte_for_byte(home: Path, project: Path) -> No
             data = path.read_bytes()
             assert not any(canary.encode() in data for canary in canaries), path
     record = Record(home / "record.db")
-    assert len(record.tombstones(engine.personal)) == 5
+    assert len(record.memories.tombstones(engine.personal)) == 5
 
 
 def test_F17_while_another_process_reads_forget_says_pending(home: Path) -> None:
     engine = open_engine(None, home=home, environment={})
-    memory, _ = engine.remember("a fact about herons")
+    memory = engine.remember("a fact about herons").memory
     other = apsw.Connection(str(home / "record.db"))
     other.execute("begin")
     other.execute("select count(*) from content").fetchall()
@@ -384,7 +385,7 @@ def test_F6_what_can_be_read_of_a_damaged_record_is_saved(home: Path, contextd: 
     run = contextd("salvage")
     assert run.code == 0 and "saved" in run.out and list(home.glob("record.db.corrupt-*")), "the damaged file is kept"
     saved = open_engine(None, home=home, environment={})
-    left = {row[0] for row in saved.record.memories(saved.personal)}  # type: ignore[attr-defined]
+    left = saved.record.memories.ids(saved.personal)  # type: ignore[attr-defined]
     assert 300 > len(left) >= 300 - 300 // len(leaves) * 2, "one leaf is lost and no more"
     found = {hit.chunk.uri.removeprefix("memory:") for hit in saved.search("herons", k=200, min_score=0).hits}
     assert len(found) == 200 and found <= left
@@ -397,7 +398,7 @@ def test_F6_a_record_of_an_older_schema_is_saved_too(home: Path) -> None:
     from contextd.stores.sqlite.record import salvaged
 
     engine = open_engine(None, home=home, environment={})
-    memory, _ = engine.remember("owls hunt at night")
+    memory = engine.remember("owls hunt at night").memory
     engine.close()
     connection = apsw.Connection(str(home / "record.db"))
     connection.execute("alter table memory drop column author; pragma user_version = 2")

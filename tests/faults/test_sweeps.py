@@ -103,7 +103,7 @@ def test_F1_F3_a_fault_at_every_write_of_remember_and_forget(home: Path, fault: 
             acknowledged.add(json.loads(done.stdout)["id"])
     record = Record(wild / "record.db")
     workspace = record.workspace("personal", "", "personal")
-    kept = [row[0] for row in record.memories(workspace)]
+    kept = list(record.memories.ids(workspace))
     assert acknowledged <= set(kept) and record.database.query("pragma integrity_check") == [("ok",)]
     record.close()
     for number, memory in enumerate(kept, 1):
@@ -113,7 +113,7 @@ def test_F1_F3_a_fault_at_every_write_of_remember_and_forget(home: Path, fault: 
         if done.returncode == 0:
             acknowledged.discard(memory)
             record = Record(wild / "record.db")
-            assert memory not in {row[0] for row in record.memories(workspace)}
+            assert memory not in record.memories.ids(workspace)
             record.close()
     keep(f"remember and forget, {fault} at every write point", points=points, tried=tried, failures=0)
 
@@ -169,7 +169,7 @@ def test_F8_eight_threads_and_four_processes_for_a_minute(home: Path) -> None:
                 if number % 2:
                     engine.search(f"fact {turn}", min_score=0)
                 else:
-                    acknowledged.append(engine.remember(f"thread {number} fact {turn}")[0].id)
+                    acknowledged.append(engine.remember(f"thread {number} fact {turn}").memory.id)
                 turn += 1
         except BaseException as error:
             errors.append(error)
@@ -187,5 +187,5 @@ def test_F8_eight_threads_and_four_processes_for_a_minute(home: Path) -> None:
         acknowledged += out.decode().split()
     assert not errors, errors
     record = Record(home / "record.db")
-    assert set(acknowledged) <= {row[0] for row in record.memories(record.workspace("personal", "", "personal"))}
+    assert set(acknowledged) <= record.memories.ids(record.workspace("personal", "", "personal"))
     keep("8 threads and 4 processes for 60 s", acknowledged=len(acknowledged), lost=0)

@@ -41,7 +41,7 @@ def test_a_partial_run_did_not_finish_a_new_recipe(project: Path, home: Path) ->
     engine = open_engine(project, home=home, environment=pattern)
     engine.index()
     assert "blue-green" not in engine.search("deployment strategy", min_score=0).hits[0].chunk.text
-    memory, _ = engine.remember("we use blue-green here")
+    memory = engine.remember("we use blue-green here").memory
     assert memory.text == "we use [REDACTED] here", "memories follow the user's patterns too"
 
 
@@ -201,8 +201,8 @@ def test_an_older_transaction_took_the_snapshot_back_in_time(engine: Engine, pro
 def test_a_password_in_a_sentence_or_a_comment_was_kept(home: Path) -> None:
     engine = open_engine(None, home=home, environment={})
     for text in ("the wifi password is hunter2zz9", "password: hunter2zz9 for the router"):
-        assert "hunter2" not in engine.remember(text)[0].text
-    assert "weekly" in engine.remember("the password is changed weekly by Ana")[0].text
+        assert "hunter2" not in engine.remember(text).memory.text
+    assert "weekly" in engine.remember("the password is changed weekly by Ana").memory.text
     clean, _ = scrub(b"x = 1  // password=hunter2zz9\n", "javascript")
     assert b"hunter2" not in clean
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from contextd.cli.show import as_json, note, out, project_options
+from contextd.cli.show import as_json, note, opened, out, project_options, spoken
 
 
 @click.command()
@@ -12,27 +14,54 @@ from contextd.cli.show import as_json, note, out, project_options
 @project_options
 @click.option("--here", is_flag=True, help="A memory of this project, not a personal one.")
 @click.option("--share-with", "principals", multiple=True, metavar="NAME", help="Who else may read it; may be repeated.")
+@click.option("--kind", default=None, help="What kind of fact it is; guessed otherwise.")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Its topics, guessed otherwise; may be repeated.")
+@click.option("--since", metavar="DATE", help="It has held since this day.")
+@click.option("--private", is_flag=True, help="It answers you on this machine, and no agent.")
+@click.option("--pin", is_flag=True, help="It comes before others as relevant.")
 def remember(
-    text: tuple[str, ...], project: str, reader: str, json_output: bool, here: bool, principals: tuple[str, ...]
-) -> int:
+    text: tuple[str, ...], project: str, reader: str, json_output: bool, here: bool, principals: tuple[str, ...],
+    kind: str | None, topics: tuple[str, ...], since: str | None, private: bool, pin: bool,
+) -> int:  # fmt: skip
     """Keep a fact, personal or of this project.
+
+    What kind of fact it is, what it states and its topics are guessed; what you say is taken. The same fact again is one
+    memory; a new value of the same thing replaces the old one, which stays in the history.
 
     \b
     Examples:
       contextd remember "I deploy on Fridays, never on Mondays"
+      contextd remember "Budget for shoes: max 150€"
       contextd remember --here "the payment service owns the orders table"
       pbpaste | contextd remember -
     """
-    from contextd.assemble import open_engine
-    from contextd.cli.show import spoken
+    from contextd import payloads
+    from contextd.cli.memories import date
 
-    engine = open_engine(project if here else None, reader=reader)
-    memory, warnings = engine.remember(spoken(text), principals=principals, in_project=here)
-    for warning in warnings:
+    known = {"kind": kind, "topics": topics or None, "valid_from": date(since), "private": private, "pinned": pin}
+    engine = opened(project if here else None, reader)
+    kept = engine.remember(
+        spoken(text), principals=principals, in_project=here, **{name: one for name, one in known.items() if one is not None}
+    )
+    for warning in kept.warnings:
         note(f"warning: {warning}")
-    payload = {"id": memory.id, "text": memory.text, "principals": sorted(memory.principals)}
-    as_json(payload) if json_output else out(f"remembered {memory.id}")
+    if json_output:
+        others = {"replaced": [one.id for one in kept.replaced], "contradicts": [one.id for one in kept.contradicts]}
+        as_json(payloads.memory(kept.memory) | {"known": kept.known} | others)
+        return 0
+    out(f"{'known already:' if kept.known else 'remembered'} {kept.memory.id}")
+    note(_guessed(kept.memory))
+    for old in kept.replaced:
+        note(f"replaces {old.id[:8]}: {old.text}")
+    for old in kept.contradicts:
+        note(f"contradicts {old.id[:8]}: {old.text}")
     return 0
+
+
+def _guessed(memory: Any) -> str:
+    """What is known of a memory, on a line."""
+    stated = f"{memory.attribute} = {memory.value} {memory.unit}".strip() if memory.attribute else ""
+    return ", ".join(part for part in (memory.kind, stated, " ".join(memory.topics)) if part)
 
 
 _STATES = {
@@ -52,9 +81,7 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd forget 6d1c0b1e8f5a4e0d9c3b2a1908f7e6d5
     """
-    from contextd.assemble import open_engine
-
-    state = open_engine(project, reader=reader).forget(memory.removeprefix("memory:").split(":")[0])
+    state = opened(project, reader).forget(memory)
     if json_output:
         as_json({"id": memory, "state": state})
     else:

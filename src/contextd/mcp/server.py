@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contextd import __version__, payloads
 from contextd.engine import Engine
 from contextd.errors import ContextdError
+from contextd.memory import Recall
 from contextd.querying.render import visible
 from contextd.types import Context, Narrow
 
@@ -91,7 +92,8 @@ def build(engine: Engine) -> MCPServer[Any]:
         filters: QueryFilters | None = None,
     ) -> Annotated[CallToolResult, QueryResult]:
         scope, filters = scope or QueryScope(), filters or QueryFilters()
-        narrow = Narrow(scope.paths, [one.lower() for one in scope.languages], [one.lower() for one in scope.kinds])
+        languages, kinds = [one.lower() for one in scope.languages], [one.lower() for one in scope.kinds]
+        narrow = Narrow(scope.paths, languages, kinds, recall=Recall(private=False))  # an agent may be anywhere
         try:
             answer = engine.context(
                 query,

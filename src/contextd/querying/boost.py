@@ -24,6 +24,8 @@ _OLDER = -1.5  # v1/ beside v2/: as little what one works on as the above
 _PAST = 2.0  # commits come in only where the question is about the past: a judgment
 _LATEST = 1.5  # for the latest of them; half of it a month earlier
 _MONTH = 30 * 86_400_000_000  # microseconds
+_PINNED = 1.5  # the person said so: as much as the best file name
+_FEEDBACK = 0.3  # for each time a memory was called useful, up to three times; less for useless
 _ROUTES = {"symbol": "symbol", "path": "symbol", "report": "report"}
 
 
@@ -39,7 +41,7 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
         if where.uri not in extra:
             size = boosts["size"] * math.log1p(where.pieces) / largest
             known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
-            extra[where.uri] = known + size + _commit(where, newest) + _judged(where.uri, old, plan)
+            extra[where.uri] = known + size + _commit(where, newest) + _judged(where.uri, old, plan) + _told(where)
         raised.append(
             Candidate(
                 candidate.chunk, candidate.arms, candidate.score + extra[where.uri] + _PLACE * candidate.arms.get("place", 0.0)
@@ -58,6 +60,11 @@ def _commit(where: About, newest: int) -> float:
     if where.language != COMMIT:
         return 0.0
     return _PAST + _LATEST * math.exp2((where.modified - newest) / _MONTH)
+
+
+def _told(where: About) -> float:
+    """What the person said of a memory: pinned, useful or not."""
+    return _PINNED * where.pinned + _FEEDBACK * max(-3, min(3, where.feedback))
 
 
 def named(uri: str, paths: Sequence[str]) -> bool:

@@ -40,6 +40,7 @@ _RANKS = 60  # the usual constant of reciprocal rank fusion
 _OF_RANKS = 1.5  # so that the boosts, which are in the unit of the weights, keep their share
 _KEPT = 240
 _STEM = 2.5
+_LEAST_SPREAD = 0.1  # of cosines
 _COMPANY = 4  # chunks of a document that count
 _LOCAL = ("chunk", "chunk_coverage", "name", "static", "deep")  # arms in which the chunks of a document differ
 
@@ -135,4 +136,5 @@ def _normalized(arm: str, values: Float) -> Float:
         return values / (values.max(initial=0.0) or 1.0)
     there = values > -2
     low, high = (values[there].min(), values[there].max()) if there.any() else (0.0, 0.0)
-    return np.where(there, (values - low) / (high - low), 0) if high > low else there.astype(np.float64)
+    spread = max(high - low, _LEAST_SPREAD)  # few candidates that are equally near stay so
+    return np.where(there, 1 - (high - values) / spread, 0)

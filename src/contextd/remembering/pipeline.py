@@ -1,45 +1,99 @@
-"""REMEMBER: memory ► scrub ► embed ► store."""
+"""REMEMBER: memory ► scrub ► enrich ► embed ► merge ► store.
+
+The one page that knows the order of the steps; no step calls another.
+"""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from contextd.errors import InvalidInput, Unavailable
+from contextd.memory import Memory, Remembered
 from contextd.pieces import words_of
-from contextd.ports import Embedder, Matrix, Record, Tokens
+from contextd.ports import Embedder, Matrix, Tokens
+from contextd.record_ports import Memories
+from contextd.remembering.enrich import Enricher
+from contextd.remembering.merge import merge
 from contextd.scrub import scrub_text
 from contextd.scrub_rules import Rule
-from contextd.types import Memory, Parsed, Piece
+from contextd.types import Parsed, Piece
 
 _LONGEST = 100_000
+_BATCH = 500  # memories in one transaction
+
+Vectors = Mapping[str, Matrix]
 
 
-def remember(
-    text: str,
-    workspace: int,
-    author: str,
-    principals: frozenset[str],
-    now: int,
-    record: Record,
-    embedders: Sequence[Embedder],
-    tokens: Tokens,
-    rules: Sequence[Rule] = (),
-) -> tuple[Memory, list[str]]:
-    """Keep a fact: durable and findable when this returns. Also what went less well than it could."""
-    clean, finds = scrub_text(text.strip().replace("\x00", "\ufffd"), rules)
-    if not clean:
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a memory is kept with."""
+
+    memories: Memories
+    embedders: Sequence[Embedder]
+    enricher: Enricher
+    tokens: Tokens
+    rules: Sequence[Rule] = ()
+
+
+def remember(told: Sequence[Memory], means: Means) -> list[Remembered]:
+    """Keep what was told: durable and findable when this returns."""
+    done: list[Remembered] = []
+    for start in range(0, len(told), _BATCH):
+        batch = [clean(memory, means.rules) for memory in told[start : start + _BATCH]]
+        vectors, problems = _embedded([memory.text for memory, _ in batch], means.embedders)
+        known = [means.enricher.enrich(memory, vector) for (memory, _), vector in zip(batch, vectors, strict=True)]
+        entries = [(memory, parsed(memory.text, means.tokens), v) for memory, v in zip(known, vectors, strict=True)]
+        for (_, finds), decided in zip(batch, means.memories.remember(entries, merge), strict=True):
+            warnings = (*(f"a secret was left out (rule {rule})" for rule in finds), *problems)
+            done.append(Remembered(decided.memory, decided.known, decided.ended, decided.contradicts, warnings))
+    return done
+
+
+def reword(memory: Memory, by: str, means: Means) -> Remembered:
+    """Write a memory whose text was changed; what was guessed of the old text is guessed again."""
+    memory, finds = clean(memory, means.rules)
+    (vectors,), problems = _embedded([memory.text], means.embedders)
+    memory = means.enricher.enrich(memory, vectors)
+    kept = means.memories.change(memory, by, parsed(memory.text, means.tokens), vectors)
+    return Remembered(kept, warnings=(*(f"a secret was left out (rule {rule})" for rule in finds), *problems))
+
+
+def refresh(memory: Memory, means: Means) -> Memory:
+    """Guess again what is guessed of a memory, with the vectors there are now; the text stays."""
+    (vectors,), _ = _embedded([memory.text], means.embedders)
+    known = means.enricher.enrich(memory, vectors)
+    means.memories.note([known], {known.id: vectors})
+    return known
+
+
+def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
+    """A memory without secrets, and the rules that found some; its id when it is new."""
+    text, finds = scrub_text(memory.text.strip().replace("\x00", "\ufffd"), rules)
+    if not text:
         raise InvalidInput("there is nothing to remember; give a sentence")
-    if len(clean) > _LONGEST:
-        raise InvalidInput(f"a memory has at most {_LONGEST} characters; this has {len(clean)}: index it as a file instead")
-    memory = Memory(secrets.token_hex(16), workspace, clean, "fact", principals or frozenset({author}), author, now)
-    piece = Piece(0, len(clean), 1, clean.count("\n") + 1, "memory", "", (), tokens.count(clean))
-    warnings = [f"a secret was left out (rule {find.rule})" for find in finds]
-    vectors: dict[str, Matrix] = {}
+    if len(text) > _LONGEST:
+        raise InvalidInput(f"a memory has at most {_LONGEST} characters; this has {len(text)}: index it as a file instead")
+    return replace(memory, id=memory.id or secrets.token_hex(16), text=text), [find.rule for find in finds]
+
+
+def parsed(text: str, tokens: Tokens) -> Parsed:
+    """A memory's text as a document of one piece."""
+    piece = Piece(0, len(text), 1, text.count("\n") + 1, "memory", "", (), tokens.count(text))
+    return Parsed(text, (piece,), (words_of(piece, text),), ())
+
+
+def _embedded(texts: Sequence[str], embedders: Sequence[Embedder]) -> tuple[list[dict[str, Matrix]], list[str]]:
+    """For every text its vectors by space, and what went less well than it could."""
+    vectors: list[dict[str, Matrix]] = [{} for _ in texts]
+    problems = []
     for embedder in embedders:
         try:
-            vectors[embedder.space] = embedder.documents([clean])
+            matrix = embedder.documents(texts)
         except Unavailable as error:
-            warnings.append(str(error))
-    record.remember(memory, Parsed(clean, (piece,), (words_of(piece, clean),), tuple(finds)), vectors)
-    return memory, warnings
+            problems.append(str(error))
+            continue
+        for row, found in enumerate(vectors):
+            found[embedder.space] = matrix[row : row + 1]
+    return vectors, problems

@@ -22,7 +22,13 @@ from contextd.types import OWNER, Piece
 
 _TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
 _DERIVED = ("words", "chunk", "job", "job_log", "failure", "setting")
-_OTHERWISE = {"author": OWNER}  # for columns that an older record does not have
+# For columns that an older record does not have.
+_OTHERWISE = {
+    "author": OWNER, "kind": "unknown", "topics": "[]", "verified": "[]", "source": "person", "confidence": 1.0,
+    **dict.fromkeys(("about", "attribute", "value", "unit", "language", "conversation", "replaced_by"), ""),
+    **dict.fromkeys(("fingerprint", "said", "valid_from", "pinned", "silent", "private"), 0),
+    **dict.fromkeys(("useful", "useless", "enriched", "changed"), 0),
+}  # fmt: skip
 _STEP_BY_STEP = 100_000  # rows between two readable ends that are tried one by one
 _ORPHANS = """
 delete from document where not exists (select 1 from content c
@@ -91,7 +97,7 @@ def _copy(source: apsw.Connection, target: apsw.Connection, table: str) -> int:
         columns = [name for name in _columns(target, table) if name in known or name in _OTHERWISE]
     except apsw.Error:
         return 0
-    asked = ", ".join(name if name in known else f"'{_OTHERWISE[name]}'" for name in columns)
+    asked = ", ".join(name if name in known else repr(_OTHERWISE[name]) for name in columns)
     marks, count = ", ".join("?" * len(columns)), 0
     for row in _readable(source, table, asked):
         with suppress(apsw.Error):  # a row that breaks a rule of the schema is damaged itself

@@ -247,6 +247,16 @@ class SqliteStore(Notes):
 
         self.database.transact(write)
 
+    def add_vectors_of(self, connection: apsw.Connection, document: int, vectors: Mapping[str, Matrix]) -> None:
+        """Keep vectors for the content of a document, inside a transaction of the caller's."""
+        query = "select content_id from document where workspace_id = ? and document_id = ? and dead_seq is null"
+        row = connection.execute(query, (self.workspace, document)).fetchone()
+        if row is None or not vectors:
+            return
+        seq = self._next(connection)
+        for space, matrix in vectors.items():
+            connection.execute(_VECTOR, (self.workspace, row[0], space, seq, quantize(matrix)))
+
     def drop_other_spaces(self, space: str) -> int:
         """Drop the vectors of older spaces of the same tier; the number of contents that had one."""
         tier = space.split("/")[0] + "/"

@@ -233,8 +233,11 @@ class View(Structure):
         """Rows that may be hits."""
         mask = self._rows_of(self._candidates)
         if self._scope.kinds:
-            mask = mask & _one_of(self._snapshot.kinds, self._scope.kinds)
+            mask = mask & self._of_kinds()
         return mask
+
+    def _of_kinds(self) -> Bools:
+        return _one_of(self._snapshot.kinds, self._scope.kinds)
 
     @cached_property
     def _answering_contents(self) -> Bools:

@@ -1,0 +1,138 @@
+"""Guesses about facts and questions: how often kind, act, subject and attribute are right on items nothing was learned from.
+
+`python -m benchmarks.guesses` judges the shipped weights on tests/remembering/items; `--learn` makes the weights again from the
+examples in src/contextd/learned. The items were written, and committed, before there were rules or weights.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.data import linked_home
+from contextd.assemble import open_engine
+from contextd.guesses import grams, guess
+from contextd.ports import Embedder
+from contextd.remembering.attributes import stated
+
+LEARNED = Path(__file__).parent.parent / "src/contextd/learned"
+ITEMS = Path(__file__).parent.parent / "tests/remembering/items"
+GUESSES = {"kind": "facts", "act": "questions", "subject": "questions"}
+SURE = {"kind": 0.6, "act": 0.7, "subject": 0.75}  # by examples of one hand, learned from those of two others: 95 % right above
+_SCALE = {"deep": 6.0, "static": 4.0}  # of a vector beside words that are there or not
+_WORD = 1.0
+_LEAST = 3  # examples a word or a pair of words must be in
+_PENALTY = 1e-3
+
+Float = NDArray[np.float64]
+
+
+def examples(name: str) -> list[dict[str, Any]]:
+    """The labelled examples the weights are made from."""
+    return json.loads((LEARNED / f"{name}.json").read_text("utf-8"))
+
+
+def items(name: str) -> list[dict[str, Any]]:
+    """The labelled items nothing is made from."""
+    return json.loads((ITEMS / f"{name}.json").read_text("utf-8"))
+
+
+def learn(embedders: dict[str, Embedder]) -> None:
+    """Write the weights of every guess in every tier."""
+    for what, name in GUESSES.items():
+        known = examples(name)
+        texts, labels = [one["text"] for one in known], sorted({str(one[what]) for one in known})
+        target = np.array([labels.index(str(one[what])) for one in known])
+        found = Counter(gram for text in texts for gram in grams(text))
+        words = sorted(gram for gram, count in found.items() if count >= _LEAST)
+        for tier, embedder in embedders.items():
+            features = np.hstack([_SCALE[tier] * _vectors(embedder, texts), _WORD * _there(texts, words)])
+            weights = fitted(features, target, len(labels))
+            size = features.shape[1] - len(words)
+            weights[:size] *= _SCALE[tier]
+            weights[size:-1] *= _WORD
+            data = io.BytesIO()
+            np.savez_compressed(data, labels=np.array(labels), words=np.array(words), weights=weights.astype(np.float16))
+            (LEARNED / f"{what}-{tier}.npz").write_bytes(data.getvalue())
+            print(f"learned {what}, {tier}: {len(texts)} examples, {len(words)} words, {len(data.getvalue()) // 1024} kB")
+
+
+def _vectors(embedder: Embedder, texts: Sequence[str]) -> Float:
+    return np.vstack([embedder.documents([text]) for text in texts]).astype(np.float64)
+
+
+def _there(texts: Sequence[str], words: Sequence[str]) -> Float:
+    place = {word: number for number, word in enumerate(words)}
+    found = np.zeros((len(texts), len(words)))
+    for row, text in enumerate(texts):
+        found[row, [place[gram] for gram in grams(text) if gram in place]] = 1
+    return found
+
+
+def fitted(features: Float, target: NDArray[np.intp], labels: int, steps: int = 600) -> Float:
+    """A softmax regression with an L2 penalty, by accelerated gradient steps; the last row is the bias."""
+    data = np.hstack([features, np.ones((len(features), 1))])
+    truth, shrink = np.eye(labels)[target], np.full((data.shape[1], 1), 2 * _PENALTY)
+    shrink[-1] = 0
+    step = 1 / (np.linalg.norm(data, 2) ** 2 / len(data) / 2 + 2 * _PENALTY)
+    weights = ahead = np.zeros((data.shape[1], labels))
+    for number in range(steps):
+        scores = data @ ahead
+        likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+        likely /= likely.sum(axis=1, keepdims=True)
+        new = ahead - step * (data.T @ (likely - truth) / len(data) + shrink * ahead)
+        ahead, weights = new + number / (number + 3) * (new - weights), new
+    return weights
+
+
+def judge(embedders: dict[str, Embedder]) -> None:
+    """How often the shipped guesses are right on the items."""
+    for what, name in GUESSES.items():
+        known = items(name)
+        for tier, embedder in embedders.items():
+            guesses = [guess(what, one["text"], {embedder.space: embedder.documents([one["text"]])[0]}) for one in known]
+            right = np.array(
+                [found is not None and found.label == str(one[what]) for found, one in zip(guesses, known, strict=True)]
+            )
+            sure = np.array([found is not None and found.confidence >= SURE[what] for found in guesses])
+            print(
+                f"{what}, {tier}: forced {right.mean():.3f}, sure of {sure.mean():.2f}, of those right {right[sure].mean():.3f}"
+            )
+    _judge_attributes()
+
+
+def _judge_attributes() -> None:
+    known = [one for one in items("facts") if one["attribute"]]
+    found = [stated(one["text"]) for one in known]
+    values = [_same(got.value, one["value"]) and _same(got.unit, one["unit"]) for got, one in zip(found, known, strict=True)]
+    names = [
+        bool({*got.attribute.split("_"), got.about} & set(one["attribute"].split("_")))
+        for got, one in zip(found, known, strict=True)
+    ]
+    both = np.mean([value and name for value, name in zip(values, names, strict=True)])
+    print(f"attributes: {len(known)} facts, value and unit exact {np.mean(values):.3f}, and the name shares a word {both:.3f}")
+
+
+def _same(got: str, wanted: str | None) -> bool:
+    return " ".join(got.casefold().split()) == " ".join((wanted or "").casefold().split())
+
+
+def main() -> None:
+    engine = open_engine(None, home=linked_home("guesses").absolute())
+    tiers = {"deep": engine.deep(), "static": engine.static}
+    embedders = {tier: embedder for tier, embedder in tiers.items() if embedder is not None}
+    if "--learn" in sys.argv:
+        learn(embedders)
+    judge(embedders)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,349 @@
+"""Commands about memories: recall, look, change, relate, and the topics they have."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from contextd.cli.show import as_json, note, opened, out, spoken, table, terminal
+
+
+def _personal(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of commands about memories: of the person, and of a project when there is one here."""
+    for option in (
+        click.option("--json", "json_output", is_flag=True, help="Print JSON."),
+        click.option("--as", "reader", default="owner", metavar="NAME", help="Ask as this reader (default: owner)."),
+        click.option("-p", "--project", default=None, metavar="PATH", help="With the memories of this project."),
+    ):
+        command = option(command)
+    return command
+
+
+def date(text: str | None, *, end: bool = False) -> int | None:
+    """A day as people write it, in microseconds; the end of it for an until."""
+    if text is None:
+        return None
+    for pattern in ("%Y-%m-%d", "%Y-%m", "%Y"):
+        try:
+            parsed = time.strptime(text, pattern)
+        except ValueError:
+            continue
+        return int(time.mktime(parsed) * 1_000_000) + (86_400_000_000 - 1 if end and pattern == "%Y-%m-%d" else 0)
+    raise click.UsageError(f"{text!r} is no date; write it as 2026-05-31")
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@_personal
+@click.option("-k", type=int, default=None, help="How many at the most (default: 12).")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind, such as constraint; may be repeated.")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only of this topic; may be repeated.")
+@click.option("--since", metavar="DATE", help="Only what was said on this day or later.")
+@click.option("--until", metavar="DATE", help="Only what was said on this day or earlier.")
+@click.option("--as-of", metavar="DATE", help="What held on this day, instead of now.")
+@click.option("--min-confidence", type=float, default=0.0, help="Only what was guessed at least as surely, or said.")
+@click.option("--conversation", default="", metavar="ID", help="Only of this conversation.")
+@click.option("--min-score", type=float, default=None, help="The least relevance, 0 to 1 (default: 0.3).")
+def recall(
+    query: tuple[str, ...], project: str | None, reader: str, json_output: bool, k: int | None, kinds: tuple[str, ...],
+    topics: tuple[str, ...], since: str | None, until: str | None, as_of: str | None, min_confidence: float, conversation: str,
+    min_score: float | None,
+) -> int:  # fmt: skip
+    """Find the memories that answer QUERY.
+
+    \b
+    Examples:
+      contextd recall "what shoes do I need"
+      contextd recall budget --kind constraint
+      contextd recall "where did I live" --as-of 2024-06-01
+    """
+    from contextd import payloads
+    from contextd.memory import Recall
+    from contextd.types import Narrow
+
+    engine, text = opened(project, reader), spoken(query)
+    asked = Recall(frozenset(kinds), frozenset(topics), conversation, min_confidence, date(as_of, end=True))
+    narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=asked)
+    found = engine.recall(text, k=k, min_score=min_score, narrow=narrow)
+    if json_output:
+        as_json(payloads.found(found.hits, found.plan, found.trace, text))
+        return 0 if found.hits else 1
+    for warning in found.trace.warnings:
+        note(f"warning: {warning}")
+    if not found.hits:
+        note("nothing found")
+    known = engine.memories.several([hit.chunk.uri for hit in found.hits])
+    rows = [(f"{hit.score:.2f}", one.id[:8], one.kind, one.text) for hit, one in zip(found.hits, known, strict=True)]
+    table(("score", "id", "kind", "memory"), rows)
+    return 0 if found.hits else 1
+
+
+@click.group(invoke_without_command=True)
+@_personal
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated.")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only of this topic; may be repeated.")
+@click.option("--all", "everything", is_flag=True, help="Those that hold no longer as well.")
+@click.pass_context
+def memories(
+    ctx: click.Context, project: str | None, reader: str, json_output: bool, kinds: tuple[str, ...], topics: tuple[str, ...],
+    everything: bool,
+) -> None:  # fmt: skip
+    """List what is remembered, the latest first; with a word more, look at one or change it.
+
+    \b
+    Examples:
+      contextd memories
+      contextd memories --kind constraint
+      contextd memories show 6d1c
+      contextd memories update 6d1c "Shoe size: EU 43"
+      contextd memories pin 6d1c
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    found = [
+        one
+        for one in opened(project, reader).memories.all()
+        if (everything or one.valid_to is None)
+        and (not kinds or one.kind in kinds)
+        and (not topics or set(topics) & set(one.topics))
+    ]
+    if json_output:
+        as_json([_payload(one) for one in found])
+        return
+    table(("id", "kind", "topics", "memory"), [(one.id[:8], one.kind, ", ".join(one.topics), one.text) for one in found])
+    if terminal():
+        note(f"{len(found)} memories")
+
+
+@memories.command("show")
+@click.argument("memory")
+@_personal
+def show(memory: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Show everything that is known of MEMORY (its id, or the beginning of it)."""
+    desk = opened(project, reader).memories
+    one, links = desk.get(memory), desk.links(memory)
+    if json_output:
+        as_json(_payload(one) | {"links": [{"kind": link.kind, "memory": other.id} for link, other in links]})
+        return 0
+    out(one.text)
+    for name, value in _payload(one).items():
+        if name not in ("text", "id") and value not in ("", None, [], 0, False):
+            out(f"  {name}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
+    for link, other in links:
+        out(f"  {link.kind} {'→' if link.start == one.id else '←'} {other.id[:8]} {other.text}")
+    return 0
+
+
+@memories.command("update")
+@click.argument("memory")
+@click.argument("text", nargs=-1)
+@_personal
+@click.option("--kind", default=None, help="What kind of fact it is.")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Its topics; may be repeated.")
+@click.option("--attribute", default=None, help="What it states, such as shoe_size.")
+@click.option("--value", default=None, help="The value of the attribute.")
+@click.option("--unit", default=None, help="The unit of the value.")
+@click.option("--share-with", "principals", multiple=True, metavar="NAME", help="Who else may read it; may be repeated.")
+@click.option("--until", metavar="DATE", help="It holds no longer after this day.")
+def update(
+    memory: str, text: tuple[str, ...], project: str | None, reader: str, json_output: bool, kind: str | None,
+    topics: tuple[str, ...], attribute: str | None, value: str | None, unit: str | None, principals: tuple[str, ...],
+    until: str | None,
+) -> int:  # fmt: skip
+    """Change MEMORY: its TEXT, or what is known of it.
+
+    What you set is never guessed again; what it was stays in its history.
+
+    \b
+    Examples:
+      contextd memories update 6d1c "Shoe size: EU 43"
+      contextd memories update 6d1c --kind preference --topic Fashion
+    """
+    fields = {"text": spoken(text) if text else None, "kind": kind, "attribute": attribute, "value": value, "unit": unit}
+    fields |= {"topics": topics or None, "principals": principals or None, "valid_to": date(until, end=True)}  # type: ignore[dict-item]
+    changed = opened(project, reader).memories.update(memory, **{name: one for name, one in fields.items() if one is not None})
+    for warning in changed.warnings:
+        note(f"warning: {warning}")
+    return _told(changed.memory, json_output, "changed")
+
+
+def _flag(name: str, field: str, on: bool, text: str) -> click.Command:
+    """A command that sets or clears one mark."""
+
+    def command(memory: str, project: str | None, reader: str, json_output: bool) -> int:
+        return _told(opened(project, reader).memories.mark(memory, **{field: on}), json_output, name)
+
+    command.__doc__ = text
+    made = click.command(name)(_personal(click.argument("memory")(command)))
+    memories.add_command(made)
+    return made
+
+
+_flag("pin", "pinned", True, "Pin MEMORY: it comes before others as relevant.")
+_flag("unpin", "pinned", False, "Take the pin of MEMORY off.")
+_flag("never-recall", "silent", True, "Keep MEMORY, and never use it in an answer.")
+_flag("recall-again", "silent", False, "Use MEMORY in answers again.")
+_flag("private", "private", True, "Keep MEMORY on this machine: it answers you here, and no agent.")
+_flag("public", "private", False, "Let MEMORY answer agents as well.")
+
+
+@memories.command("verify")
+@click.argument("memory")
+@_personal
+def verify(memory: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Say that what was guessed of MEMORY is right: it is never guessed again."""
+    return _told(opened(project, reader).memories.verify(memory), json_output, "verified")
+
+
+@memories.command("feedback")
+@click.argument("memory")
+@click.argument("verdict", type=click.Choice(["useful", "useless"]))
+@_personal
+def feedback(memory: str, verdict: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Say whether MEMORY was useful or useless in an answer: it comes earlier or later from now on."""
+    return _told(opened(project, reader).memories.feedback(memory, useful=verdict == "useful"), json_output, verdict)
+
+
+@memories.command("history")
+@click.argument("memory")
+@_personal
+def history(memory: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Show what MEMORY was before each change, the latest first."""
+    versions = opened(project, reader).memories.history(memory)
+    if json_output:
+        as_json([{"at": _day(one.at), "by": one.by} | _payload(one.before) for one in versions])
+    else:
+        table(("until", "by", "kind", "memory"), [(_day(one.at), one.by, one.before.kind, one.before.text) for one in versions])
+    return 0 if versions else 1
+
+
+@memories.command("link")
+@click.argument("memory")
+@click.argument("other")
+@click.option("--kind", default="related", show_default=True, help="How MEMORY relates to OTHER.")
+@_personal
+def link(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Relate MEMORY to OTHER; both show it."""
+    made = opened(project, reader).memories.link(memory, other, kind)
+    as_json({"start": made.start, "end": made.end, "kind": made.kind}) if json_output else out(
+        f"{kind}: {made.start[:8]} → {made.end[:8]}"
+    )
+    return 0
+
+
+@memories.command("unlink")
+@click.argument("memory")
+@click.argument("other")
+@click.option("--kind", default="", help="Only relationships of this kind.")
+@_personal
+def unlink(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Take the relationships between MEMORY and OTHER back."""
+    count = opened(project, reader).memories.unlink(memory, other, kind)
+    as_json({"unlinked": count}) if json_output else out(f"{count} relationships taken back")
+    return 0 if count else 1
+
+
+@memories.command("enrich")
+@click.option("--all", "everything", is_flag=True, help="Guess again of all of them, not only of older ones.")
+@_personal
+def enrich(everything: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Guess kind, attribute, topics and language of memories that have none yet, and report how well that went."""
+    desk = opened(project, reader).memories
+    quality = desk.enrich(everything=everything)
+    if json_output:
+        as_json({
+            "memories": quality.total, "kinds": quality.kinds, "with_attribute": quality.with_attribute,
+            "unsure": quality.unsure, "verified": quality.verified,
+        })  # fmt: skip
+        return 0
+    table(("kind", "count"), list(quality.kinds.items()))
+    shares = [f"{part / max(quality.total, 1):.0%}" for part in (quality.with_attribute, quality.unsure, quality.verified)]
+    note(f"{quality.total} memories: {shares[0]} with an attribute, {shares[1]} unsure, {shares[2]} set or verified by you")
+    return 0
+
+
+@click.group(invoke_without_command=True)
+@_personal
+@click.pass_context
+def topics(ctx: click.Context, project: str | None, reader: str, json_output: bool) -> None:
+    """List your topics, with how many memories each has; add, rename, merge and delete them.
+
+    \b
+    Examples:
+      contextd topics
+      contextd topics add Sailing --below Leisure
+      contextd topics rename Leisure "Free time"
+      contextd topics merge Fitness Health
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    desk = opened(project, reader).memories
+    counts: dict[str, int] = {}
+    for one in desk.all():
+        for name in one.topics:
+            counts[name] = counts.get(name, 0) + 1
+    rows = [(topic.name, topic.parent, counts.get(topic.name, 0)) for topic in desk.topics()]
+    if json_output:
+        as_json([{"name": name, "below": parent, "memories": count} for name, parent, count in rows])
+    else:
+        table(("topic", "below", "count"), rows)
+
+
+@topics.command("add")
+@click.argument("name")
+@click.option("--below", default="", metavar="TOPIC", help="The topic it is a part of.")
+@_personal
+def add_topic(name: str, below: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Add the topic NAME."""
+    made = opened(project, reader).memories.add_topic(name, below)
+    as_json({"name": made.name, "below": made.parent}) if json_output else out(f"added {made.name}")
+    return 0
+
+
+@topics.command("rename")
+@click.argument("name")
+@click.argument("new")
+@_personal
+def rename_topic(name: str, new: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Give the topic NAME the name NEW; its memories go with it."""
+    count = opened(project, reader).memories.rename_topic(name, new)
+    as_json({"name": new, "memories": count}) if json_output else out(f"{name} is {new} now, with {count} memories")
+    return 0
+
+
+topics.add_command(
+    click.Command(
+        "merge",
+        callback=rename_topic.callback,
+        params=rename_topic.params,
+        help="Merge the topic NAME into NEW: its memories get NEW instead.",
+    )
+)
+
+
+@topics.command("delete")
+@click.argument("name")
+@_personal
+def delete_topic(name: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Delete the topic NAME; its memories stay, without it."""
+    count = opened(project, reader).memories.delete_topic(name)
+    as_json({"deleted": name, "memories": count}) if json_output else out(f"deleted {name}; {count} memories had it")
+    return 0
+
+
+def _told(memory: Any, json_output: bool, what: str) -> int:
+    as_json(_payload(memory)) if json_output else out(f"{what} {memory.id[:8]}: {memory.text}")
+    return 0
+
+
+def _day(microseconds: int | None) -> str | None:
+    return None if microseconds is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(microseconds / 1e6))
+
+
+def _payload(memory: Any) -> dict[str, Any]:
+    from contextd import payloads
+
+    return payloads.memory(memory)

@@ -1,0 +1,70 @@
+"""Guesses learned from examples: what kind of fact a text is, what a person does by saying it, what it is about.
+
+A softmax regression on the vector of a text and on its words, one for each tier of vectors. The weights are made from the
+examples in `learned/` by `python -m benchmarks.guesses --learn`; the benchmarks page tells how often they are right on
+items that were written without sight of them.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_TOKEN = re.compile(r"[\w']+|[€$£:?>=]")
+_TIERS = ("deep", "static")
+
+
+class Guess(NamedTuple):
+    """A label, and how likely it is right."""
+
+    label: str
+    confidence: float
+
+
+class Learned(NamedTuple):
+    """The weights of one guess in one tier: rows for the vector, for each known word, and a last one for the bias."""
+
+    labels: tuple[str, ...]
+    words: Mapping[str, int]
+    weights: NDArray[np.float32]
+
+
+def guess(what: str, text: str, vectors: Mapping[str, NDArray[np.float32]]) -> Guess | None:
+    """The most likely label of a text, by the best tier it has a vector in; None without a vector."""
+    for tier in _TIERS:
+        vector = next((found for space, found in vectors.items() if space.startswith(f"{tier}/")), None)
+        if vector is not None:
+            return _likeliest(learned(f"{what}-{tier}"), text, vector)
+    return None
+
+
+def grams(text: str) -> set[str]:
+    """The words of a text and its pairs of words; `^` and `$` are its ends, `#` is any number."""
+    words = ["^", *("#" if word.isdigit() else word for word in _TOKEN.findall(text.lower())), "$"]
+    return {*words[1:], *(f"{first} {second}" for first, second in pairwise(words))}
+
+
+@lru_cache
+def learned(name: str) -> Learned:
+    """Weights that come with the package."""
+    data = files("contextd").joinpath("learned", f"{name}.npz").read_bytes()
+    with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+        words = {str(word): place for place, word in enumerate(stored["words"])}
+        return Learned(tuple(str(label) for label in stored["labels"]), words, stored["weights"].astype(np.float32))
+
+
+def _likeliest(model: Learned, text: str, vector: NDArray[Any]) -> Guess:
+    size = len(model.weights) - len(model.words) - 1
+    known = [size + model.words[gram] for gram in grams(text) if gram in model.words]
+    scores = vector.reshape(-1) @ model.weights[:size] + model.weights[known].sum(axis=0) + model.weights[-1]
+    likely = np.exp(scores - scores.max())
+    best = int(likely.argmax())
+    return Guess(model.labels[best], float(likely[best] / likely.sum()))

@@ -1,0 +1,93 @@
+"""What is asked of the record: the workspaces, rights, memories, links and topics that people wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from contextd.memory import Decided, Link, Memory, Topic, Version
+from contextd.ports import Matrix, Store
+from contextd.types import Parsed, Reader
+
+
+class Memories(Protocol):
+    """Facts that people told. Durable when a call returns, gone when they are forgotten."""
+
+    def get(self, workspace: int, ids: Collection[str]) -> list[Memory]:
+        """Some memories, in the order asked for; those that are not there are left out."""
+
+    def all(self, workspace: int, reader: Reader) -> list[Memory]:
+        """Every memory a reader may see, the latest first."""
+
+    def beginning(self, workspace: int, start: str, reader: Reader) -> list[str]:
+        """The ids a reader may see that begin so."""
+
+    def versions(self, workspace: int, memory: str) -> list[Version]:
+        """What a memory was before each change, the latest first."""
+
+    def tombstones(self, workspace: int) -> list[tuple[str, str]]:
+        """What was forgotten: random ids and times, nothing else."""
+
+    def remember(
+        self,
+        entries: Sequence[tuple[Memory, Parsed, Mapping[str, Matrix]]],
+        decide: Callable[[Memory, Sequence[Memory]], Decided],
+    ) -> list[Decided]:
+        """Keep memories, each among those like it as `decide` says."""
+
+    def change(
+        self, memory: Memory, by: str, parsed: Parsed | None = None, vectors: Mapping[str, Matrix] | None = None
+    ) -> Memory:
+        """Write a changed memory, and what it was into its history; `parsed` when its text is another."""
+
+    def note(self, memories: Iterable[Memory], vectors: Mapping[str, Mapping[str, Matrix]] | None = None) -> None:
+        """Write fields that are no change of what was said, such as guesses, and vectors by memory and space."""
+
+    def forget(self, workspace: int, memory: str) -> str:
+        """Erase a memory; a tombstone without content stays. `gone`, or `pending` while somebody reads."""
+
+
+class Relations(Protocol):
+    """How memories relate, and the topics a person has."""
+
+    def link(self, workspace: int, start: str, end: str, kind: str) -> None:
+        """Relate two memories."""
+
+    def unlink(self, workspace: int, start: str, end: str, kind: str = "") -> int:
+        """Take relationships between two memories back; how many there were."""
+
+    def links(self, workspace: int, memories: Collection[str]) -> list[Link]:
+        """The relationships some memories have, whichever side they are on."""
+
+    def topics(self, workspace: int) -> list[Topic]:
+        """All topics, by name."""
+
+    def put_topics(self, workspace: int, topics: Collection[Topic]) -> None:
+        """Add topics, or put them below others."""
+
+    def replace_topic(self, workspace: int, name: str, new: str) -> int:
+        """Give what is of one topic to another, or to none; how many memories had it."""
+
+
+class Record(Protocol):
+    """What a person wrote."""
+
+    @property
+    def memories(self) -> Memories:
+        """The facts."""
+
+    @property
+    def relations(self) -> Relations:
+        """Links and topics."""
+
+    def store(self, workspace: int) -> Store:
+        """The documents of one workspace in the record."""
+
+    def source_right(self, workspace: int, source: int) -> frozenset[str] | None:
+        """Who may read the documents of a source, if anybody said."""
+
+    def set_source_right(self, workspace: int, source: int, principals: frozenset[str]) -> None:
+        """Say who may read the documents of a source."""
+
+    def close(self) -> None:
+        """Close what is open."""

@@ -1,0 +1,286 @@
+"""Attribute, value and unit of a fact by patterns: "Budget for shoes: max 150€" is budget_shoes, ≤ 150, €.
+
+The first pattern that fits wins, the most telling ones first. A fact that fits none has no attribute, and is found by its
+words and its meaning all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+def _any(*words: str) -> str:
+    return "|".join(words)
+
+
+_MONEY = r"€|\$|£|¥|eur(?:os?)?|usd|gbp|chf|dollars?|pounds?|bucks|yen|kr|zł"
+_UNITS = _any(
+    _MONEY,
+    r"%|percent|prozent|kg|kilos?|g|mg|lbs?|km/h|km|kilomet(?:er|re)s?|miles?|mi|m²|sqm|m2|cm|mm|m|inch(?:es)?|ft|°c|°f|degrees",
+    r"hours?|hrs?|h|minutes?|mins?|seconds?|secs?|ms|days?|weeks?|months?|years?|stunden?|tage?n?|wochen?|monate?|jahre?",
+    r"words?|pages?|steps?|people|persons?|guests?|units?|points?",
+    r"gb|tb|mb|kb|gigs?|kcal|calories|liters?|litres?|l|ml|watts?|w|kwh|v",
+)
+_WORDS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|hundred"
+_NUMBER = rf"(?:\d+(?:[.,'\u2019 ]\d{{3}})*(?:[.,:]\d+)?(?:\s?k\b|\s?million)?|\b(?:{_WORDS})\b)"
+_SPAN = "day|week|month|year|night|hour|tag|woche|monat|jahr|jour|semaine|mois|an|día|semana|mes|año"
+_PERIOD = rf"(?:(?:a|per|each|every|/|pro|par|por|im)\s*)(?P<period>{_SPAN})"
+_MOST = _any(
+    r"max(?:imum|imal)?\.?|at most|up to|(?:no|not) more than|nothing (?:bigger|above|longer) than|nothing over|under|below|less than",
+    r"limited to|capped at|stops at|within|höchstens|maximal|bis zu|unter|pas plus de|moins de|como mucho|máximo|menos de",
+    r"(?:can'?t|cannot|must not|mustn'?t|shouldn'?t|may not) (?:exceed|take longer than|cost more than|be (?:longer|more|over) than)",
+    r"[<≤]",
+)
+_LEAST = _any(
+    r"min(?:imum|imal)?\.?|at least|(?:no|not) less than|more than|over|above|mindestens|wenigstens|au moins|plus de|al menos",
+    r"como mínimo|[>≥]",
+)
+_QUANTITY = re.compile(
+    rf"(?P<limit>{_MOST}|{_LEAST})?\s*(?:of |about |around |roughly |ca\.? |~)?(?P<before>{_MONEY})?\s?"
+    rf"(?P<low>{_NUMBER})(?:\s?(?:-|\u2013|to|bis|à)\s?(?P<high>{_NUMBER}))?\s?"
+    rf"(?:[- ]?(?P<unit>{_UNITS})(?![\w²]))?(?:\s*{_PERIOD})?",
+    re.IGNORECASE,
+)
+_IS_MOST = re.compile(rf"^(?:{_MOST})$", re.IGNORECASE)
+_TIMES = re.compile(
+    rf"(?:(?P<times>{_NUMBER}) ?(?:x|times|mal|fois|veces)|(?P<word>once|twice|thrice|einmal|zweimal|dreimal))\s*{_PERIOD}|"
+    r"\b(?P<every>every|each|jeden|jede|chaque|cada)\s(?P<what>day|morning|evening|night|week|month|year|tag|woche|jour|semaine|día|semana)\b|"
+    r"\b(?P<adverb>daily|weekly|monthly|yearly|nightly|täglich|wöchentlich)\b",
+    re.IGNORECASE,
+)
+_COUNTS = {"once": "1", "twice": "2", "thrice": "3", "einmal": "1", "zweimal": "2", "dreimal": "3"}
+_SPANS = {
+    "morning": "day", "evening": "day", "night": "day", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
+    "yearly": "year", "tag": "day", "jour": "day", "día": "day", "woche": "week", "semaine": "week", "semana": "week",
+    "täglich": "day", "wöchentlich": "week", "monat": "month", "mois": "month", "mes": "month", "jahr": "year", "an": "year", "año": "year",
+}  # fmt: skip
+_SIZE = re.compile(
+    r"\b(?P<what>(?:\w+ )?(?:size|talla|größe|grösse|pointure|taille)):?\s(?:is |de |in )?(?P<unit>EU|US|UK|FR|IT|JP)?\s?(?P<value>\d+(?:[.,]\d)?|x{0,3}[sml]\b|[sml]/[ml])",
+    re.IGNORECASE,
+)
+_DATE = (
+    r"(?:\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*(?: \d{4})?|"
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?|\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|"
+    r"(?:next |end of |early |late |mid-?)?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|"
+    r"september|october|november|december|spring|summer|autumn|fall|winter|christmas|easter)(?: \d{4})?|the \d{1,2}(?:st|nd|rd|th)|20\d\d)"
+)
+_CLOCK = r"\d{1,2}(?::\d\d)?\s?(?:am|pm|h|uhr)|\d{1,2}[:.]\d\d"
+_LIST = r"(?P<value>[^.;!?()]+)"
+_OWNER = r"(?:(?:my|our|the|mein|meine|mon|ma|mi)\s+)?"
+# Attribute, and a pattern whose group `value` is the value; `who` and `what` are added to the name.
+_PHRASES = tuple(
+    (name, re.compile(pattern, re.IGNORECASE))
+    for name, pattern in (
+        ("allergy", rf"\ballerg(?:ic|isch) (?:to|gegen|auf) {_LIST}"),
+        ("allergy", r"\b(?P<value>\w+(?: \w+)?) allergy\b"),
+        ("allergy", rf"\b(?:allergique|alérgic[oa]) (?:aux?|à la|à l'|à|a la|al?|a los) ?{_LIST}"),
+        ("intolerance", r"\b(?P<value>lactose|gluten|fructose|histamine)[- ]intoleran\w+"),
+        ("intolerance", r"\bintoleran\w+ (?:to|of) (?P<value>[\w ,]+)"),
+        ("diet", r"\b(?P<value>vegan|vegetarian|vegetarisch|pescatarian|pescetarian|halal|kosher|keto|paleo|gluten[- ]free|low[- ]carb|végétarienne?|vegetarian[oa]|vegan[oa])\b"),
+        ("birthday", rf"\bbirthday\b(?: is| :|:)?(?: on)? (?:the )?(?P<value>{_DATE})"),
+        ("birthday", rf"\bborn (?:on|in) (?:the )?(?P<value>{_DATE})"),
+        ("deadline", rf"\b(?:deadline|due|expires?|frist)\b[^.;]*?\b(?P<value>{_DATE})"),
+        ("wake_up_time", rf"\b(?:wake|get|getting|waking) up (?:at|around|by) (?P<value>{_CLOCK}|\d{{1,2}})"),
+        ("bedtime", rf"\b(?:go to bed|bedtime|asleep)\b.{{0,14}}?(?P<value>{_CLOCK})"),
+        ("blood_type", r"\bblood (?:type|group):? (?:is )?(?P<value>(?:a|b|ab|o|0)\b ?(?:\+|-|\u2212|positive|negative|pos|neg)?)"),
+        ("job", r"\b(?:work|works|working|arbeite|travaille|trabajo) (?:as|als|comme|como) (?:an? |the |de )?(?P<value>[\w -]+?)(?= at | in | for | bei | since |[.,;]|$)"),
+        ("employer", r"\b(?:work|works|working) (?:at|for) (?P<value>[A-Z][\w&' -]*)"),
+        ("home", r"\b(?:live|lives|living|based|wohne|wohnen|habite|vivo|moved) (?:in|to|à|en) (?P<value>[A-Z][\w'\u2019-]+(?: [A-Z][\w'\u2019-]+)*)"),
+        ("birthplace", r"\b(?:born(?: and raised)?|grew up|raised) in (?P<value>[A-Z][\w'\u2019-]+(?: [A-Z][\w'\u2019-]+)*)"),
+        ("language", r"\bspeaks? (?:fluent |some |a little |basic )?(?P<value>[A-Z]\w+(?:(?:, | and )[A-Z]\w+)*)"),
+        ("medication", r"\b(?:take|takes|taking|on) (?P<value>\w+(?: \d+ ?mg)?) (?:for my|daily|every|each)"),
+        ("port", r"\b(?:listens? on|runs? on|on|at) port (?P<value>\d{2,5})"),
+        ("email", r"(?P<value>[\w.+-]+@[\w-]+\.[\w.]+)"),
+        ("phone", r"\b(?:phone|mobile|call|tel)\b\D{0,20}(?P<value>\+?\d[\d /-]{6,}\d)"),
+        ("favorite_{what}", r"\bfavou?rite (?P<what>\w+(?: \w+)?)(?: of all)?(?: is| are|:| =) (?P<value>[^.;]+)"),
+        ("favorite_{what}", r"(?P<value>[\w' -]+?) (?:is|are) (?:my|our) favou?rite (?P<what>\w+)"),
+        ("age", r"\b(?:i'?m|i am|she'?s|he'?s|is|turns?|turned|aged?|bin|j'ai|tengo) (?P<value>\d{1,3})(?= years?(?: old)?\b| jahre\b| ans\b| años\b| and\b| und\b|[.,;]|$)"),
+        ("age", r"\b(?P<value>\d{1,3})[- ](?:years?|yrs?)[- ]old"),
+        ("height", r"\b(?P<value>\d[.,]\d\d) ?m(?:\b|et)"),
+        ("name_{what}", rf"{_OWNER}(?P<what>[\w' ]{{2,24}}?) is (?:called|named) (?P<value>[A-Z]\w+(?: [A-Z]\w+)?)"),
+    )
+)  # fmt: skip
+_DECIDED = re.compile(
+    r"\b(?:decided (?:on|to use|to go with|for)|chose|picked|went (?:with|for)|going with|settled on|opted for|agreed on|switched to|use|using|uses)"
+    r" (?:the |a )?(?P<value>[^.;,]+?)(?: (?:for|as) (?:the |our |my )?(?P<what>[\w ]+?))?(?= instead| over | rather|[.,;]|$)",
+    re.IGNORECASE,
+)
+_KEYED = re.compile(r"^(?P<what>[^\W\d][\w '\u2019/&-]{1,40}?)\s*(?::|=|→)\s+(?P<value>[^:].*)$")
+_IS = re.compile(
+    rf"^(?:{_OWNER})(?P<what>[\w'\u2019 -]{{2,40}}?) (?:is|are|was|ist|est|es|remains?)(?: now| currently| always| still| set to| on| at)? (?P<value>[^.;]{{1,60}})[.!]?$",
+    re.IGNORECASE,
+)
+_POSSESSIVE = re.compile(r"^(?:my |our |the )?(?P<who>[\w-]+)(?:'s|\u2019s|s') (?P<rest>.+)$", re.IGNORECASE)
+_PEOPLE = re.compile(
+    r"\b(?:my |our )?(?P<who>wife|husband|partner|son|daughter|mum|mom|mother|dad|father|brother|sister|grandma|grandpa|grandad|boss|cat|dog|kids?|team)\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"^(?P<who>[A-Z][a-z]+)(?:'s|\u2019s)? (?:is|has|likes|hates|loves|prefers|wants|turns|works|lives|needs|can't|must|speaks|takes)\b"
+)
+_NOT_NAMES = frozenset(
+    "The This That There It My Our He She We They What Who Our Your Its All Every Each One No Not Shoe Budget Rent".split()
+)
+_FILLER = frozenset("a an the my our your of for to in on at is are was be new current usual own total monthly weekly".split())
+_ABOUT_MONEY = re.compile(
+    r"\b(?:for|on|für|pour|para)\s+(?:the |a |an |my |our |new |les |la |le |den |die |das )*(?P<what>[^\W\d]\w+(?: [^\W\d]\w+)?)",
+    re.IGNORECASE,
+)
+
+
+class Stated(NamedTuple):
+    """What a fact states: of whom, what, and its value."""
+
+    about: str = ""
+    attribute: str = ""
+    value: str = ""
+    unit: str = ""
+
+
+def stated(text: str) -> Stated:
+    """The attribute of a fact with its value; empty when no pattern fits."""
+    line = " ".join(text.split())
+    about, rest = _whose(line)
+    found = (
+        _sized(rest) or _frequency(rest) or _phrased(rest) or _budget(rest) or _keyed(rest) or _decided(rest) or _measured(rest)
+    )
+    if found is None:
+        return Stated()
+    return Stated(about, *found)
+
+
+Found = tuple[str, str, str] | None
+
+
+def _whose(line: str) -> tuple[str, str]:
+    """Whose fact it is, when it says so, and the rest of it."""
+    if match := _POSSESSIVE.match(line):
+        return match["who"].casefold(), match["rest"]
+    if (match := _NAMED.match(line)) and match["who"] not in _NOT_NAMES:
+        return match["who"].casefold(), line
+    head = " ".join(line.split()[:4])
+    if match := _PEOPLE.search(head):
+        return match["who"].casefold(), line
+    return "", line
+
+
+def _sized(text: str) -> Found:
+    match = _SIZE.search(text)
+    if match is None:
+        return None
+    what = _name(match["what"])
+    return what, match["value"], (match["unit"] or "").upper()
+
+
+def _frequency(text: str) -> Found:
+    match = _TIMES.search(text)
+    if match is None:
+        return None
+    count = match["times"] or _COUNTS.get((match["word"] or "").casefold(), "1")
+    span = (match["what"] or match["adverb"] or match["period"]).casefold()
+    doing = _activity(text[: match.start()]) or _activity(text[match.end() :])
+    return f"{doing}_frequency" if doing else "frequency", count, f"times/{_SPANS.get(span, span)}"
+
+
+def _activity(text: str) -> str:
+    """The first word that may be what is done."""
+    words = [word for word in re.findall(r"[^\W\d]+", text.casefold()) if word not in _FILLER and word not in _SAID]
+    return words[0] if words else ""
+
+
+_SAID = frozenset(
+    "i we he she they go goes going do does usually always mostly often about around with and ich wir gehe je me you".split()
+)
+
+
+def _phrased(text: str) -> Found:
+    for name, pattern in _PHRASES:
+        if match := pattern.search(text):
+            groups = match.groupdict()
+            attribute = name.format(what=_name(groups.get("what") or ""))
+            return attribute, _listed(match["value"]), ""
+    return None
+
+
+def _budget(text: str) -> Found:
+    """A limit in money: the budget of what it is for."""
+    match = next((found for found in _QUANTITY.finditer(text) if _is_money(found)), None)
+    if match is None or not (
+        re.search(r"\bbudget|presupuesto|spend|afford\w*|ausgeben\b", text, re.IGNORECASE) or match["limit"]
+    ):
+        return None
+    what = _ABOUT_MONEY.search(text)
+    named = _name(what["what"]) if what else _name(re.sub(r"\bbudget\b", " ", text[: match.start()], flags=re.IGNORECASE))
+    value, unit = _amount(match)
+    return f"budget_{named}".rstrip("_"), value, unit
+
+
+def _keyed(text: str) -> Found:
+    """`Key: value`, or "my key is value"."""
+    for pattern in (_KEYED, _IS):
+        if (
+            (match := pattern.match(text))
+            and (name := _name(match["what"]))
+            and name not in ("it", "this", "that", "there", "he", "she")
+        ):
+            quantity = _QUANTITY.match(match["value"])
+            if quantity and quantity.end() >= len(match["value"].rstrip(" .!")) - 12:
+                return name, *_amount(quantity)
+            if pattern is _KEYED or len(match["value"].split()) <= 6:
+                return name, _listed(match["value"]), ""
+    return None
+
+
+def _decided(text: str) -> Found:
+    match = _DECIDED.search(text)
+    if match is None or not match["what"]:
+        return None
+    return _name(match["what"]), match["value"].strip(), ""
+
+
+def _measured(text: str) -> Found:
+    """A number with a unit, named by the noun before it or after it."""
+    for match in _QUANTITY.finditer(text):
+        if not (match["unit"] or match["before"]) or match["low"].casefold() in ("one",):
+            continue
+        value, unit = _amount(match)
+        before = re.findall(
+            r"[^\W\d]+", re.sub(rf"\b(?:{_MOST}|{_LEAST})\b", " ", text[: match.start()], flags=re.IGNORECASE).casefold()
+        )
+        after = re.findall(r"[^\W\d]+", text[match.end() :].casefold())
+        if {"weigh", "weighs", "weight", "wiege", "pèse", "peso"} & set(before + after):
+            return "weight", value, unit
+        if {"tall", "height", "groß", "grand", "mide", "mido"} & set(before + after):
+            return "height", value, unit
+        words = [word for word in before if word not in _FILLER and word not in _SAID]
+        name = "_".join(words[-2:]) or "_".join(after[:1])
+        return (name, value, unit) if name else None
+    return None
+
+
+def _is_money(match: re.Match[str]) -> bool:
+    return bool(re.fullmatch(_MONEY, match["before"] or match["unit"] or "", re.IGNORECASE))
+
+
+def _amount(match: re.Match[str]) -> tuple[str, str]:
+    """Value and unit of a quantity, with its limit."""
+    value = match["low"] if not match["high"] else f"{match['low']}-{match['high']}"
+    if limit := match["limit"]:
+        value = f"{'≤' if _IS_MOST.match(limit) else '≥'} {value}"
+    period = match["period"]
+    unit = match["unit"] or match["before"] or ""
+    return value.strip(), f"{unit}/{_SPANS.get(period.casefold(), period.casefold())}" if period else unit
+
+
+def _name(words: str) -> str:
+    """A snake_case name of at most three words that tell something."""
+    parts = [word for word in re.findall(r"[^\W_]+", words.casefold()) if word not in _FILLER]
+    return "_".join(parts[:3])
+
+
+def _listed(value: str) -> str:
+    """A list as its parts with commas; one value as it is."""
+    value = value.strip(" .,!;:")
+    parts = re.split(r"\s*,\s*(?:and |or |und |et |y )?|\s+(?:and|or|und|et|y)\s+", value)
+    return ", ".join(part.strip() for part in parts if part.strip()) if len(parts) > 1 and len(value) < 80 else value

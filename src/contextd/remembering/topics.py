@@ -1,0 +1,70 @@
+"""Which of a person's own topics a text belongs to: by the words of the topic's name, or by meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from contextd.memory import Topic
+from contextd.ports import Embedder
+from contextd.terms import split
+
+MOST = 3
+_NEAR = 0.42  # cosine to the name of a topic with what it is about
+_BESIDE = 0.9  # of the nearest, to count as well
+
+# The small starting set, each with what it is about; a person's own have their names.
+STARTING = {
+    "Fashion": "clothes shoes sneakers style outfit brand size fit color",
+    "Nutrition": "food diet cooking recipe restaurant allergy eating drink coffee meal cuisine",
+    "Fitness": "sport workout running gym training exercise cycling swimming",
+    "Health": "doctor medication illness sleep allergy therapy body weight",
+    "Travel": "trip flight hotel vacation city holiday train luggage",
+    "Home": "house apartment rent furniture garden kitchen household",
+    "Work": "job project team meeting office deadline colleague career",
+    "Technology": "software programming computer laptop phone database server code",
+    "Finance": "money budget salary savings bank insurance tax price",
+    "Family": "family children parents partner birthday wife husband pet dog cat",
+    "Leisure": "hobby music film book game concert art reading",
+    "Learning": "learning course language study school exam university",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """The topics of a person, ready to be compared with texts."""
+
+    topics: Sequence[Topic]
+    static: Embedder | None
+    _prepared: dict[str, Any] = field(default_factory=dict)
+
+    def topics_of(self, text: str, most: int = MOST) -> tuple[str, ...]:
+        """At most so many topics, the nearest first; none where none is near."""
+        if not self.topics:
+            return ()
+        words = set(split(text))
+        named = [topic.name for topic in self.topics if set(split(topic.name)) <= words]
+        spoken_of = [topic.name for topic in self.topics if words & set(split(STARTING.get(topic.name, "")))]
+        return tuple(dict.fromkeys([*named, *spoken_of, *self._near(text)]))[:most]
+
+    def _near(self, text: str) -> list[str]:
+        """Topics by the nearest of the words they are about."""
+        if self.static is None:
+            return []
+        if "matrix" not in self._prepared:
+            about = [(place, word) for place, topic in enumerate(self.topics) for word in _words(topic)]
+            self._prepared["places"] = np.array([place for place, _ in about])
+            self._prepared["matrix"] = self.static.documents([word for _, word in about])
+        cosines = self._prepared["matrix"] @ self.static.documents([text])[0]
+        best = np.full(len(self.topics), -1.0)
+        np.maximum.at(best, self._prepared["places"], cosines)
+        order = np.argsort(-best)
+        least = max(_NEAR, _BESIDE * float(best[order[0]]))
+        return [self.topics[place].name for place in order.tolist() if best[place] >= least]
+
+
+def _words(topic: Topic) -> list[str]:
+    return [topic.name, *STARTING.get(topic.name, "").split()]

@@ -1,0 +1,274 @@
+"""The memories of a record: each is a document with one chunk, and a row with what is known of it.
+
+A change is one transaction: the text, the row, the version before it and the clock. Forgetting erases all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from hashlib import blake2b
+from typing import Any, Protocol
+
+import apsw
+
+from contextd.errors import InvalidInput
+from contextd.memory import Decided, Memory, Version
+from contextd.ports import Matrix
+from contextd.stores.sqlite.database import Database, packed, unpacked
+from contextd.stores.sqlite.store import SqliteStore, acl_id
+from contextd.terms import plain
+from contextd.types import MEMORIES, DocumentRow, Parsed, Reader, Stamp
+
+_FIELDS = (
+    "author", "said", "kind", "about", "attribute", "value", "unit", "topics", "language", "confidence", "source",
+    "conversation", "verified", "valid_from", "valid_to", "replaced_by", "pinned", "silent", "private", "useful", "useless",
+    "enriched", "changed", "clock",
+)  # fmt: skip
+_LISTS = {"topics": tuple, "verified": frozenset}
+_FLAGS = ("pinned", "silent", "private")
+_COLUMNS = ", ".join(f"m.{name}" for name in _FIELDS)
+_SELECT = f"""
+select m.workspace_id, m.memory_id, c.text, d.acl_id, {_COLUMNS}
+from memory m join document d on d.workspace_id = m.workspace_id and d.document_id = m.document_id and d.dead_seq is null
+join content c on c.workspace_id = d.workspace_id and c.content_id = d.content_id
+where m.workspace_id = ? and """  # noqa: S608 - names of our own
+_READABLE = """exists (select 1 from acl a where a.workspace_id = d.workspace_id and a.acl_id = d.acl_id
+and a.principal in (select value from json_each(?))) """
+_BY_ID = "m.memory_id in (select value from json_each(?))"
+_ALIKE = """m.author = ? and (m.fingerprint = ? or (? != '' and m.attribute = ? and m.about = ?))
+and m.valid_to is null and d.acl_id = ? order by m.said, m.memory_id"""
+_PUT = f"insert or replace into memory values (?, ?, ?, ?, {', '.join('?' * len(_FIELDS))})"  # noqa: S608
+_ERASE = (
+    "delete from memory where workspace_id = ?1 and memory_id = ?2",
+    "delete from memory_version where workspace_id = ?1 and memory_id = ?2",
+    "delete from link where workspace_id = ?1 and (start_id = ?2 or end_id = ?2)",
+    "update memory set replaced_by = '' where workspace_id = ?1 and replaced_by = ?2",
+)
+
+
+class _Records(Protocol):
+    """What memories need of the record they are in."""
+
+    database: Database
+
+    def store(self, workspace: int) -> SqliteStore: ...
+
+    def tick(self, connection: apsw.Connection) -> str: ...
+
+
+class Memories:
+    """Reading and writing memories; who may is decided by who asks."""
+
+    def __init__(self, record: _Records) -> None:
+        self._record = record
+
+    # Reading
+
+    def get(self, workspace: int, ids: Collection[str]) -> list[Memory]:
+        """Some memories, in the order asked for; those that are not there are left out."""
+        found = {memory.id: memory for memory in self._memories(workspace, _BY_ID, json.dumps(list(ids)))}
+        return [found[one] for one in ids if one in found]
+
+    def all(self, workspace: int, reader: Reader) -> list[Memory]:
+        """Every memory a reader may see, the latest first."""
+        principals = json.dumps(sorted(reader.principals))
+        return self._memories(workspace, _READABLE + "order by m.said desc, m.memory_id", principals)
+
+    def ids(self, workspace: int) -> set[str]:
+        """The ids of all memories, whoever may read them."""
+        return {row[0] for row in self._query("select memory_id from memory where workspace_id = ?", (workspace,))}
+
+    def may_read(self, workspace: int, memory: str, reader: Reader) -> bool:
+        """Whether a reader may see a memory, if there is one."""
+        principals = json.dumps(sorted(reader.principals))
+        return bool(self._memories(workspace, _READABLE + "and m.memory_id = ?", principals, memory))
+
+    def beginning(self, workspace: int, start: str, reader: Reader) -> list[str]:
+        """The ids a reader may see that begin so."""
+        principals = json.dumps(sorted(reader.principals))
+        found = self._memories(workspace, _READABLE + "and substr(m.memory_id, 1, ?) = ?", principals, len(start), start)
+        return [memory.id for memory in found]
+
+    def versions(self, workspace: int, memory: str) -> list[Version]:
+        """What a memory was before each change, the latest first."""
+        query = """select at, by, text, data from memory_version where workspace_id = ? and memory_id = ? order by clock desc"""
+        return [
+            Version(at, by, _restored(workspace, memory, unpacked(text), json.loads(data)))
+            for at, by, text, data in self._query(query, (workspace, memory))
+        ]
+
+    def tombstones(self, workspace: int) -> list[tuple[str, str]]:
+        """What was forgotten: random ids and times, nothing else."""
+        query = "select memory_id, clock from tombstone where workspace_id = ? order by memory_id"
+        return [(row[0], row[1]) for row in self._query(query, (workspace,))]
+
+    # Writing
+
+    def remember(
+        self,
+        entries: Sequence[tuple[Memory, Parsed, Mapping[str, Matrix]]],
+        decide: Callable[[Memory, Sequence[Memory]], Decided],
+    ) -> list[Decided]:
+        """Keep memories, each among those like it as `decide` says; on disk, synced, when this returns."""
+
+        def write(connection: apsw.Connection) -> list[Decided]:
+            return [self._kept(connection, memory, parsed, vectors, decide) for memory, parsed, vectors in entries]
+
+        for memory, _, _ in entries:
+            self._record.store(memory.workspace).grant(memory.principals)
+        return self._record.database.transact(write)
+
+    def change(
+        self, memory: Memory, by: str, parsed: Parsed | None = None, vectors: Mapping[str, Matrix] | None = None
+    ) -> Memory:
+        """Write a changed memory, and what it was into its history; `parsed` when its text is another."""
+        store = self._record.store(memory.workspace)
+        store.grant(memory.principals)
+        return self._record.database.transact(lambda connection: self._changed(connection, memory, by, parsed, vectors or {}))
+
+    def note(self, memories: Iterable[Memory], vectors: Mapping[str, Mapping[str, Matrix]] | None = None) -> None:
+        """Write fields that are no change of what was said, such as guesses and vectors: without a version before."""
+
+        def write(connection: apsw.Connection) -> None:
+            for memory in memories:
+                if _row(connection, memory.workspace, memory.id) is not None:
+                    self._put(connection, memory)
+                    store = self._record.store(memory.workspace)
+                    store.add_vectors_of(connection, number_of(memory.id), (vectors or {}).get(memory.id, {}))
+
+        self._record.database.transact(write)
+
+    def forget(self, workspace: int, memory: str) -> str:
+        """Erase a memory: `gone` when no byte is left, `pending` while another process reads, `copies` beside damaged ones."""
+        database, store = self._record.database, self._record.store(workspace)
+
+        def erase(connection: apsw.Connection) -> None:
+            if _row(connection, workspace, memory) is None:
+                raise InvalidInput(f"no memory {memory!r}; see them with `contextd memories`")
+            store.erase_row(connection, number_of(memory))
+            for query in _ERASE:
+                connection.execute(query, (workspace, memory))
+            clock = self._record.tick(connection)
+            connection.execute("insert or replace into tombstone values (?, ?, ?)", (workspace, memory, clock))
+
+        database.transact(erase)
+        if not database.checkpoint():
+            return "pending"
+        return "copies" if any(database.path.parent.glob("record.db.corrupt-*")) else "gone"
+
+    # Inside
+
+    def _query(self, query: str, values: Sequence[Any]) -> list[Any]:
+        return self._record.database.query(query, values)
+
+    def _memories(self, workspace: int, condition: str, *values: Any) -> list[Memory]:
+        with self._record.database.reading() as connection:
+            return _found(connection, workspace, condition, values)
+
+    def _kept(
+        self,
+        connection: apsw.Connection,
+        memory: Memory,
+        parsed: Parsed,
+        vectors: Mapping[str, Matrix],
+        decide: Callable[[Memory, Sequence[Memory]], Decided],
+    ) -> Decided:
+        alike = (
+            memory.author, fingerprint(memory.text), memory.attribute, memory.attribute, memory.about,
+            acl_id(memory.principals),
+        )  # fmt: skip
+        decided = decide(memory, _found(connection, memory.workspace, _ALIKE, alike))
+        if decided.known:
+            return replace(decided, memory=self._changed(connection, decided.memory, memory.author, None, {}))
+        for old in decided.ended:
+            self._changed(connection, old, memory.author, None, {})
+        self._write_text(connection, decided.memory, parsed, vectors)
+        return replace(decided, memory=self._put(connection, decided.memory))
+
+    def _changed(
+        self, connection: apsw.Connection, memory: Memory, by: str, parsed: Parsed | None, vectors: Mapping[str, Matrix]
+    ) -> Memory:
+        before = _row(connection, memory.workspace, memory.id)
+        if before is None:
+            raise InvalidInput(f"memory {memory.id!r} is not there any more")
+        values = (memory.workspace, memory.id, before.clock, memory.changed, by, packed(before.text), _fields(before))
+        connection.execute("insert or replace into memory_version values (?, ?, ?, ?, ?, ?, ?)", values)
+        if parsed is not None or before.principals != memory.principals:
+            self._write_text(connection, memory, parsed, vectors)
+        return self._put(connection, memory)
+
+    def _write_text(
+        self, connection: apsw.Connection, memory: Memory, parsed: Parsed | None, vectors: Mapping[str, Matrix]
+    ) -> None:
+        """The document of a memory; a new text is a new content, and the old one is erased with its words and vectors."""
+        store, number = self._record.store(memory.workspace), number_of(memory.id)
+        query = "select content_id from document where workspace_id = ? and document_id = ? and dead_seq is null"
+        old = [row[0] for row in connection.execute(query, (memory.workspace, number))]
+        if parsed is not None and old:
+            store.erase_row(connection, number)
+        content = old[0] if parsed is None else number_of(memory.id + str(time.time_ns()))
+        row = DocumentRow(
+            number, MEMORIES, f"memory:{memory.id}", content, acl_id(memory.principals), "memory", Stamp(0, 0, 0, 0), b"",
+            memory.said,
+        )  # fmt: skip
+        store.put_row(connection, row, parsed, vectors)
+
+    def _put(self, connection: apsw.Connection, memory: Memory) -> Memory:
+        memory = replace(memory, clock=self._record.tick(connection))
+        number, mark = number_of(memory.id), fingerprint(memory.text)
+        connection.execute(_PUT, (memory.workspace, memory.id, number, mark, *_values(memory)))
+        return memory
+
+
+def number_of(name: str) -> int:
+    """The number that stands for a random id."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") >> 1
+
+
+def fingerprint(text: str) -> int:
+    """The same for texts that differ in case, spaces and punctuation only."""
+    return number_of(plain(text))
+
+
+def _found(connection: apsw.Connection, workspace: int, condition: str, values: Sequence[Any]) -> list[Memory]:
+    rows = list(connection.execute(_SELECT + condition, (workspace, *values)))
+    lists: dict[int, frozenset[str]] = {}
+    for acl in {row[3] for row in rows}:
+        query = "select principal from acl where workspace_id = ? and acl_id = ?"
+        lists[acl] = frozenset(row[0] for row in connection.execute(query, (workspace, acl)))
+    return [_memory(row[0], row[1], unpacked(row[2]), lists[row[3]], dict(zip(_FIELDS, row[4:], strict=True))) for row in rows]
+
+
+def _row(connection: apsw.Connection, workspace: int, memory: str) -> Memory | None:
+    found = _found(connection, workspace, "m.memory_id = ?", (memory,))
+    return found[0] if found else None
+
+
+def _memory(workspace: int, memory: str, text: str, principals: frozenset[str], fields: dict[str, Any]) -> Memory:
+    for name, shape in _LISTS.items():
+        fields[name] = shape(json.loads(fields[name]))
+    for name in _FLAGS:
+        fields[name] = bool(fields[name])
+    return Memory(id=memory, workspace=workspace, text=text, principals=principals, **fields)
+
+
+def _values(memory: Memory) -> list[Any]:
+    fields = asdict(memory)
+    for name in _LISTS:
+        fields[name] = json.dumps(list(fields[name]) if name == "topics" else sorted(fields[name]))
+    for name in _FLAGS:
+        fields[name] = int(fields[name])
+    return [fields[name] for name in _FIELDS]
+
+
+def _fields(memory: Memory) -> str:
+    """All but the text, for the history."""
+    return json.dumps({"principals": sorted(memory.principals), **dict(zip(_FIELDS, _values(memory), strict=True))})
+
+
+def _restored(workspace: int, memory: str, text: str, fields: dict[str, Any]) -> Memory:
+    principals = frozenset(fields.pop("principals"))
+    return _memory(workspace, memory, text, principals, fields)

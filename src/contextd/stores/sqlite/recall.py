@@ -1,0 +1,99 @@
+"""Memories as a query sees them: which of them may answer now, and what is known of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from contextd.memory import Recall
+from contextd.stores.sqlite.database import rows
+from contextd.stores.sqlite.store import SqliteStore
+from contextd.stores.sqlite.view import Bools, View
+from contextd.types import About, ChunkId, Scope
+
+_OUT_NOW = "(valid_to is not null or silent{private})"
+_OUT_THEN = "(silent or valid_from > :then or (valid_to is not null and valid_to <= :then){private})"
+_KNOWN = """
+select document_id, kind, said, confidence, pinned, useful - useless from memory
+where workspace_id = ? and document_id in (select value from json_each(?))"""
+
+
+class MemoryStore(SqliteStore):
+    """The documents of a record's workspace: memories, and texts that cannot be read again from disk."""
+
+    @contextmanager
+    def view(self, scope: Scope) -> Iterator[View]:
+        """What may be seen now, and of the memories what may answer."""
+        with super().view(scope) as plain:
+            yield MemoryView(plain._connection, plain._snapshot, scope)
+
+
+class MemoryView(View):
+    """A view that leaves out memories which hold no longer, or are not to be recalled, or are not asked for."""
+
+    def within(self, scope: Scope) -> View:
+        """The same moment, seen by another scope."""
+        return MemoryView(self._connection, self._snapshot, scope)
+
+    @cached_property
+    def _candidates(self) -> Bools:
+        keep: Bools = super()._candidates.copy()
+        for document in self._left_out():
+            place = self._snapshot.place_of_document.get(document)
+            if place is not None:
+                keep[place] = False
+        return keep
+
+    @cached_property
+    def _answering(self) -> Bools:
+        """Rows that may be hits: a kind that is asked for is one of memories as well."""
+        mask = self._rows_of(self._candidates)
+        if not self._scope.kinds:
+            return mask
+        query = "select document_id from memory where workspace_id = ? and kind in (select value from json_each(?))"
+        known = rows(self._connection, query, (self._snapshot.workspace, json.dumps(sorted(self._scope.kinds))))
+        places = [self._snapshot.place_of_document[one] for (one,) in known if one in self._snapshot.place_of_document]
+        of_kind = np.zeros(len(self._snapshot.documents), bool)
+        of_kind[places] = True
+        return mask & (self._of_kinds() | self._snapshot.rows_of(of_kind))
+
+    def about(self, chunks: Sequence[ChunkId]) -> list[About]:
+        """Where these chunks come from; a memory has its own kind and time."""
+        wanted = json.dumps(sorted({chunk.document for chunk in chunks}))
+        known = {row[0]: row[1:] for row in rows(self._connection, _KNOWN, (self._snapshot.workspace, wanted))}
+        return [
+            _known(one, known[chunk.document]) if chunk.document in known else one
+            for chunk, one in zip(chunks, super().about(chunks), strict=True)
+        ]
+
+    def _left_out(self) -> Iterator[int]:
+        """Memories that may not answer: not now or then, never, or not what is asked for."""
+        asked = self._scope.recall or Recall()
+        private = "" if asked.private else " or private"
+        out = (_OUT_NOW if asked.as_of is None else _OUT_THEN).format(private=private)
+        conditions: list[str] = [out]
+        values: dict[str, Any] = {"workspace": self._snapshot.workspace, "then": asked.as_of}
+        if asked.min_confidence > 0:
+            conditions.append("confidence < :least")
+            values["least"] = asked.min_confidence
+        if asked.conversation:
+            conditions.append("conversation != :conversation")
+            values["conversation"] = asked.conversation
+        if asked.topics:
+            conditions.append(
+                "not exists (select 1 from json_each(topics) t where t.value in (select value from json_each(:topics)))"
+            )
+            values["topics"] = json.dumps(sorted(asked.topics))
+        query = f"select document_id from memory where workspace_id = :workspace and ({' or '.join(conditions)})"  # noqa: S608
+        for (document,) in self._connection.execute(query, values):
+            yield document
+
+
+def _known(where: About, memory: Sequence[Any]) -> About:
+    kind, said, confidence, pinned, feedback = memory
+    return where._replace(kind=kind, modified=said, confidence=confidence, pinned=bool(pinned), feedback=feedback)

@@ -1,0 +1,73 @@
+"""What is guessed of a fact: attributes by patterns, language by small words, kinds by examples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.guesses import guess
+from contextd.remembering.attributes import stated
+from contextd.remembering.language import language_of
+
+ITEMS = Path(__file__).parent / "items"
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "value", "unit"),
+    [
+        ("Budget for shoes: max 150€", "budget_shoes", "≤ 150", "€"),
+        ("I can spend up to $80 on groceries", "budget_groceries", "≤ 80", "$"),
+        ("Sneaker budget: 100-150€", "budget_sneaker", "100-150", "€"),
+        ("Shoe size: EU 42", "shoe_size", "42", "EU"),
+        ("I run 3x a week", "run_frequency", "3", "times/week"),
+        ("I swim every day", "swim_frequency", "1", "times/day"),
+        ("allergic to peanuts and shellfish", "allergy", "peanuts, shellfish", ""),
+        ("I'm lactose intolerant", "intolerance", "lactose", ""),
+        ("I weigh 78 kg", "weight", "78", "kg"),
+        ("My favorite color is teal", "favorite_color", "teal", ""),
+        ("I work as a nurse", "job", "nurse", ""),
+        ("The API listens on port 8443", "port", "8443", ""),
+        ("Rent: 1,250 € per month", "rent", "1,250", "€/month"),
+        ("We decided to use PostgreSQL for the database", "database", "PostgreSQL", ""),
+        ("I love hiking in the Alps", "", "", ""),
+    ],
+)
+def test_attribute_value_and_unit(text: str, attribute: str, value: str, unit: str) -> None:
+    assert stated(text)[1:] == (attribute, value, unit)
+
+
+def test_whose_fact_it_is() -> None:
+    assert stated("Tom's shoe size is 39")[:3] == ("tom", "shoe_size", "39")
+    assert stated("My wife is allergic to nuts")[:3] == ("wife", "allergy", "nuts")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The office is in Lisbon", "en"),
+        ("Ich wohne in Hamburg", "de"),
+        ("Je préfère le thé au café", "fr"),
+        ("Me gusta el café por la mañana", "es"),
+        ("我住在上海", "zh"),
+        ("東京に住んでいます", "ja"),
+        ("42", ""),
+    ],
+)
+def test_language(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+def test_guesses_are_right_as_often_as_the_benchmarks_say(home: Path) -> None:
+    """The shipped weights on a sample of the items; the benchmarks page has all of them."""
+    engine = open_engine(None, home=home, environment={})
+    assert engine.static is not None
+    for what, name, least in (("kind", "facts", 0.7), ("act", "questions", 0.85), ("subject", "questions", 0.8)):
+        known = json.loads((ITEMS / f"{name}.json").read_text("utf-8"))
+        vectors = engine.static.documents([one["text"] for one in known])
+        guesses = [guess(what, one["text"], {engine.static.space: v}) for one, v in zip(known, vectors, strict=True)]
+        right = [found is not None and found.label == str(one[what]) for found, one in zip(guesses, known, strict=True)]
+        assert sum(right) / len(right) >= least
+    assert guess("kind", "anything", {}) is None

@@ -1,0 +1,223 @@
+"""Memories: kept, guessed at, merged, changed, related, recalled, forgotten."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.engine import Engine
+from contextd.errors import InvalidInput
+from contextd.memory import Recall
+from contextd.types import Narrow
+
+DAY = 86_400_000_000
+
+
+@pytest.fixture
+def person(home: Path) -> Engine:
+    """An engine without a project: memories alone."""
+    return open_engine(None, home=home, environment={})
+
+
+def texts(engine: Engine, question: str, **narrow: object) -> list[str]:
+    found = engine.recall(question, min_score=0, narrow=Narrow(**narrow))  # type: ignore[arg-type]
+    return [hit.chunk.text for hit in found.hits]
+
+
+def test_a_fact_is_found_at_once_and_known_for_what_it_is(person: Engine) -> None:
+    memory = person.remember("Budget for shoes: max 150€").memory
+    assert (memory.kind, memory.attribute, memory.value, memory.unit) == ("constraint", "budget_shoes", "≤ 150", "€")
+    assert "Fashion" in memory.topics or "Finance" in memory.topics
+    assert memory.language == "en" and memory.source == "person" and 0.5 < memory.confidence <= 1
+    assert texts(person, "how much may sneakers cost") == ["Budget for shoes: max 150€"]
+    assert person.memories.get(memory.id[:6]) == person.memories.get(memory.id)
+
+
+def test_the_same_fact_twice_is_one_memory(person: Engine) -> None:
+    first = person.remember("I am allergic to peanuts.")
+    again = person.remember("i am  allergic to Peanuts")
+    assert again.known and again.memory.id == first.memory.id and not first.known
+    other_words = person.remember("I have a peanut allergy")
+    assert len(person.memories.all()) == 2 - other_words.known
+
+
+def test_a_new_value_replaces_the_old_one_which_can_still_be_asked_for(person: Engine) -> None:
+    old = person.remember("Shoe size: EU 42", said=1_600_000_000_000_000).memory
+    new = person.remember("My shoe size is EU 43", said=1_700_000_000_000_000)
+    assert [one.id for one in new.replaced] == [old.id]
+    assert texts(person, "shoe size") == ["My shoe size is EU 43"]
+    then = Recall(as_of=1_650_000_000_000_000)
+    assert texts(person, "shoe size", recall=then) == ["Shoe size: EU 42"]
+    assert texts(person, "shoe size", recall=Recall(as_of=1_500_000_000_000_000)) == []
+    kept = person.memories.get(old.id)
+    assert kept.valid_to == 1_700_000_000_000_000 and kept.replaced_by == new.memory.id
+
+
+def test_what_is_told_late_does_not_replace_what_came_after_it(person: Engine) -> None:
+    person.remember("Shoe size: EU 43", said=1_700_000_000_000_000)
+    late = person.remember("Shoe size: EU 41", said=1_500_000_000_000_000)
+    assert late.memory.valid_to == 1_700_000_000_000_000 and not late.replaced
+    assert texts(person, "shoe size") == ["Shoe size: EU 43"]
+
+
+def test_facts_of_others_and_of_several_values_stand_beside_each_other(person: Engine) -> None:
+    person.remember("Shoe size: EU 42")
+    assert not person.remember("Tom's shoe size is 39").replaced
+    person.remember("I am allergic to peanuts")
+    assert not person.remember("I am allergic to shellfish").replaced
+    assert len(texts(person, "allergic")) >= 2
+
+
+def test_a_correction_is_kept_and_teaches(person: Engine) -> None:
+    memory = person.remember("Gym with Anna on Tuesday").memory
+    person.memories.update(memory.id, kind="decision", topics=["Sailing"])
+    person.memories.enrich(everything=True)
+    again = person.memories.get(memory.id)
+    assert again.kind == "decision" and again.topics == ("Sailing",) and {"kind", "topics"} <= again.verified
+    assert person.remember("Gym with Anna on Thursday").memory.kind == "decision"
+
+
+def test_a_change_is_in_the_history_and_an_old_text_is_found_no_more(person: Engine) -> None:
+    memory = person.remember("the office is in Lisbon").memory
+    person.memories.update(memory.id, text="the office is in Porto")
+    assert texts(person, "Lisbon office") == ["the office is in Porto"]
+    (version,) = person.memories.history(memory.id)
+    assert version.before.text == "the office is in Lisbon" and version.by == "owner"
+    assert person.memories.get(memory.id).clock > version.before.clock
+
+
+def test_marks_decide_what_answers_and_in_which_order(person: Engine) -> None:
+    first, second = (person.remember(f"herons nest at the {place}").memory for place in ("lake", "river"))
+    best = texts(person, "where do herons nest")
+    other = first if best[0] == second.text else second
+    person.memories.mark(other.id, pinned=True)
+    assert texts(person, "where do herons nest")[0] == other.text
+    person.memories.mark(other.id, silent=True)
+    assert other.text not in texts(person, "where do herons nest")
+    person.memories.mark(other.id, silent=False, private=True)
+    assert other.text in texts(person, "where do herons nest")
+    assert other.text not in texts(person, "where do herons nest", recall=Recall(private=False))
+    with pytest.raises(InvalidInput, match="not marked"):
+        person.memories.mark(other.id, nonsense=True)
+
+
+def test_feedback_moves_a_memory(person: Engine) -> None:
+    memories = [person.remember(f"herons nest at the {place}").memory for place in ("lake", "river")]
+    last = next(one for one in memories if one.text == texts(person, "where do herons nest")[-1])
+    for _ in range(3):
+        person.memories.feedback(last.id, useful=True)
+    assert texts(person, "where do herons nest")[0] == last.text
+    assert person.memories.get(last.id).useful == 3 and not person.memories.history(last.id)
+
+
+def test_recall_is_narrowed_by_kind_topic_time_confidence_and_conversation(person: Engine) -> None:
+    person.remember("herons eat fish", kind="fact", topics=["Birds"], conversation="a", said=1_600_000_000_000_000)
+    person.remember("I like herons", kind="preference", topics=["Taste"], conversation="b", said=1_700_000_000_000_000)
+    assert texts(person, "herons", kinds=["fact"]) == ["herons eat fish"]
+    assert len(texts(person, "herons", kinds=["memory"])) == 2
+    assert texts(person, "herons", recall=Recall(topics=frozenset({"Taste"}))) == ["I like herons"]
+    assert texts(person, "herons", recall=Recall(conversation="a")) == ["herons eat fish"]
+    assert texts(person, "herons", since=1_650_000_000_000_000) == ["I like herons"]
+    assert texts(person, "herons", until=1_650_000_000_000_000) == ["herons eat fish"]
+    assert texts(person, "herons", recall=Recall(min_confidence=1.01)) == []
+
+
+def test_links_are_seen_from_both_sides_and_go_with_what_is_forgotten(person: Engine) -> None:
+    one, other = (person.remember(text).memory for text in ("we use PostgreSQL", "backups run at night"))
+    person.memories.link(one.id, other.id, "explains")
+    person.memories.link(one.id, other.id, "explains")
+    ((link, end),) = person.memories.links(other.id)
+    assert link.kind == "explains" and end.id == one.id
+    with pytest.raises(InvalidInput, match="itself"):
+        person.memories.link(one.id, one.id)
+    person.forget(one.id)
+    assert person.memories.links(other.id) == []
+
+
+def test_topics_are_the_persons_own(person: Engine) -> None:
+    memory = person.remember("the boat is in the harbor", topics=["Boats"]).memory
+    person.memories.add_topic("Boats", "Leisure")
+    assert person.memories.rename_topic("Boats", "Sailing") == 1
+    assert person.memories.get(memory.id).topics == ("Sailing",)
+    assert next(topic for topic in person.memories.topics() if topic.name == "Sailing").parent == "Leisure"
+    assert person.memories.rename_topic("Sailing", "Travel") == 1, "into one that is there: merged"
+    assert person.memories.delete_topic("Travel") == 1 and person.memories.get(memory.id).topics == ()
+    with pytest.raises(InvalidInput, match="no topic"):
+        person.memories.delete_topic("Travel")
+
+
+def test_F17_forgotten_means_gone_from_history_topics_values_and_corrections(home: Path) -> None:
+    chance = random.Random(5)
+    canary = ["".join(chance.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(20)) for _ in range(6)]
+    person = open_engine(None, home=home, environment={})
+    memory = person.remember(f"favorite drink: {canary[0]}", topics=[canary[1]]).memory
+    person.memories.update(memory.id, text=f"favorite drink: {canary[2]}", value=canary[3], attribute=canary[4])
+    person.memories.update(memory.id, conversation=canary[5])
+    other = person.remember("something else").memory
+    person.memories.link(memory.id, other.id, canary[5])
+    assert person.forget(memory.id) == "gone"
+    person.close()
+    for path in home.rglob("*"):
+        if path.is_file() and "models" not in path.parts:
+            data = path.read_bytes()
+            assert not any(one.encode() in data for one in canary), path
+            assert not any(zlib.compress(f"favorite drink: {one}".encode(), 6)[2:-4] in data for one in canary), path
+
+
+def test_only_its_author_changes_a_memory_and_only_its_readers_know_of_it(home: Path) -> None:
+    ann = open_engine(None, home=home, reader="ann", environment={})
+    bob = open_engine(None, home=home, reader="bob", environment={})
+    shared = ann.remember("the key is under the mat", principals=["bob"]).memory
+    secret = ann.remember("the safe is behind the picture").memory
+    ann.memories.link(shared.id, secret.id, "near")
+    assert bob.memories.get(shared.id).text == shared.text
+    assert bob.memories.links(shared.id) == [], "what bob may not see is at no end of a link"
+    for call in (
+        lambda: bob.memories.update(shared.id, kind="fact"),
+        lambda: bob.forget(shared.id),
+        lambda: bob.memories.mark(shared.id, pinned=True),
+    ):
+        with pytest.raises(InvalidInput, match="ann"):
+            call()
+    for hidden in (lambda: bob.memories.get(secret.id), lambda: bob.memories.history(secret.id[:8])):
+        with pytest.raises(InvalidInput, match="no memory"):
+            hidden()
+    assert [one.text for one in bob.memories.all()] == [shared.text]
+    same = bob.remember("the safe is behind the picture")
+    assert not same.known, "whether ann said the same is nothing bob learns"
+
+
+ADDING = """
+import sys
+from pathlib import Path
+from contextd.assemble import open_engine
+engine = open_engine(None, home=Path(sys.argv[1]), environment={"CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
+for number in range(int(sys.argv[3])):
+    print(engine.remember(f"visitor {sys.argv[2]} came by {number} times and saw {number * 7} herons").memory.id, flush=True)
+"""
+
+
+def test_F2_kill_while_four_processes_remember(home: Path) -> None:
+    """What was acknowledged is there, whole; what was not is there whole or not at all."""
+    command = [sys.executable, "-c", ADDING, str(home)]
+    processes = [subprocess.Popen([*command, str(n), "60"], stdout=subprocess.PIPE, text=True) for n in range(4)]
+    told: set[str] = set()
+    for number, process in enumerate(processes):
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(15 + 5 * number)]
+        process.kill()
+        told |= {line.strip() for line in [*lines, *process.stdout.readlines()] if line.endswith("\n")}
+        process.wait()
+    person = open_engine(None, home=home, environment={})
+    kept = {one.id: one for one in person.memories.all()}
+    assert told <= set(kept) and len(told) >= 60
+    assert all("herons" in one.text and one.enriched for one in kept.values())
+    assert len({one.clock for one in kept.values()}) == len(kept)
+    sample = kept[next(iter(told))]
+    assert sample.text in texts(person, sample.text)
