@@ -43,6 +43,15 @@ class Memories(Protocol):
     def note(self, memories: Iterable[Memory], vectors: Mapping[str, Mapping[str, Matrix]] | None = None) -> None:
         """Write fields that are no change of what was said, such as guesses, and vectors by memory and space."""
 
+    def restore(self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version] = ()) -> str:
+        """Take a memory from elsewhere with its clock: `added`, `changed`, `known`, or `forgotten` here since."""
+
+    def bury(self, workspace: int, memory: str, clock: str) -> bool:
+        """Take a tombstone from elsewhere; whether something was erased."""
+
+    def vectors(self, workspace: int, memories: Collection[str]) -> dict[str, dict[str, Matrix]]:
+        """The vectors of some memories, by memory and space."""
+
     def forget(self, workspace: int, memory: str) -> str:
         """Erase a memory; a tombstone without content stays. `gone`, or `pending` while somebody reads."""
 

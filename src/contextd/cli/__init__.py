@@ -39,7 +39,7 @@ COMMANDS = {
     "remember": ("memory", "Keep a fact, personal or of this project."),
     "recall": ("memories", "Find the memories that answer a question."),
     "memories": ("memories", "List what is remembered, look at it, change it, relate it."),
-    "topics": ("memories", "List your topics; add, rename, merge and delete them."),
+    "topics": ("topics", "List your topics; add, rename, merge and delete them."),
     "forget": ("memory", "Erase a memory for good."),
     "share": ("memory", "Say who may read this project's documents."),
     "unshare": ("memory", "Take the right to read this project's documents back."),

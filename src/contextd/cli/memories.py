@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, opened, out, spoken, table, terminal
-
-
-def _personal(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of commands about memories: of the person, and of a project when there is one here."""
-    for option in (
-        click.option("--json", "json_output", is_flag=True, help="Print JSON."),
-        click.option("--as", "reader", default="owner", metavar="NAME", help="Ask as this reader (default: owner)."),
-        click.option("-p", "--project", default=None, metavar="PATH", help="With the memories of this project."),
-    ):
-        command = option(command)
-    return command
+from contextd.cli.show import as_json, note, opened, out, personal_options, spoken, table, terminal
 
 
 def date(text: str | None, *, end: bool = False) -> int | None:
@@ -37,7 +27,7 @@ def date(text: str | None, *, end: bool = False) -> int | None:
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@_personal
+@personal_options
 @click.option("-k", type=int, default=None, help="How many at the most (default: 12).")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind, such as constraint; may be repeated.")
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only of this topic; may be repeated.")
@@ -82,7 +72,7 @@ def recall(
 
 
 @click.group(invoke_without_command=True)
-@_personal
+@personal_options
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated.")
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only of this topic; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Those that hold no longer as well.")
@@ -120,7 +110,7 @@ def memories(
 
 @memories.command("show")
 @click.argument("memory")
-@_personal
+@personal_options
 def show(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Show everything that is known of MEMORY (its id, or the beginning of it)."""
     desk = opened(project, reader).memories
@@ -140,7 +130,7 @@ def show(memory: str, project: str | None, reader: str, json_output: bool) -> in
 @memories.command("update")
 @click.argument("memory")
 @click.argument("text", nargs=-1)
-@_personal
+@personal_options
 @click.option("--kind", default=None, help="What kind of fact it is.")
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Its topics; may be repeated.")
 @click.option("--attribute", default=None, help="What it states, such as shoe_size.")
@@ -177,7 +167,7 @@ def _flag(name: str, field: str, on: bool, text: str) -> click.Command:
         return _told(opened(project, reader).memories.mark(memory, **{field: on}), json_output, name)
 
     command.__doc__ = text
-    made = click.command(name)(_personal(click.argument("memory")(command)))
+    made = click.command(name)(personal_options(click.argument("memory")(command)))
     memories.add_command(made)
     return made
 
@@ -192,7 +182,7 @@ _flag("public", "private", False, "Let MEMORY answer agents as well.")
 
 @memories.command("verify")
 @click.argument("memory")
-@_personal
+@personal_options
 def verify(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Say that what was guessed of MEMORY is right: it is never guessed again."""
     return _told(opened(project, reader).memories.verify(memory), json_output, "verified")
@@ -201,7 +191,7 @@ def verify(memory: str, project: str | None, reader: str, json_output: bool) -> 
 @memories.command("feedback")
 @click.argument("memory")
 @click.argument("verdict", type=click.Choice(["useful", "useless"]))
-@_personal
+@personal_options
 def feedback(memory: str, verdict: str, project: str | None, reader: str, json_output: bool) -> int:
     """Say whether MEMORY was useful or useless in an answer: it comes earlier or later from now on."""
     return _told(opened(project, reader).memories.feedback(memory, useful=verdict == "useful"), json_output, verdict)
@@ -209,7 +199,7 @@ def feedback(memory: str, verdict: str, project: str | None, reader: str, json_o
 
 @memories.command("history")
 @click.argument("memory")
-@_personal
+@personal_options
 def history(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Show what MEMORY was before each change, the latest first."""
     versions = opened(project, reader).memories.history(memory)
@@ -224,7 +214,7 @@ def history(memory: str, project: str | None, reader: str, json_output: bool) ->
 @click.argument("memory")
 @click.argument("other")
 @click.option("--kind", default="related", show_default=True, help="How MEMORY relates to OTHER.")
-@_personal
+@personal_options
 def link(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
     """Relate MEMORY to OTHER; both show it."""
     made = opened(project, reader).memories.link(memory, other, kind)
@@ -238,7 +228,7 @@ def link(memory: str, other: str, kind: str, project: str | None, reader: str, j
 @click.argument("memory")
 @click.argument("other")
 @click.option("--kind", default="", help="Only relationships of this kind.")
-@_personal
+@personal_options
 def unlink(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
     """Take the relationships between MEMORY and OTHER back."""
     count = opened(project, reader).memories.unlink(memory, other, kind)
@@ -248,7 +238,7 @@ def unlink(memory: str, other: str, kind: str, project: str | None, reader: str,
 
 @memories.command("enrich")
 @click.option("--all", "everything", is_flag=True, help="Guess again of all of them, not only of older ones.")
-@_personal
+@personal_options
 def enrich(everything: bool, project: str | None, reader: str, json_output: bool) -> int:
     """Guess kind, attribute, topics and language of memories that have none yet, and report how well that went."""
     desk = opened(project, reader).memories
@@ -265,72 +255,69 @@ def enrich(everything: bool, project: str | None, reader: str, json_output: bool
     return 0
 
 
-@click.group(invoke_without_command=True)
-@_personal
-@click.pass_context
-def topics(ctx: click.Context, project: str | None, reader: str, json_output: bool) -> None:
-    """List your topics, with how many memories each has; add, rename, merge and delete them.
+@memories.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, writable=True), default="-")
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["json", "jsonl", "markdown"]),
+    default=None,
+    help="Default: by the file's name, else json.",
+)
+@click.option("--vectors", is_flag=True, help="With vectors, so that nothing has to be embedded again.")
+@personal_options
+def export(file: str, shape: str | None, vectors: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Write everything you told, with its history, links and tombstones, to FILE (or to a pipe).
 
     \b
     Examples:
-      contextd topics
-      contextd topics add Sailing --below Leisure
-      contextd topics rename Leisure "Free time"
-      contextd topics merge Fitness Health
+      contextd memories export memories.json
+      contextd memories export memories.jsonl --vectors
+      contextd memories export --format markdown | less
     """
-    if ctx.invoked_subcommand is not None:
-        return
-    desk = opened(project, reader).memories
-    counts: dict[str, int] = {}
-    for one in desk.all():
-        for name in one.topics:
-            counts[name] = counts.get(name, 0) + 1
-    rows = [(topic.name, topic.parent, counts.get(topic.name, 0)) for topic in desk.topics()]
-    if json_output:
-        as_json([{"name": name, "below": parent, "memories": count} for name, parent, count in rows])
+    import json
+
+    from contextd import portability
+
+    payload = portability.exported(opened(project, reader), vectors=vectors)
+    shape = shape or {".jsonl": "jsonl", ".md": "markdown"}.get(Path(file).suffix, "json")
+    if shape == "json":
+        text = json.dumps(payload, ensure_ascii=False, indent=None if vectors else 1)
     else:
-        table(("topic", "below", "count"), rows)
-
-
-@topics.command("add")
-@click.argument("name")
-@click.option("--below", default="", metavar="TOPIC", help="The topic it is a part of.")
-@_personal
-def add_topic(name: str, below: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Add the topic NAME."""
-    made = opened(project, reader).memories.add_topic(name, below)
-    as_json({"name": made.name, "below": made.parent}) if json_output else out(f"added {made.name}")
+        text = portability.as_markdown(payload) if shape == "markdown" else "\n".join(portability.as_lines(payload))
+    if file == "-":
+        click.echo(text)
+        return 0
+    Path(file).write_text(text + "\n", "utf-8")
+    as_json(payload["contextd"]) if json_output else out(f"{payload['contextd']['memories']} memories written to {file}")
     return 0
 
 
-@topics.command("rename")
-@click.argument("name")
-@click.argument("new")
-@_personal
-def rename_topic(name: str, new: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Give the topic NAME the name NEW; its memories go with it."""
-    count = opened(project, reader).memories.rename_topic(name, new)
-    as_json({"name": new, "memories": count}) if json_output else out(f"{name} is {new} now, with {count} memories")
-    return 0
+@memories.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.option("--dry-run", is_flag=True, help="Only say what is in it.")
+@personal_options
+def import_(file: str, dry_run: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Read memories from FILE: an export, JSON lines, a Markdown list, or a backup with gems.
 
+    Of one memory on two devices the later write wins; what was forgotten stays so.
 
-topics.add_command(
-    click.Command(
-        "merge",
-        callback=rename_topic.callback,
-        params=rename_topic.params,
-        help="Merge the topic NAME into NEW: its memories get NEW instead.",
-    )
-)
+    \b
+    Examples:
+      contextd memories import memories.json --dry-run
+      contextd memories import notes.md
+    """
+    from contextd import portability
 
-
-@topics.command("delete")
-@click.argument("name")
-@_personal
-def delete_topic(name: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Delete the topic NAME; its memories stay, without it."""
-    count = opened(project, reader).memories.delete_topic(name)
-    as_json({"deleted": name, "memories": count}) if json_output else out(f"deleted {name}; {count} memories had it")
+    data = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8", "replace")
+    source = "import" if file == "-" else f"import:{Path(file).name}"
+    done = portability.imported(opened(project, reader), data, source=source, dry_run=dry_run)
+    for problem in done.problems[:10]:
+        note(f"warning: {problem}")
+    if json_output:
+        as_json({"dry_run": dry_run, **done.counts, "problems": done.problems})
+    else:
+        out(", ".join(f"{count} {what}" for what, count in sorted(done.counts.items())) or "nothing in it")
     return 0
 
 

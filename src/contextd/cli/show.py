@@ -93,6 +93,17 @@ def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def personal_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of commands about memories: of the person, and of a project when there is one here."""
+    for option in (
+        click.option("--json", "json_output", is_flag=True, help="Print JSON."),
+        click.option("--as", "reader", default="owner", metavar="NAME", help="Ask as this reader (default: owner)."),
+        click.option("-p", "--project", default=None, metavar="PATH", help="With the memories of this project."),
+    ):
+        command = option(command)
+    return command
+
+
 @contextmanager
 def progress_of(settings: Any, quiet: bool) -> Iterator[tuple[Any, Any]]:
     """A bar on a terminal, a line now and then elsewhere: for files, and for chunks embedded deeply."""

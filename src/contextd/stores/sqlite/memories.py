@@ -13,12 +13,14 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 import apsw
+import numpy as np
 
 from contextd.errors import InvalidInput
 from contextd.memory import Decided, Memory, Version
 from contextd.ports import Matrix
 from contextd.stores.sqlite.database import Database, packed, unpacked
 from contextd.stores.sqlite.store import SqliteStore, acl_id
+from contextd.stores.sqlite.vectors import restore
 from contextd.terms import plain
 from contextd.types import MEMORIES, DocumentRow, Parsed, Reader, Stamp
 
@@ -57,6 +59,8 @@ class _Records(Protocol):
     def store(self, workspace: int) -> SqliteStore: ...
 
     def tick(self, connection: apsw.Connection) -> str: ...
+
+    def observe(self, connection: apsw.Connection, clock: str) -> None: ...
 
 
 class Memories:
@@ -143,14 +147,12 @@ class Memories:
 
     def forget(self, workspace: int, memory: str) -> str:
         """Erase a memory: `gone` when no byte is left, `pending` while another process reads, `copies` beside damaged ones."""
-        database, store = self._record.database, self._record.store(workspace)
+        database = self._record.database
 
         def erase(connection: apsw.Connection) -> None:
             if _row(connection, workspace, memory) is None:
                 raise InvalidInput(f"no memory {memory!r}; see them with `contextd memories`")
-            store.erase_row(connection, number_of(memory))
-            for query in _ERASE:
-                connection.execute(query, (workspace, memory))
+            self._erase(connection, workspace, memory)
             clock = self._record.tick(connection)
             connection.execute("insert or replace into tombstone values (?, ?, ?)", (workspace, memory, clock))
 
@@ -158,6 +160,61 @@ class Memories:
         if not database.checkpoint():
             return "pending"
         return "copies" if any(database.path.parent.glob("record.db.corrupt-*")) else "gone"
+
+    # Between devices
+
+    def restore(self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version] = ()) -> str:
+        """Take a memory from elsewhere with its clock: `added`, `changed` (it is newer), `known`, or `forgotten` here."""
+        self._record.store(memory.workspace).grant(memory.principals)
+
+        def write(connection: apsw.Connection) -> str:
+            self._record.observe(connection, memory.clock)
+            query = "select clock from tombstone where workspace_id = ? and memory_id = ?"
+            buried = connection.execute(query, (memory.workspace, memory.id)).fetchone()
+            if buried is not None and buried[0] >= memory.clock:
+                return "forgotten"
+            here = _row(connection, memory.workspace, memory.id)
+            for one in versions:
+                self._keep_version(connection, one.before, one.at, one.by)
+            if here is not None and here.clock >= memory.clock:
+                return "known"
+            self._write_text(connection, memory, parsed, vectors)
+            self._insert(connection, memory)
+            return "added" if here is None else "changed"
+
+        return self._record.database.transact(write)
+
+    def bury(self, workspace: int, memory: str, clock: str) -> bool:
+        """Take a tombstone from elsewhere: what is older than it is erased here; whether something was."""
+
+        def write(connection: apsw.Connection) -> bool:
+            self._record.observe(connection, clock)
+            here = _row(connection, workspace, memory)
+            if here is not None and here.clock > clock:
+                return False
+            if here is not None:
+                self._erase(connection, workspace, memory)
+            query = """insert into tombstone values (?, ?, ?)
+            on conflict do update set clock = max(clock, excluded.clock)"""
+            connection.execute(query, (workspace, memory, clock))
+            return here is not None
+
+        gone = self._record.database.transact(write)
+        if gone:
+            self._record.database.checkpoint()
+        return gone
+
+    def vectors(self, workspace: int, memories: Collection[str]) -> dict[str, dict[str, Matrix]]:
+        """The vectors of some memories, by memory and space."""
+        query = """select v.space, v.data from vector v join document d
+        on d.workspace_id = v.workspace_id and d.content_id = v.content_id and d.dead_seq is null
+        where d.workspace_id = ? and d.document_id = ? and length(v.data) > 0"""
+        found: dict[str, dict[str, Matrix]] = {}
+        for memory in memories:
+            for space, data in self._query(query, (workspace, number_of(memory))):
+                values, scales = restore(data, 1)
+                found.setdefault(memory, {})[space] = values.astype(np.float32) * scales[:, None]
+        return found
 
     # Inside
 
@@ -194,8 +251,7 @@ class Memories:
         before = _row(connection, memory.workspace, memory.id)
         if before is None:
             raise InvalidInput(f"memory {memory.id!r} is not there any more")
-        values = (memory.workspace, memory.id, before.clock, memory.changed, by, packed(before.text), _fields(before))
-        connection.execute("insert or replace into memory_version values (?, ?, ?, ?, ?, ?, ?)", values)
+        self._keep_version(connection, before, memory.changed, by)
         if parsed is not None or before.principals != memory.principals:
             self._write_text(connection, memory, parsed, vectors)
         return self._put(connection, memory)
@@ -216,11 +272,23 @@ class Memories:
         )  # fmt: skip
         store.put_row(connection, row, parsed, vectors)
 
+    def _keep_version(self, connection: apsw.Connection, before: Memory, at: int, by: str) -> None:
+        values = (before.workspace, before.id, before.clock, at, by, packed(before.text), _fields(before))
+        connection.execute("insert or ignore into memory_version values (?, ?, ?, ?, ?, ?, ?)", values)
+
+    def _erase(self, connection: apsw.Connection, workspace: int, memory: str) -> None:
+        self._record.store(workspace).erase_row(connection, number_of(memory))
+        for query in _ERASE:
+            connection.execute(query, (workspace, memory))
+
     def _put(self, connection: apsw.Connection, memory: Memory) -> Memory:
         memory = replace(memory, clock=self._record.tick(connection))
+        self._insert(connection, memory)
+        return memory
+
+    def _insert(self, connection: apsw.Connection, memory: Memory) -> None:
         number, mark = number_of(memory.id), fingerprint(memory.text)
         connection.execute(_PUT, (memory.workspace, memory.id, number, mark, *_values(memory)))
-        return memory
 
 
 def number_of(name: str) -> int:

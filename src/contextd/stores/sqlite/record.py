@@ -90,6 +90,12 @@ class Record:
         self.database.transact(lambda c: c.execute("insert into clock values (?, '')", (device,)))
         return device
 
+    def observe(self, connection: apsw.Connection, clock: str) -> None:
+        """Take note of another device's time: the next one of this device is later."""
+        row = connection.execute("select last from clock where device = ?", (self._device,)).fetchone()
+        if row is None or str(row[0]) < clock:
+            connection.execute("insert or replace into clock values (?, ?)", (self._device, clock))
+
     def tick(self, connection: apsw.Connection) -> str:
         """The next time of this device, later than any it ever gave out."""
         row = connection.execute("select last from clock where device = ?", (self._device,)).fetchone()

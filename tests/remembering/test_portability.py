@@ -1,0 +1,120 @@
+"""Exports come back without loss; the later write wins; what was forgotten stays so; nothing strange gets in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from contextd import portability
+from contextd.assemble import open_engine
+from contextd.engine import Engine
+from contextd.errors import InvalidInput
+
+
+@pytest.fixture
+def person(home: Path) -> Engine:
+    engine = open_engine(None, home=home, environment={})
+    first = engine.remember("Budget for shoes: max 150€", topics=["Fashion"], said=1_600_000_000_000_000).memory
+    engine.memories.update(first.id, text="Budget for shoes: max 160€")
+    second = engine.remember("I run in the park", pinned=True, private=True).memory
+    engine.memories.link(first.id, second.id, "explains")
+    engine.memories.add_topic("Sailing", "Leisure")
+    engine.forget(engine.remember("a thing to be forgotten").memory.id)
+    return engine
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, home: Path) -> Engine:
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    (other / "models").symlink_to(home / "models")
+    return open_engine(None, home=other, environment={})
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+@pytest.mark.parametrize("lines", [True, False])
+def test_an_export_comes_back_without_loss(person: Engine, elsewhere: Engine, vectors: bool, lines: bool) -> None:
+    whole = portability.exported(person, vectors=vectors)
+    data = "\n".join(portability.as_lines(whole)) if lines else json.dumps(whole)
+    assert portability.imported(elsewhere, data, dry_run=True).counts["memories"] == 2 and not elsewhere.memories.all()
+    done = portability.imported(elsewhere, data)
+    assert done.counts["added"] == 2 and not done.problems
+    again = portability.exported(elsewhere, vectors=vectors)
+    for name in ("memories", "topics", "tombstones"):
+        assert again[name] == whole[name]
+    assert [(one["start"], one["end"], one["kind"]) for one in again["links"]] == [
+        (one["start"], one["end"], one["kind"]) for one in whole["links"]
+    ]
+    assert elsewhere.recall("what may shoes cost", min_score=0).hits[0].chunk.text == "Budget for shoes: max 160€"
+    assert portability.imported(elsewhere, data).counts["known"] == 2, "twice is once"
+
+
+def test_the_later_write_wins_and_the_next_one_is_later_still(person: Engine, elsewhere: Engine) -> None:
+    portability.imported(elsewhere, json.dumps(portability.exported(person)))
+    (run,) = [one for one in elsewhere.memories.all() if "park" in one.text]
+    elsewhere.memories.update(run.id, text="I run at the lake")
+    assert elsewhere.memories.get(run.id).clock > run.clock
+    done = portability.imported(person, json.dumps(portability.exported(elsewhere)))
+    assert done.counts["changed"] == 1 and person.memories.get(run.id).text == "I run at the lake"
+    done = portability.imported(elsewhere, json.dumps(portability.exported(person)))
+    assert done.counts["changed"] == 0
+
+
+def test_F17_what_was_forgotten_on_one_side_is_forgotten_on_the_other(person: Engine, elsewhere: Engine) -> None:
+    before = json.dumps(portability.exported(person))
+    portability.imported(elsewhere, before)
+    (run,) = [one for one in person.memories.all() if "park" in one.text]
+    person.forget(run.id)
+    assert portability.imported(person, before).counts["forgotten"] == 1, "a backup does not bring it back"
+    assert portability.imported(elsewhere, json.dumps(portability.exported(person))).counts["buried"] == 1
+    assert run.id not in {one.id for one in elsewhere.memories.all()}
+
+
+def test_F13_only_known_fields_of_the_right_shape_are_read(person: Engine, elsewhere: Engine) -> None:
+    whole = portability.exported(person)
+    good, evil = whole["memories"]
+    for change in (
+        {"id": "../../record.db"},
+        {"clock": "ffffffffffff-0000-00000000"},
+        {"clock": "x' or 1"},
+        {"pinned": "yes"},
+        {"topics": [1]},
+        {"principals": None},
+        {"author": "somebody else"},
+        {"in": "project"},
+    ):
+        data = json.dumps({**whole, "memories": [good, {**evil, **change}], "tombstones": [], "links": [{"in": 3}]})
+        done = portability.imported(elsewhere, data)
+        assert len(done.problems) == 1 and len(elsewhere.memories.all()) == 1
+    for data in ('{"contextd": {"format": 99}}', '{"a": 1}', "[{]", '{"text": 1}\nnot json'):
+        with pytest.raises(InvalidInput):
+            portability.imported(elsewhere, data)
+
+
+def test_other_files_are_told_anew(elsewhere: Engine) -> None:
+    gems = {"version": "2.0", "gems": [{"id": "pref_001", "value": "Budget for shoes: max 150€", "collections": ["Fashion"],
+            "semanticType": "constraint", "timestamp": 1699564700}], "settings": {}}  # fmt: skip
+    assert portability.imported(elsewhere, json.dumps(gems)).counts["added"] == 1
+    (budget,) = elsewhere.memories.all()
+    assert budget.topics == ("Fashion",) and budget.said == 1_699_564_700_000_000 and budget.source == "import"
+    notes = "# Notes\n\n- I like tea #Taste\n- the vet is on Main Street\n"
+    assert portability.imported(elsewhere, notes, source="import:notes.md").counts["added"] == 2
+    assert portability.imported(elsewhere, notes).counts["known"] == 2
+    assert (
+        portability.imported(elsewhere, '{"text": "we meet at noon"}\n{"text": "we meet at ten", "kind": "fact"}').counts[
+            "added"
+        ]
+        == 2
+    )
+    assert {one.text for one in elsewhere.memories.all()} >= {"I like tea", "we meet at ten"}
+
+
+def test_markdown_is_for_people_and_can_be_read_back(person: Engine, elsewhere: Engine) -> None:
+    text = portability.as_markdown(portability.exported(person))
+    assert "- Budget for shoes: max 160€ #Fashion <!--" in text and "forgotten" not in text
+    assert portability.imported(elsewhere, text).counts["added"] == 2
+    assert {one.text for one in elsewhere.memories.all()} == {one.text for one in person.memories.all()}
+    assert replace(elsewhere.memories.all()[0]).source == "import"
