@@ -253,8 +253,7 @@ class Memories:
         return pipeline.Means(self.record.memories, embedders, enricher, self.tokens, self.rules)
 
     def _corrected(self, workspaces: Sequence[int]) -> list[Memory]:
-        found = [memory for workspace in workspaces for memory in self.record.memories.all(workspace, self.reader)]
-        return [memory for memory in found if "kind" in memory.verified and memory.author == self.reader.name]
+        return [one for workspace in workspaces for one in self.record.memories.taught(workspace, self.reader.name)]
 
 
 def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:

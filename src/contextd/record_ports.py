@@ -19,6 +19,9 @@ class Memories(Protocol):
     def all(self, workspace: int, reader: Reader) -> list[Memory]:
         """Every memory a reader may see, the latest first."""
 
+    def taught(self, workspace: int, author: str) -> list[Memory]:
+        """The memories whose kind their author set."""
+
     def beginning(self, workspace: int, start: str, reader: Reader) -> list[str]:
         """The ids a reader may see that begin so."""
 

@@ -17,6 +17,7 @@ OWNER = "owner"
 EVERYONE = "everyone"
 MEMORIES = 1  # the source all memories come from
 COMMIT = "commit"  # the language of a commit as a document
+MEMORY = "memory"  # and of a memory
 
 
 class ChunkId(NamedTuple):

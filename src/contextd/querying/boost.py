@@ -9,7 +9,7 @@ from functools import lru_cache
 from contextd.languages import PROSE
 from contextd.paths import is_example, is_generated, is_test, names_file, superseded
 from contextd.terms import split, stem_of
-from contextd.types import COMMIT, About, Candidate, Plan
+from contextd.types import COMMIT, MEMORY, About, Candidate, Plan
 
 # In the same unit as the weights of `fuse`, and from the same regression; examples are rare there, theirs is a judgment.
 _BOOSTS = {
@@ -41,7 +41,8 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
         if where.uri not in extra:
             size = boosts["size"] * math.log1p(where.pieces) / largest
             known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
-            extra[where.uri] = known + size + _commit(where, newest) + _judged(where.uri, old, plan) + _told(where)
+            judged = _told(where) if where.language == MEMORY else _judged(where.uri, old, plan)
+            extra[where.uri] = known + size + _commit(where, newest) + judged
         raised.append(
             Candidate(
                 candidate.chunk, candidate.arms, candidate.score + extra[where.uri] + _PLACE * candidate.arms.get("place", 0.0)
@@ -73,7 +74,9 @@ def named(uri: str, paths: Sequence[str]) -> bool:
 
 
 def signals(where: About, words: frozenset[str], wants_tests: bool) -> dict[str, float]:
-    """What is known of a file without its text, each between -1 and 1."""
+    """What is known of a file without its text, each between -1 and 1; a memory has no path that would tell."""
+    if where.language == MEMORY:
+        return {}
     stem = _stem_words(where.uri)
     return {
         "stem": len(stem & words) / len(stem) if stem else 0.0,

@@ -17,7 +17,7 @@ from contextd.memory import GUESSED, UNKNOWN, Memory
 from contextd.ports import Embedder, Matrix
 from contextd.remembering.attributes import stated
 from contextd.remembering.language import language_of
-from contextd.remembering.topics import Routing
+from contextd.remembering.topics import Routing, Vector
 
 VERSION = 1
 _SURE = 0.6  # below, a guess is told as unknown; of examples by another hand 95 % above it were right
@@ -31,11 +31,13 @@ class Enricher:
     static: Embedder | None
     routing: Routing
     corrected: Callable[[], Sequence[Memory]] = tuple  # memories whose kind a person set
-    _examples: dict[str, Any] = field(default_factory=dict)
+    _examples: list[tuple[list[str], Matrix]] = field(default_factory=list)  # once they are asked for
 
     def enrich(self, memory: Memory, vectors: Mapping[str, Matrix]) -> Memory:
         """The memory with everything that can be guessed of it."""
-        kind, confidence = self._kind(memory.text, vectors)
+        static = vectors.get(self.static.space) if self.static is not None else None
+        vector = static[0] if static is not None else None
+        kind, confidence = self._kind(memory.text, vectors, vector)
         about, attribute, value, unit = stated(memory.text)
         guesses: dict[str, Any] = {
             "kind": kind,
@@ -43,15 +45,15 @@ class Enricher:
             "attribute": attribute,
             "value": value,
             "unit": unit,
-            "topics": self.routing.topics_of(memory.text),
+            "topics": self.routing.topics_of(memory.text, vector),
             "language": language_of(memory.text),
         }
         free = {name: guesses[name] for name in GUESSED if name not in memory.verified}
         sure = 1.0 if "kind" in memory.verified else confidence
         return replace(memory, **free, confidence=sure, enriched=VERSION)
 
-    def _kind(self, text: str, vectors: Mapping[str, Matrix]) -> tuple[str, float]:
-        taught = self._taught(text)
+    def _kind(self, text: str, vectors: Mapping[str, Matrix], vector: Vector | None) -> tuple[str, float]:
+        taught = self._taught(vector) if vector is not None else ""
         if taught:
             return taught, 0.95
         found = guess("kind", text, vectors)
@@ -59,17 +61,20 @@ class Enricher:
             return UNKNOWN, 0.0
         return (found.label if found.confidence >= _SURE else UNKNOWN), found.confidence
 
-    def _taught(self, text: str) -> str:
+    def _taught(self, vector: Vector) -> str:
         """The kind a person gave to a fact that is nearly the same."""
-        if self.static is None:
+        if not self._examples:
+            self._examples.append(self._embedded())
+        kinds, matrix = self._examples[0]
+        if not kinds:
             return ""
-        if "matrix" not in self._examples:
-            memories = list(self.corrected())
-            self._examples["kinds"] = [memory.kind for memory in memories]
-            self._examples["matrix"] = self.static.documents([memory.text for memory in memories]) if memories else None
-        matrix = self._examples["matrix"]
-        if matrix is None:
-            return ""
-        near = matrix @ self.static.documents([text])[0]
+        near = matrix @ vector
         best = int(np.argmax(near))
-        return str(self._examples["kinds"][best]) if near[best] >= _ALIKE else ""
+        return kinds[best] if near[best] >= _ALIKE else ""
+
+    def _embedded(self) -> tuple[list[str], Matrix]:
+        """The kinds that were set, and the vectors of what they were set for."""
+        memories = list(self.corrected()) if self.static is not None else []
+        texts = [memory.text for memory in memories]
+        matrix = self.static.documents(texts) if self.static is not None and texts else np.zeros((0, 0), np.float32)
+        return [memory.kind for memory in memories], matrix

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contextd.memory import Topic
-from contextd.ports import Embedder
+from contextd.ports import Embedder, Matrix
 from contextd.terms import split
+
+Vector = NDArray[np.float32]
 
 MOST = 3
 _NEAR = 0.42  # cosine to the name of a topic with what it is about
@@ -39,31 +42,33 @@ class Routing:
 
     topics: Sequence[Topic]
     static: Embedder | None
-    _prepared: dict[str, Any] = field(default_factory=dict)
 
-    def topics_of(self, text: str, most: int = MOST) -> tuple[str, ...]:
-        """At most so many topics, the nearest first; none where none is near."""
+    def topics_of(self, text: str, vector: Vector | None = None, most: int = MOST) -> tuple[str, ...]:
+        """At most so many topics, the nearest first; none where none is near. `vector` is the text's, if there is one."""
         if not self.topics:
             return ()
         words = set(split(text))
         named = [topic.name for topic in self.topics if set(split(topic.name)) <= words]
         spoken_of = [topic.name for topic in self.topics if words & set(split(STARTING.get(topic.name, "")))]
-        return tuple(dict.fromkeys([*named, *spoken_of, *self._near(text)]))[:most]
+        return tuple(dict.fromkeys([*named, *spoken_of, *self._near(text, vector)]))[:most]
 
-    def _near(self, text: str) -> list[str]:
+    def _near(self, text: str, vector: Vector | None) -> list[str]:
         """Topics by the nearest of the words they are about."""
         if self.static is None:
             return []
-        if "matrix" not in self._prepared:
-            about = [(place, word) for place, topic in enumerate(self.topics) for word in _words(topic)]
-            self._prepared["places"] = np.array([place for place, _ in about])
-            self._prepared["matrix"] = self.static.documents([word for _, word in about])
-        cosines = self._prepared["matrix"] @ self.static.documents([text])[0]
+        about = [(place, word) for place, topic in enumerate(self.topics) for word in _words(topic)]
+        matrix = _embedded(tuple(word for _, word in about), self.static)  # type: ignore[arg-type]
+        cosines = matrix @ (self.static.documents([text])[0] if vector is None else vector)
         best = np.full(len(self.topics), -1.0)
-        np.maximum.at(best, self._prepared["places"], cosines)
+        np.maximum.at(best, [place for place, _ in about], cosines)
         order = np.argsort(-best)
         least = max(_NEAR, _BESIDE * float(best[order[0]]))
         return [self.topics[place].name for place in order.tolist() if best[place] >= least]
+
+
+@lru_cache(maxsize=4)
+def _embedded(words: tuple[str, ...], static: Embedder) -> Matrix:
+    return static.documents(words)
 
 
 def _words(topic: Topic) -> list[str]:

@@ -32,16 +32,22 @@ _FIELDS = (
 _LISTS = {"topics": tuple, "verified": frozenset}
 _FLAGS = ("pinned", "silent", "private")
 _COLUMNS = ", ".join(f"m.{name}" for name in _FIELDS)
+# A memory leads to its document and its text: without `cross join` some plans read all documents.
 _SELECT = f"""
 select m.workspace_id, m.memory_id, c.text, d.acl_id, {_COLUMNS}
-from memory m join document d on d.workspace_id = m.workspace_id and d.document_id = m.document_id and d.dead_seq is null
-join content c on c.workspace_id = d.workspace_id and c.content_id = d.content_id
+from memory m cross join document d on d.workspace_id = m.workspace_id and d.document_id = m.document_id and d.dead_seq is null
+cross join content c on c.workspace_id = d.workspace_id and c.content_id = d.content_id
 where m.workspace_id = ? and """  # noqa: S608 - names of our own
 _READABLE = """exists (select 1 from acl a where a.workspace_id = d.workspace_id and a.acl_id = d.acl_id
 and a.principal in (select value from json_each(?))) """
 _BY_ID = "m.memory_id in (select value from json_each(?))"
-_ALIKE = """m.author = ? and (m.fingerprint = ? or (? != '' and m.attribute = ? and m.about = ?))
-and m.valid_to is null and d.acl_id = ? order by m.said, m.memory_id"""
+_ALIKE = """m.memory_id in (
+  select memory_id from memory where workspace_id = ? and fingerprint = ?
+  union select memory_id from memory indexed by memory_by_attribute
+  where workspace_id = ? and attribute = ? and attribute != '' and about = ?)
+and m.author = ? and m.valid_to is null and d.acl_id = ? order by m.said, m.memory_id"""
+_TAUGHT = """m.memory_id in (select memory_id from memory indexed by memory_taught
+where workspace_id = ? and author = ? and instr(verified, '"kind"') > 0)"""
 _PUT = f"insert or replace into memory values (?, ?, ?, ?, {', '.join('?' * len(_FIELDS))})"  # noqa: S608
 _ERASE = (
     "delete from memory where workspace_id = ?1 and memory_id = ?2",
@@ -80,6 +86,10 @@ class Memories:
         """Every memory a reader may see, the latest first."""
         principals = json.dumps(sorted(reader.principals))
         return self._memories(workspace, _READABLE + "order by m.said desc, m.memory_id", principals)
+
+    def taught(self, workspace: int, author: str) -> list[Memory]:
+        """The memories whose kind their author set."""
+        return self._memories(workspace, _TAUGHT, workspace, author)
 
     def ids(self, workspace: int) -> set[str]:
         """The ids of all memories, whoever may read them."""
@@ -121,17 +131,18 @@ class Memories:
         def write(connection: apsw.Connection) -> list[Decided]:
             return [self._kept(connection, memory, parsed, vectors, decide) for memory, parsed, vectors in entries]
 
-        for memory, _, _ in entries:
-            self._record.store(memory.workspace).grant(memory.principals)
         return self._record.database.transact(write)
 
     def change(
         self, memory: Memory, by: str, parsed: Parsed | None = None, vectors: Mapping[str, Matrix] | None = None
     ) -> Memory:
         """Write a changed memory, and what it was into its history; `parsed` when its text is another."""
-        store = self._record.store(memory.workspace)
-        store.grant(memory.principals)
-        return self._record.database.transact(lambda connection: self._changed(connection, memory, by, parsed, vectors or {}))
+
+        def write(connection: apsw.Connection) -> Memory:
+            self._record.store(memory.workspace).grant_row(connection, memory.principals)
+            return self._changed(connection, memory, by, parsed, vectors or {})
+
+        return self._record.database.transact(write)
 
     def note(self, memories: Iterable[Memory], vectors: Mapping[str, Mapping[str, Matrix]] | None = None) -> None:
         """Write fields that are no change of what was said, such as guesses and vectors: without a version before."""
@@ -165,9 +176,9 @@ class Memories:
 
     def restore(self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version] = ()) -> str:
         """Take a memory from elsewhere with its clock: `added`, `changed` (it is newer), `known`, or `forgotten` here."""
-        self._record.store(memory.workspace).grant(memory.principals)
 
         def write(connection: apsw.Connection) -> str:
+            self._record.store(memory.workspace).grant_row(connection, memory.principals)
             self._record.observe(connection, memory.clock)
             query = "select clock from tombstone where workspace_id = ? and memory_id = ?"
             buried = connection.execute(query, (memory.workspace, memory.id)).fetchone()
@@ -233,10 +244,9 @@ class Memories:
         vectors: Mapping[str, Matrix],
         decide: Callable[[Memory, Sequence[Memory]], Decided],
     ) -> Decided:
-        alike = (
-            memory.author, fingerprint(memory.text), memory.attribute, memory.attribute, memory.about,
-            acl_id(memory.principals),
-        )  # fmt: skip
+        self._record.store(memory.workspace).grant_row(connection, memory.principals)
+        workspace, mark = memory.workspace, fingerprint(memory.text)
+        alike = (workspace, mark, workspace, memory.attribute, memory.about, memory.author, acl_id(memory.principals))
         decided = decide(memory, _found(connection, memory.workspace, _ALIKE, alike))
         if decided.known:
             return replace(decided, memory=self._changed(connection, decided.memory, memory.author, None, {}))

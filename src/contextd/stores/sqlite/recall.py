@@ -16,7 +16,8 @@ from contextd.stores.sqlite.store import SqliteStore
 from contextd.stores.sqlite.view import Bools, View
 from contextd.types import About, ChunkId, Scope
 
-_OUT_NOW = "(valid_to is not null or silent{private})"
+# The first part is that of the index `memory_not_answering`.
+_OUT_NOW = "((valid_to is not null or silent or private) and (valid_to is not null or silent{private}))"
 _OUT_THEN = "(silent or valid_from > :then or (valid_to is not null and valid_to <= :then){private})"
 _KNOWN = """
 select document_id, kind, said, confidence, pinned, useful - useless from memory
@@ -43,10 +44,8 @@ class MemoryView(View):
     @cached_property
     def _candidates(self) -> Bools:
         keep: Bools = super()._candidates.copy()
-        for document in self._left_out():
-            place = self._snapshot.place_of_document.get(document)
-            if place is not None:
-                keep[place] = False
+        places = self._snapshot.place_of_document
+        keep[[places[document] for (document,) in self._left_out() if document in places]] = False
         return keep
 
     @cached_property
@@ -71,7 +70,7 @@ class MemoryView(View):
             for chunk, one in zip(chunks, super().about(chunks), strict=True)
         ]
 
-    def _left_out(self) -> Iterator[int]:
+    def _left_out(self) -> list[Any]:
         """Memories that may not answer: not now or then, never, or not what is asked for."""
         asked = self._scope.recall or Recall()
         private = "" if asked.private else " or private"
@@ -90,8 +89,7 @@ class MemoryView(View):
             )
             values["topics"] = json.dumps(sorted(asked.topics))
         query = f"select document_id from memory where workspace_id = :workspace and ({' or '.join(conditions)})"  # noqa: S608
-        for (document,) in self._connection.execute(query, values):
-            yield document
+        return self._connection.execute(query, values).fetchall()
 
 
 def _known(where: About, memory: Sequence[Any]) -> About:

@@ -205,10 +205,13 @@ class SqliteStore(Notes):
 
     def grant(self, principals: frozenset[str]) -> int:
         """The id of an access list, kept."""
-        number = acl_id(principals)
-        values = [(self.workspace, number, principal) for principal in sorted(principals)]
-        self.database.transact(lambda connection: connection.executemany("insert or ignore into acl values (?, ?, ?)", values))
-        return number
+        self.database.transact(lambda connection: self.grant_row(connection, principals))
+        return acl_id(principals)
+
+    def grant_row(self, connection: apsw.Connection, principals: frozenset[str]) -> None:
+        """The same inside a transaction of the caller's."""
+        values = [(self.workspace, acl_id(principals), principal) for principal in sorted(principals)]
+        connection.executemany("insert or ignore into acl values (?, ?, ?)", values)
 
     def share(self, source: int, acl: int) -> None:
         """Give all documents of a source another access list: each becomes a new row, as after any change."""
