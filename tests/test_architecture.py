@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "contextd"
 MODULES = sorted(SOURCE.rglob("*.py"))
-QUERY_STEPS = "understand consult retrieve fuse boost calibrate cut diversify expand budget render".split()
+QUERY_STEPS = "understand consult retrieve fuse boost calibrate cut diversify relate expand budget render".split()
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))

@@ -103,6 +103,7 @@ class Recall:
     min_confidence: float = 0.0
     as_of: int | None = None  # what held at this time, instead of now
     private: bool = True  # whether private ones may answer
+    depth: int = 0  # how far links are followed from what is found
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,6 +193,9 @@ class View(Protocol):
     def about(self, chunks: Sequence[ChunkId]) -> list[About]:
         """Where these chunks come from, without their texts."""
 
+    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[int]]:
+        """What a person linked with some documents, as far as it may answer, by document."""
+
     def size(self) -> int:
         """How many chunks may be seen."""
 

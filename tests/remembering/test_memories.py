@@ -140,6 +140,23 @@ def test_links_are_seen_from_both_sides_and_go_with_what_is_forgotten(person: En
     assert person.memories.links(other.id) == []
 
 
+def test_linked_memories_come_in_to_a_depth_and_circles_end(person: Engine) -> None:
+    chain = [person.remember(text).memory for text in ("herons nest at the lake", "Ana owns the boat", "the oars are red")]
+    person.memories.link(chain[0].id, chain[1].id, "near")
+    person.memories.link(chain[2].id, chain[1].id, "part_of")
+    person.memories.link(chain[2].id, chain[0].id, "near")
+
+    def found(depth: int) -> list[str]:
+        hits = person.recall("where do herons nest", narrow=Narrow(recall=Recall(depth=depth))).hits
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        return [hit.chunk.text for hit in hits]
+
+    assert found(0) == [chain[0].text]
+    assert set(found(1)) == {one.text for one in chain} == set(found(4))
+    person.memories.mark(chain[1].id, silent=True)
+    assert chain[1].text not in found(2)
+
+
 def test_topics_are_the_persons_own(person: Engine) -> None:
     memory = person.remember("the boat is in the harbor", topics=["Boats"]).memory
     person.memories.add_topic("Boats", "Leisure")

@@ -37,10 +37,13 @@ def date(text: str | None, *, end: bool = False) -> int | None:
 @click.option("--min-confidence", type=float, default=0.0, help="Only what was guessed at least as surely, or said.")
 @click.option("--conversation", default="", metavar="ID", help="Only of this conversation.")
 @click.option("--min-score", type=float, default=None, help="The least relevance, 0 to 1 (default: 0.3).")
+@click.option(
+    "--links", type=click.IntRange(0, 5), default=0, show_default=True, help="With what is linked, so many steps away."
+)
 def recall(
     query: tuple[str, ...], project: str | None, reader: str, json_output: bool, k: int | None, kinds: tuple[str, ...],
     topics: tuple[str, ...], since: str | None, until: str | None, as_of: str | None, min_confidence: float, conversation: str,
-    min_score: float | None,
+    min_score: float | None, links: int,
 ) -> int:  # fmt: skip
     """Find the memories that answer QUERY.
 
@@ -55,7 +58,7 @@ def recall(
     from contextd.types import Narrow
 
     engine, text = opened(project, reader), spoken(query)
-    asked = Recall(frozenset(kinds), frozenset(topics), conversation, min_confidence, date(as_of, end=True))
+    asked = Recall(frozenset(kinds), frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
     narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=asked)
     found = engine.recall(text, k=k, min_score=min_score, narrow=narrow)
     if json_output:

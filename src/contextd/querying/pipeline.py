@@ -1,4 +1,4 @@
-"""QUERY: query ► understand ► consult ► retrieve ► fuse ► boost ► calibrate ► cut ► diversify ► expand ► budget ► render.
+"""QUERY ► understand ► consult ► retrieve ► fuse ► boost ► calibrate ► cut ► diversify ► relate ► expand ► budget ► render.
 
 The one page that knows the order of the steps; no step calls another.
 """
@@ -24,6 +24,7 @@ from contextd.querying.diversify import diversify
 from contextd.querying.expand import expand
 from contextd.querying.fuse import fuse
 from contextd.querying.precedents import precedents
+from contextd.querying.relate import relate
 from contextd.querying.render import Template, render
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import REPORT_WORDS, understand
@@ -195,7 +196,9 @@ def _search_one(
     chunks = {chunk.id: _named_after(chunk, means.names) for chunk in view.get([one.chunk for one in spread])}
     there = [one for one in spread if one.chunk in chunks]
     scores = falling([likely[one.chunk] for one in there])
-    return [Hit(chunks[one.chunk], score, one.score, _why(one)) for one, score in zip(there, scores, strict=True)]
+    hits = [Hit(chunks[one.chunk], score, one.score, _why(one)) for one, score in zip(there, scores, strict=True)]
+    depth = plan.scope.recall.depth if plan.scope.recall is not None else 0
+    return trace.step("relate", lambda: relate(hits, view, depth, query.k)) if depth and hits else hits
 
 
 def _named_after(chunk: Chunk, names: Mapping[int, str]) -> Chunk:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,11 @@ from contextd.types import About, ChunkId, Scope
 # The first part is that of the index `memory_not_answering`.
 _OUT_NOW = "((valid_to is not null or silent or private) and (valid_to is not null or silent{private}))"
 _OUT_THEN = "(silent or valid_from > :then or (valid_to is not null and valid_to <= :then){private})"
+_RELATED = """
+select a.document_id, b.document_id from memory a join link l on l.workspace_id = a.workspace_id
+and a.memory_id in (l.start_id, l.end_id) join memory b on b.workspace_id = l.workspace_id
+and b.memory_id = iif(l.start_id = a.memory_id, l.end_id, l.start_id)
+where a.workspace_id = ? and a.document_id in (select value from json_each(?)) order by l.clock"""
 _KNOWN = """
 select document_id, kind, said, confidence, pinned, useful - useless from memory
 where workspace_id = ? and document_id in (select value from json_each(?))"""
@@ -69,6 +74,14 @@ class MemoryView(View):
             _known(one, known[chunk.document]) if chunk.document in known else one
             for chunk, one in zip(chunks, super().about(chunks), strict=True)
         ]
+
+    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[int]]:
+        """The memories that are linked with some, whichever side they are on."""
+        found: dict[int, list[int]] = {}
+        for here, there in rows(self._connection, _RELATED, (self._snapshot.workspace, json.dumps(sorted(documents)))):
+            if self._may_see(there):
+                found.setdefault(here, []).append(there)
+        return found
 
     def _left_out(self) -> list[Any]:
         """Memories that may not answer: not now or then, never, or not what is asked for."""

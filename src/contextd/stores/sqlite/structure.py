@@ -29,6 +29,10 @@ class Structure:
         """The documents that may answer, by id."""
         return {row[0]: row[2] for row, may in zip(self._snapshot.documents, self._candidates, strict=True) if may}
 
+    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[int]]:
+        """What a person linked with some documents; nobody links files."""
+        return {}
+
     def defining(self, names: Collection[str]) -> list[tuple[int, Definition]]:
         """Document and definition of everything whose last part is one of these names."""
         found = defined_as(self._connection, self._snapshot.workspace, names)

@@ -1,0 +1,28 @@
+"""Bring in what a person linked with what was found, to a depth; each a little less relevant than what it is linked with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from contextd.ports import View
+from contextd.types import ChunkId, Hit
+
+_LESS = 0.8  # of the relevance of a hit, for each step away from it: a judgment
+
+
+def relate(hits: Sequence[Hit], view: View, depth: int, k: int) -> list[Hit]:
+    """The hits and what is linked with them, best first; nothing twice, whatever circles the links make."""
+    found = {hit.chunk.id.document: hit for hit in hits}
+    edge = list(found)
+    for step in range(1, depth + 1):
+        linked: dict[int, Hit] = {}
+        for document, others in view.related(edge).items():
+            for other in others:
+                if other not in found and (other not in linked or linked[other].score < found[document].score):
+                    linked[other] = found[document]
+        chunks = {chunk.id.document: chunk for chunk in view.get([ChunkId(other, 0) for other in linked])}
+        for other, chunk in chunks.items():
+            near = linked[other]
+            found[other] = Hit(chunk, near.score * _LESS, near.rank_score * _LESS, {"link": _LESS**step})
+        edge = list(chunks)
+    return sorted(found.values(), key=lambda hit: -hit.score)[:k] if len(found) > len(hits) else list(hits)
