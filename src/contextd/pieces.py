@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextd.terms import encode
-from contextd.types import Piece
+from contextd.terms import encode, parts_of_words
+from contextd.types import MEMORY, Piece
 
 
 def words_of(piece: Piece, text: str) -> bytes:
-    """The terms of a piece: its text, its label and headings, and the names it defines."""
+    """The terms of a piece: its text, label, headings and the names it defines; of a memory, which is short, parts of words."""
     labels = (piece.label, *piece.names) if piece.names else ()
-    return encode(with_context(text[piece.start : piece.end], piece.label, piece.heading), labels)
+    whole = with_context(text[piece.start : piece.end], piece.label, piece.heading)
+    return encode(whole, labels, parts_of_words(whole) if piece.kind == MEMORY else ())
 
 
 def with_context(text: str, label: str, heading: Sequence[str]) -> str:

@@ -172,8 +172,12 @@ class Retriever(Protocol):
 class View(Protocol):
     """One workspace at one moment, as one reader may see it. Rights and scope apply before any ranking."""
 
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields that have words here, of `chunk`, `document`, `name`, `defined`, `stem`, `folder` and `parts`."""
+
     def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
-        """The best chunks by words of a field: `chunk`, `document`, `name`, `defined`, `stem` or `folder`."""
+        """The best chunks by words of a field."""
 
     def at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
         """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""

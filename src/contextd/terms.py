@@ -8,6 +8,7 @@ Terms are kept as 64-bit keys, salted by field, so that word lists are arrays of
 from __future__ import annotations
 
 import re
+import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Iterable
@@ -17,9 +18,10 @@ from itertools import pairwise
 
 import Stemmer
 
-BODY, NAME, STEM, FOLDER, DEFINED = "", "\x00", "\x01", "\x02", "\x03"
+BODY, NAME, STEM, FOLDER, DEFINED, PARTS = "", "\x00", "\x01", "\x02", "\x03", "\x04"
 
 _LONGEST = 64  # longer runs are data, not words
+_PART_LENGTH = 4  # letters of a part of a word; most stems are longer, most endings shorter
 _TOKEN = re.compile(r"[CcFf]#(?!\w)|[Cc]\+\+|[€£¥]|\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
@@ -65,11 +67,23 @@ def _keys_of(token: str) -> tuple[int, ...]:
     return tuple(key(term) for term in terms_of(token))
 
 
-def encode(text: str, labels: Iterable[str] = ()) -> bytes:
+def parts_of_words(text: str) -> set[str]:
+    """Pieces of the words of a text, without accents: what inflected and compound words of any language share."""
+    found: set[str] = set()
+    for word in re.findall(r"\w+", text.casefold()):
+        if _WIDE.search(word):
+            found |= {*word, *_pairs(word)}
+            continue
+        bare = "_" + "".join(sign for sign in unicodedata.normalize("NFKD", word) if not unicodedata.combining(sign))
+        found |= {bare[at : at + _PART_LENGTH] for at in range(max(1, len(bare) - _PART_LENGTH + 1))}
+    return found
+
+
+def encode(text: str, labels: Iterable[str] = (), parts: Iterable[str] = ()) -> bytes:
     """Count the terms of a text: the keys (8 bytes each), then a count (1 byte) for each.
 
-    A name that the text defines, by its label, is a key of its own field, and so are the words in it. Their count is 0, so
-    that lengths stay those of the text.
+    A name that the text defines, by its label, is a key of its own field, and so are the words in it and the parts of words.
+    Their count is 0, so that lengths stay those of the text.
     """
     counts: dict[int, int] = {}
     get = counts.get
@@ -81,6 +95,8 @@ def encode(text: str, labels: Iterable[str] = ()) -> bytes:
             counts.setdefault(key(name, NAME), 0)
         for term in split(label.rpartition(".")[2]):
             counts.setdefault(key(term, DEFINED), 0)
+    for part in parts:
+        counts.setdefault(key(part, PARTS), 0)
     return array("Q", counts).tobytes() + bytes([count if count < 255 else 255 for count in counts.values()])
 
 

@@ -10,7 +10,7 @@ import pytest
 from contextd.assemble import open_engine
 from contextd.guesses import guess
 from contextd.remembering.attributes import stated
-from contextd.remembering.language import language_of
+from contextd.tongues import language_of
 
 ITEMS = Path(__file__).parent / "items"
 
@@ -71,3 +71,21 @@ def test_guesses_are_right_as_often_as_the_benchmarks_say(home: Path) -> None:
         right = [found is not None and found.label == str(one[what]) for found, one in zip(guesses, known, strict=True)]
         assert sum(right) / len(right) >= least
     assert guess("kind", "anything", {}) is None
+
+
+def test_other_languages_find_inflected_and_compound_words(home: Path) -> None:
+    engine = open_engine(None, home=home, environment={})
+    for fact in (
+        "Ich habe eine Nussallergie",
+        "Mein Sohn spielt Fußball",
+        "我对花生过敏",
+        "我住在上海",
+        "Je suis végétarienne",
+    ):
+        engine.remember(fact)
+    for question, fact in (
+        ("Welche Nüsse vertrage ich nicht?", "Ich habe eine Nussallergie"),
+        ("我能吃花生吗", "我对花生过敏"),
+        ("Un menu pour une personne vegetarienne", "Je suis végétarienne"),
+    ):
+        assert engine.recall(question, min_score=0, k=1).hits[0].chunk.text == fact

@@ -41,8 +41,9 @@ _OF_RANKS = 1.5  # so that the boosts, which are in the unit of the weights, kee
 _KEPT = 240
 _STEM = 2.5
 _LEAST_SPREAD = 0.1  # of cosines
+_PARTS = 1.5  # what words of memories share with those asked for, in any language: a judgment
 _COMPANY = 4  # chunks of a document that count
-_LOCAL = ("chunk", "chunk_coverage", "name", "static", "deep")  # arms in which the chunks of a document differ
+_LOCAL = ("chunk", "chunk_coverage", "name", "parts", "static", "deep")  # arms in which the chunks of a document differ
 
 
 def fuse(
@@ -52,7 +53,7 @@ def fuse(
     if not retrieved.chunks:
         return []
     arms, documents = normalized(retrieved)
-    weights = (_DEEP if "deep" in arms else _STATIC)[ROUTES[route]] | dict(more or {})
+    weights = (_DEEP if "deep" in arms else _STATIC)[ROUTES[route]] | {"parts": _PARTS} | dict(more or {})
     if method == "rrf":
         arms, weights = _by_rank(arms), dict.fromkeys(arms, _OF_RANKS)
     local = _sum(weights, {name: arms[name] for name in _LOCAL if name in arms}, len(documents))

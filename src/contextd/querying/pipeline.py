@@ -28,6 +28,7 @@ from contextd.querying.relate import relate
 from contextd.querying.render import Template, render
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import REPORT_WORDS, understand
+from contextd.tongues import other_script
 from contextd.trace import Trace
 from contextd.types import Candidate, Chunk, Context, Hit, Plan, Query, Scope, Suggestion
 
@@ -138,6 +139,8 @@ def _vectors(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> d
     """The question as a vector in every space some view holds vectors of; without one, words must do."""
     held = {space for view in views for space, count in view.spaces().items() if count}
     found: dict[str, NDArray[np.float32]] = {}
+    if other_script(plan.text):  # the models are of English: their vectors of it say nothing
+        held = {space for space in held if space.startswith("static/")}
     embedders = [embedder for embedder in means.embedders(held) if embedder.space in held]
     without = not embedders
     for embedder in embedders:

@@ -1,7 +1,7 @@
 """Ask every arm of a workspace for its best chunks, then see how each of them stands in all arms.
 
-Arms: words of chunks, words of whole documents, names defined, file names, folders, places that are named (`app.py:42`), and
-vectors of each space that is there.
+Arms: words of chunks, words of whole documents, names defined, file names, folders, parts of words (of memories), places that
+are named (`app.py:42`), and vectors of each space that is there.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.ports import View
-from contextd.terms import DEFINED, FOLDER, NAME, STEM, key
+from contextd.terms import DEFINED, FOLDER, NAME, PARTS, STEM, key, parts_of_words
+from contextd.tongues import small_words
 from contextd.types import ChunkId, Found, Plan, Retrieved, Suggestion
 
 CANDIDATES = 200  # of each arm
+MOST_PARTS = 200  # of words: those of about forty
 SPREAD = 1500  # of all arms together: a bound on the time of the steps after
 
 
@@ -31,11 +33,13 @@ def retrieve(
     body = {key(term): weight for term, weight in plan.terms.items()}
     for field in ("chunk", "document"):
         found[field] = view.words(body, CANDIDATES, field=field) if body else []
-    if plan.names:
+    if plan.names and "name" in view.fields:
         found["name"] = view.words({key(name, NAME): 1.0 for name in plan.names}, CANDIDATES, field="name")
     for field, salt in (("stem", STEM), ("folder", FOLDER), ("defined", DEFINED)):
-        terms = {key(term, salt): weight for term, weight in plan.terms.items()}
+        terms = {key(term, salt): weight for term, weight in plan.terms.items()} if field in view.fields else {}
         found[field] = view.words(terms, CANDIDATES, field=field) if terms else []
+    if "parts" in view.fields:
+        found["parts"] = view.words({key(part, PARTS): 1.0 for part in _parts(plan)}, CANDIDATES, field="parts")
     if plan.places:
         found["place"] = view.at(plan.places)
     for name, suggestions in (suggested or {}).items():
@@ -44,6 +48,13 @@ def retrieve(
         found[space] = view.near(vector, CANDIDATES, space=space)
     chunks = _together(found)
     return Retrieved(chunks, view.fill(chunks))
+
+
+def _parts(plan: Plan) -> set[str]:
+    """Parts of the words that are asked for, a bounded number of them."""
+    small = small_words(plan.text)
+    telling = " ".join(word for word in plan.text.casefold().split() if word.strip("¿?!.,:;") not in small)
+    return set(sorted(parts_of_words(telling or plan.text))[:MOST_PARTS])
 
 
 def _together(found: Mapping[str, list[Found]]) -> tuple[ChunkId, ...]:

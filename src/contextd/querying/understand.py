@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from contextd.languages import ALIASES
 from contextd.terms import defined_names, parts_of, split, terms_of
+from contextd.tongues import small_words
 from contextd.types import Plan, Query, Scope
 
 _FILTER = re.compile(r"(?<!\S)(path|lang|language|kind):(\"[^\"]{1,300}\"|\S{1,300})")
@@ -54,6 +55,7 @@ _PAST_STEMS = frozenset(
     "introduced week month author wrote added".split()
     for term in terms_of(word)
 )
+_SHORT = 200  # characters of a text that is in one language
 REPORT_WORDS = 15  # a shorter text is a question
 _STOP_STEMS = frozenset(term for word in STOP for term in terms_of(word))
 
@@ -161,7 +163,8 @@ def _terms(text: str, route: str, names: tuple[str, ...]) -> dict[str, float]:
     if route in ("issue", "trace"):
         for term in (term for name in names for part in parts_of(name) for term in terms_of(part)):
             weights[term] = max(weights.get(term, 1.0), _NAME)
-    kept = {term: weight for term, weight in weights.items() if term not in _STOP_STEMS}
+    small = {term for word in small_words(text) for term in terms_of(word)} if len(text) < _SHORT else set()
+    kept = {term: weight for term, weight in weights.items() if term not in _STOP_STEMS and term not in small}
     return kept or weights
 
 

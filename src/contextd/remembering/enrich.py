@@ -16,8 +16,8 @@ from contextd.guesses import guess
 from contextd.memory import GUESSED, UNKNOWN, Memory
 from contextd.ports import Embedder, Matrix
 from contextd.remembering.attributes import stated
-from contextd.remembering.language import language_of
 from contextd.remembering.topics import Routing, Vector
+from contextd.tongues import language_of
 
 VERSION = 1
 _SURE = 0.6  # below, a guess is told as unknown; of examples by another hand 95 % above it were right

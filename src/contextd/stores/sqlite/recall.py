@@ -42,6 +42,8 @@ class MemoryStore(SqliteStore):
 class MemoryView(View):
     """A view that leaves out memories which hold no longer, or are not to be recalled, or are not asked for."""
 
+    fields = frozenset({"chunk", "document", "parts"})
+
     def within(self, scope: Scope) -> View:
         """The same moment, seen by another scope."""
         return MemoryView(self._connection, self._snapshot, scope)

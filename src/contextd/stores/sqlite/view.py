@@ -40,6 +40,8 @@ from chunk where workspace_id = ? and content_id = ? and ordinal between ? and ?
 class View(Structure):
     """Answers for one workspace, one reader, one moment."""
 
+    fields = frozenset({"chunk", "document", "name", "defined", "stem", "folder"})
+
     def __init__(self, connection: apsw.Connection, snapshot: Snapshot, scope: Scope) -> None:
         self._connection, self._snapshot, self._scope = connection, snapshot, scope
         self._arms: dict[str, Float] = {}  # scores by row
@@ -52,14 +54,13 @@ class View(Structure):
         return View(self._connection, self._snapshot, scope)
 
     def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
-        """The best chunks by the words of a field: `chunk`, `document`, `name`, `defined`, `stem` or `folder`."""
+        """The best chunks by the words of a field."""
         if field in ("stem", "folder"):
             return self._by_path(terms, k, field)
         if field == "defined":
             return self._by_definitions(terms, k)
-        if field == "name":
-            score = self._named(terms)
-            self._arms["name"] = score
+        if field in ("name", "parts"):
+            score = self._arms[field] = self._named(terms)
             return self._top(score, score, k)
         scores = self._bm25(terms)
         if self._arms.get("chunk") is not scores.rows:

@@ -1,0 +1,61 @@
+"""The language of a short text, by its script or its small words; and those words, which say nothing of its subject."""
+
+from __future__ import annotations
+
+import re
+
+_SCRIPTS = (
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("ko", re.compile(r"[\uac00-\ud7af]")),
+    ("zh", re.compile(r"[\u4e00-\u9fff]")),
+    ("ru", re.compile(r"[\u0400-\u04ff]")),
+    ("el", re.compile(r"[\u0370-\u03ff]")),
+    ("ar", re.compile(r"[\u0600-\u06ff]")),
+    ("he", re.compile(r"[\u0590-\u05ff]")),
+    ("hi", re.compile(r"[\u0900-\u097f]")),
+)
+_SMALL = {
+    "en": """the a an i my is are and of to in for with on at not no we our have has was it this that but or by from me he
+        she you what when where who which why how do does did can should""",
+    "de": """der die das den dem des ein eine einen einem einer ich mein meine meinen ist sind und von zu zum zur im in für
+        mit auf am an um nicht kein keine wir uns unser habe haben hat war es er sie du aber oder bei aus als auch nur
+        sich mich mir wie was wo wann wer welche welcher welches welchen warum wieviel viel viele bin muss soll kann
+        darf gibt noch""",
+    "fr": """le la les un une je mon ma mes est sont et de du des à au aux pour avec sur pas nous notre ai a mais ou par dans
+        en il elle on ce cette ces me te se ne plus quel quelle quels quelles où quand comment combien qui que quoi dois
+        faut suis avons""",
+    "es": """el la los las un una yo mi mis es son y de del a al para con en no nosotros nuestro tengo tiene ha era pero o
+        por me se que soy lo le te nos su sus este esta qué cuál cuáles cuándo dónde cómo quién cuánto cuánta cuántos
+        hay debo puedo está estoy""",
+    "it": """il lo la gli un una io mio mia è sono e di del a per con in non noi nostro ho ha era ma o da che mi si ti ci
+        questo questa cosa quale quando dove come chi quanto devo posso""",
+    "pt": """o os as um uma eu meu minha é são e de do da em para com no na não nós nosso tenho tem era mas ou por que me se
+        este esta qual quando onde como quem quanto devo posso""",
+    "nl": """de het een ik mijn is zijn en van te in voor met op niet geen wij onze heb heeft was maar of bij uit wat waar
+        wanneer wie welke hoe hoeveel mij je jij dit deze moet kan""",
+}
+_WORDS = {language: frozenset(words.split()) for language, words in _SMALL.items()}
+_LETTERS = {"de": "äöüß", "fr": "éèêàçùœ", "es": "ñ¿¡áíóú", "pt": "ãõ"}
+
+
+def language_of(text: str) -> str:
+    """A code of two letters; empty when nothing tells."""
+    for language, script in _SCRIPTS:
+        if script.search(text):
+            return language
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    scores = {language: sum(word in small for word in words) for language, small in _WORDS.items()}
+    for language, letters in _LETTERS.items():
+        scores[language] += sum(letter in text.lower() for letter in letters)
+    best = max(scores, key=lambda language: (scores[language], language == "en"))
+    return best if scores[best] else ""
+
+
+def other_script(text: str) -> bool:
+    """Whether a text is in a script that models of English have no words for."""
+    return any(script.search(text) for _, script in _SCRIPTS)
+
+
+def small_words(text: str) -> frozenset[str]:
+    """The small words of the language a text is in; none where we know none."""
+    return _WORDS.get(language_of(text), frozenset())
