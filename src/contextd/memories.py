@@ -162,7 +162,7 @@ class Memories:
 
     def topics(self) -> list[Topic]:
         """The person's topics; the starting set until they have some of their own."""
-        return self.record.relations.topics(self.personal) or [Topic(name) for name in STARTING]
+        return self.record.relations.topics(self.personal, self.reader.name) or [Topic(name) for name in STARTING]
 
     def add_topic(self, name: str, parent: str = "") -> Topic:
         """Add a topic, below another if it says so."""
@@ -172,7 +172,7 @@ class Memories:
         if parent == name:
             raise InvalidInput("a topic is not below itself")
         self._settled()
-        self.record.relations.put_topics(self.personal, [Topic(name, parent)])
+        self.record.relations.put_topics(self.personal, self.reader.name, [Topic(name, parent)])
         return Topic(name, parent)
 
     def rename_topic(self, name: str, new: str) -> int:
@@ -239,12 +239,14 @@ class Memories:
 
     def _settled(self) -> None:
         """Write the starting set down before it is changed."""
-        if not self.record.relations.topics(self.personal):
-            self.record.relations.put_topics(self.personal, [Topic(name) for name in STARTING])
+        if not self.record.relations.topics(self.personal, self.reader.name):
+            self.record.relations.put_topics(self.personal, self.reader.name, [Topic(name) for name in STARTING])
 
     def _replaced(self, name: str, new: str) -> int:
         self._settled()
-        return sum(self.record.relations.replace_topic(workspace, name, new) for workspace in self._workspaces())
+        return sum(
+            self.record.relations.replace_topic(workspace, self.reader.name, name, new) for workspace in self._workspaces()
+        )
 
     def _means(self, workspaces: Sequence[int], *, deep: bool = True) -> pipeline.Means:
         tiers = (self.static, self.deep() if deep else None)

@@ -77,7 +77,9 @@ def exported(engine: Engine, *, vectors: bool = False) -> dict[str, Any]:
         payload["tombstones"] += [
             {"in": place, "id": one, "clock": clock} for one, clock in engine.record.memories.tombstones(workspace)
         ]
-    payload["topics"] = [{"name": one.name, "parent": one.parent} for one in engine.record.relations.topics(desk.personal)]
+    payload["topics"] = [
+        {"name": one.name, "parent": one.parent} for one in engine.record.relations.topics(desk.personal, engine.reader.name)
+    ]
     manifest = {name: len(entries) for name, entries in payload.items()}
     stamp = datetime.now(UTC).isoformat(timespec="seconds")
     return {"contextd": {"format": FORMAT, "exported": stamp, "vectors": vectors, **manifest}, **payload}
@@ -244,7 +246,9 @@ def _restore_relations(
 ) -> None:
     topics = [one for one in _entries(payload, "topics") if isinstance(one.get("name"), str)]
     if topics:
-        engine.record.relations.put_topics(engine.personal, [Topic(one["name"], str(one.get("parent", ""))) for one in topics])
+        engine.record.relations.put_topics(
+            engine.personal, engine.reader.name, [Topic(one["name"], str(one.get("parent", ""))) for one in topics]
+        )
     for entry in _entries(payload, "links"):
         workspace, link = (
             places.get(str(entry.get("in"))),

@@ -71,13 +71,13 @@ class Relations(Protocol):
     def links(self, workspace: int, memories: Collection[str]) -> list[Link]:
         """The relationships some memories have, whichever side they are on."""
 
-    def topics(self, workspace: int) -> list[Topic]:
-        """All topics, by name."""
+    def topics(self, workspace: int, author: str) -> list[Topic]:
+        """All topics of a person, by name."""
 
-    def put_topics(self, workspace: int, topics: Collection[Topic]) -> None:
+    def put_topics(self, workspace: int, author: str, topics: Collection[Topic]) -> None:
         """Add topics, or put them below others."""
 
-    def replace_topic(self, workspace: int, name: str, new: str) -> int:
+    def replace_topic(self, workspace: int, author: str, name: str, new: str) -> int:
         """Give what is of one topic to another, or to none; how many memories had it."""
 
 

@@ -50,11 +50,11 @@ def retrieve(
     return Retrieved(chunks, view.fill(chunks))
 
 
-def _parts(plan: Plan) -> set[str]:
+def _parts(plan: Plan) -> list[str]:
     """Parts of the words that are asked for, a bounded number of them."""
     small = small_words(plan.text)
     telling = " ".join(word for word in plan.text.casefold().split() if word.strip("¿?!.,:;") not in small)
-    return set(sorted(parts_of_words(telling or plan.text))[:MOST_PARTS])
+    return sorted(parts_of_words(telling or plan.text))[:MOST_PARTS]
 
 
 def _together(found: Mapping[str, list[Found]]) -> tuple[ChunkId, ...]:

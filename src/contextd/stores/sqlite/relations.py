@@ -17,9 +17,10 @@ and (start_id in (select value from json_each(?2)) or end_id in (select value fr
 order by start_id, end_id, kind"""
 _OF_MEMORIES = """
 update memory set topics = (
-  select json_group_array(distinct case when t.value = ?2 then ?3 else t.value end) from json_each(topics) t
-  where t.value != ?2 or ?3 != '')
-where workspace_id = ?1 and exists (select 1 from json_each(topics) t where t.value = ?2)"""
+  select json_group_array(distinct case when t.value = ?3 then ?4 else t.value end) from json_each(topics) t
+  where t.value != ?3 or ?4 != '')
+where workspace_id = ?1 and author = ?2 and exists (select 1 from json_each(topics) t where t.value = ?3)"""
+_BELOW = "update topic set parent = ? where workspace_id = ? and author = ? and parent = ? and name != ?"
 
 
 class _Records(Protocol):
@@ -62,36 +63,35 @@ class Relations:
 
     # Topics
 
-    def topics(self, workspace: int) -> list[Topic]:
-        """All topics, by name."""
-        query = "select name, parent, clock from topic where workspace_id = ? order by name"
-        return [Topic(*row) for row in self._record.database.query(query, (workspace,))]
+    def topics(self, workspace: int, author: str) -> list[Topic]:
+        """All topics of a person, by name."""
+        query = "select name, parent, clock from topic where workspace_id = ? and author = ? order by name"
+        return [Topic(*row) for row in self._record.database.query(query, (workspace, author))]
 
-    def put_topics(self, workspace: int, topics: Collection[Topic]) -> None:
+    def put_topics(self, workspace: int, author: str, topics: Collection[Topic]) -> None:
         """Add topics, or put them below others."""
 
         def write(connection: apsw.Connection) -> None:
             for topic in topics:
-                values = (workspace, topic.name, topic.parent, self._record.tick(connection))
-                connection.execute("insert or replace into topic values (?, ?, ?, ?)", values)
+                values = (workspace, author, topic.name, topic.parent, self._record.tick(connection))
+                connection.execute("insert or replace into topic values (?, ?, ?, ?, ?)", values)
 
         self._record.database.transact(write)
 
-    def replace_topic(self, workspace: int, name: str, new: str) -> int:
+    def replace_topic(self, workspace: int, author: str, name: str, new: str) -> int:
         """Give what is of one topic to another, or to none when `new` is empty; how many memories had it."""
 
         def write(connection: apsw.Connection) -> int:
+            here = (workspace, author, name)
             row = connection.execute(
-                "select parent from topic where workspace_id = ? and name = ?", (workspace, name)
+                "select parent from topic where workspace_id = ? and author = ? and name = ?", here
             ).fetchone()
-            connection.execute("delete from topic where workspace_id = ? and name = ?", (workspace, name))
-            if new:
-                values = (workspace, new, row[0] if row else "", self._record.tick(connection))
-                connection.execute("insert or ignore into topic values (?, ?, ?, ?)", values)
-            connection.execute(
-                "update topic set parent = ? where workspace_id = ? and parent = ? and name != ?", (new, workspace, name, new)
-            )
-            connection.execute(_OF_MEMORIES, (workspace, name, new))
+            connection.execute("delete from topic where workspace_id = ? and author = ? and name = ?", here)
+            if new and row is not None:
+                values = (workspace, author, new, row[0], self._record.tick(connection))
+                connection.execute("insert or ignore into topic values (?, ?, ?, ?, ?)", values)
+            connection.execute(_BELOW, (new, *here, new))
+            connection.execute(_OF_MEMORIES, (*here, new))
             return int(connection.changes())
 
         return self._record.database.transact(write)

@@ -70,8 +70,9 @@ create index link_by_end on link (workspace_id, end_id);
 
 create table topic (
   workspace_id  integer not null,
+  author        text not null,      -- whose it is: nobody else sees it
   name          text not null,
   parent        text not null,      -- the topic it is below, or empty
   clock         text not null,
-  primary key (workspace_id, name)
+  primary key (workspace_id, author, name)
 ) strict, without rowid;
