@@ -77,9 +77,12 @@ class Memories:
             for one in self.record.memories.beginning(workspace, start, self.reader)
         ]
         if not found:
-            raise InvalidInput(f"there is no memory {start!r} that you may read; `contextd memories` lists them")
+            raise InvalidInput(
+                f"there is no memory {start!r} that you may read; `contextd memories` lists them "
+                f"(an id, or at least {_SHORTEST_ID} characters of its beginning)"
+            )
         if len(found) > 1:
-            raise InvalidInput(f"several memories begin with {start!r}: {', '.join(one[:12] for _, one in found[:4])}")
+            raise InvalidInput(f"several memories begin with {start!r}: {', '.join(one for _, one in found[:4])}")
         return self.record.memories.get(found[0][0], [found[0][1]])[0]
 
     def several(self, uris: Sequence[str]) -> list[Memory]:
@@ -171,6 +174,8 @@ class Memories:
             raise InvalidInput(f"there is no topic {parent!r} to put {name!r} below; there are {', '.join(sorted(known))}")
         if parent == name:
             raise InvalidInput("a topic is not below itself")
+        if name in known and not parent:
+            raise InvalidInput(f"there is a topic {name!r} already; --below puts it below another")
         self._settled()
         self.record.relations.put_topics(self.personal, self.reader.name, [Topic(name, parent)])
         return Topic(name, parent)
@@ -274,7 +279,7 @@ def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:
 
 
 def _name(text: str) -> str:
-    name = " ".join(text.split())
+    name = " ".join(text.encode("utf-8", "replace").decode().split())
     if not name or len(name) > 80:
         raise InvalidInput("a topic has a name of 1 to 80 characters")
     return name

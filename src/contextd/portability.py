@@ -94,9 +94,9 @@ def as_lines(payload: Mapping[str, Any]) -> Iterator[str]:
 
 
 def as_markdown(payload: Mapping[str, Any]) -> str:
-    """An export for people: memories by kind, those that hold now; ids behind them, so that it can be read back."""
+    """An export for people: memories by kind, those that hold now and are neither private nor never to be recalled."""
     lines = ["# Memories", ""]
-    current = [one for one in payload["memories"] if one["valid_to"] is None]
+    current = [one for one in payload["memories"] if one["valid_to"] is None and not one["private"] and not one["silent"]]
     for kind in sorted({one["kind"] for one in current}):
         lines += [f"## {kind}", ""]
         for one in sorted((one for one in current if one["kind"] == kind), key=lambda one: -one["said"]):
@@ -111,6 +111,9 @@ def imported(engine: Engine, data: str, *, source: str = "import", dry_run: bool
     """Read an export, a backup, JSON lines or a Markdown list; with `dry_run` only say what is in it."""
     payload, told = _read(data, source)
     done = Imported()
+    gone = {one for one, _ in engine.record.memories.tombstones(engine.personal)}
+    done.counts["forgotten"] += sum(entry.get("id") in gone for entry in told)
+    told = [{name: value for name, value in entry.items() if name != "id"} for entry in told if entry.get("id") not in gone]
     if payload is not None:
         _restore(engine, payload, done, dry_run)
     if dry_run:
@@ -151,7 +154,7 @@ def _read(data: str, source: str) -> tuple[dict[str, Any] | None, list[dict[str,
             raise InvalidInput(f"this is no JSON: {error}") from None
         return None, [_told(one if isinstance(one, dict) else {"text": one}) for one in found]
     lines = [line.strip() for line in stripped.splitlines()]
-    items = [re.sub(r"\s*<!-- \w+ -->$", "", line[2:]) for line in lines if line[:2] in ("- ", "* ")]
+    items = [line[2:] for line in lines if line[:2] in ("- ", "* ")]
     return None, [_tagged(item) for item in items or [line for line in lines if line and not line.startswith("#")]]
 
 
@@ -197,9 +200,11 @@ def _gem(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tagged(item: str) -> dict[str, Any]:
+    marked = re.search(r"\s*<!-- (\w+) -->$", item)
+    item = item[: marked.start()] if marked else item
     topics = [match.replace("-", " ") for match in re.findall(r"(?<=\s)#([^\W\d][\w-]*)(?=\s|$)", item)]
     text = re.sub(r"\s+#[^\W\d][\w-]*(?=\s|$)", "", item).strip()
-    return {"text": text, **({"topics": topics} if topics else {})}
+    return {"text": text, **({"topics": topics} if topics else {}), **({"id": marked[1]} if marked else {})}
 
 
 def _microseconds(value: float) -> int:

@@ -106,7 +106,7 @@ def memories(
     if json_output:
         as_json([_payload(one) for one in found])
         return
-    table(("id", "kind", "topics", "memory"), [(one.id[:8], one.kind, ", ".join(one.topics), one.text) for one in found])
+    table(("id", "kind", "topics", "memory"), [(one.id[:8], one.kind, ", ".join(one.topics), _line(one)) for one in found])
     if terminal():
         note(f"{len(found)} memories")
 
@@ -291,7 +291,10 @@ def export(file: str, shape: str | None, vectors: bool, project: str | None, rea
     if file == "-":
         click.echo(text)
         return 0
-    Path(file).write_text(text + "\n", "utf-8")
+    try:
+        Path(file).write_text(text + "\n", "utf-8")
+    except OSError as error:
+        raise click.UsageError(f"cannot write {file}: {error.strerror}") from None
     as_json(payload["contextd"]) if json_output else out(f"{payload['contextd']['memories']} memories written to {file}")
     return 0
 
@@ -322,6 +325,12 @@ def import_(file: str, dry_run: bool, project: str | None, reader: str, json_out
     else:
         out(", ".join(f"{count} {what}" for what, count in sorted(done.counts.items())) or "nothing in it")
     return 0
+
+
+def _line(memory: Any) -> str:
+    """A memory on one line; one that holds no longer says since when."""
+    over = f" (until {_day(memory.valid_to)})" if memory.valid_to is not None else ""
+    return " ".join(memory.text.split()) + over
 
 
 def _told(memory: Any, json_output: bool, what: str) -> int:

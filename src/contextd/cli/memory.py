@@ -81,11 +81,13 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd forget 6d1c0b1e8f5a4e0d9c3b2a1908f7e6d5
     """
-    state = opened(project, reader).forget(memory)
+    engine = opened(project, reader)
+    known = engine.memories.get(memory)
+    state = engine.forget(known.id)
     if json_output:
         as_json({"id": memory, "state": state})
     else:
-        out(_STATES[state])
+        out(f"{_STATES[state]}: {known.text[:80]}")
     return 0
 
 

@@ -43,6 +43,13 @@ _QUANTITY = re.compile(
     re.IGNORECASE,
 )
 _IS_MOST = re.compile(rf"^(?:{_MOST})$", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:no|not|never|nothing|anything|forbids?|doesn'?t|don'?t|can'?t|cannot|kein\w*)\b", re.IGNORECASE)
+_AT_MOST_AFTER = re.compile(r"\s*(?:,\s*)?(?:at (?:the )?most|max(?:imum)?\b|tops\b|or less|not a cent more)", re.IGNORECASE)
+_NOT_PAST = re.compile(
+    r"(?:shouldn'?t|can'?t|cannot|must not|may not|no puede) (?:exceed|go over|pass|pasar de|be longer th[ae]n)\s*$",
+    re.IGNORECASE,
+)
+_LAST = re.compile(r"[#+]?\s*(?:[,.;(!].*)?")
 _TIMES = re.compile(
     rf"(?:(?P<times>{_NUMBER}) ?(?:x|times|mal|fois|veces)|(?P<word>once|twice|thrice|einmal|zweimal|dreimal))\s*{_PERIOD}|"
     r"\b(?P<every>every|each|jeden|jede|chaque|cada)\s(?P<what>day|morning|evening|night|week|month|year|tag|woche|jour|semaine|día|semana)\b|"
@@ -95,9 +102,8 @@ _PHRASES = tuple(
         ("phone", r"\b(?:phone|mobile|call|tel)\b\D{0,20}(?P<value>\+?\d[\d /-]{6,}\d)"),
         ("favorite_{what}", r"\bfavou?rite (?P<what>\w+(?: \w+)?)(?: of all)?(?: is| are|:| =) (?P<value>[^.;]+)"),
         ("favorite_{what}", r"(?P<value>[\w' -]+?) (?:is|are) (?:my|our) favou?rite (?P<what>\w+)"),
-        ("age", r"\b(?:i'?m|i am|she'?s|he'?s|is|turns?|turned|aged?|bin|j'ai|tengo) (?P<value>\d{1,3})(?= years?(?: old)?\b| jahre\b| ans\b| años\b| and\b| und\b|[.,;]|$)"),
+        ("age", r"\b(?:i'?m|i am|she'?s|he'?s|is|turns?|turned|aged?|bin|j'ai|tengo) (?P<value>\d{1,3})(?![.,]\d)(?= years?(?: old)?\b| jahre\b| ans\b| años\b| and\b| und\b|[.,;]|$)"),
         ("age", r"\b(?P<value>\d{1,3})[- ](?:years?|yrs?)[- ]old"),
-        ("height", r"\b(?P<value>\d[.,]\d\d) ?m(?:\b|et)"),
         ("name_{what}", rf"{_OWNER}(?P<what>[\w' ]{{2,24}}?) is (?:called|named) (?P<value>[A-Z]\w+(?: [A-Z]\w+)?)"),
     )
 )  # fmt: skip
@@ -129,6 +135,15 @@ _ABOUT_MONEY = re.compile(
 )
 
 
+# What is denied, over, wished for or to come states no value that holds.
+_NOT_NOW = re.compile(
+    r"\b(?:not|never|no longer|any ?more|used to|stopped|quit|former(?:ly)?|once|was|were|want(?:s|ed)?|would|will|may|might|maybe|hope|plan(?:s|ning)?|"
+    r"least favou?rite|nicht|nie|kein\w*|früher|möchte|werde|ne|n'|pas|plus|jamais|aimerais|nunca|ya no|quiero)\b|n't\b|\b(?:can|do|does|is|are|was|wo)nt\b",
+    re.IGNORECASE,
+)
+_ON_DAY = re.compile(rf"\b(?P<by>by|on|since|am|from) (?:the )?(?P<value>{_DATE}|\d{{1,2}}(?:st|nd|rd|th))\b", re.IGNORECASE)
+
+
 class Stated(NamedTuple):
     """What a fact states: of whom, what, and its value."""
 
@@ -143,8 +158,9 @@ def stated(text: str) -> Stated:
     line = " ".join(text.split())
     about, rest = _whose(line)
     found = (
-        _sized(rest) or _frequency(rest) or _phrased(rest) or _budget(rest) or _keyed(rest) or _decided(rest) or _measured(rest)
-    )
+        _sized(rest) or _frequency(rest) or _phrased(rest) or _budget(rest) or _keyed(rest)
+        or _decided(rest) or _dated(rest) or _measured(rest)
+    )  # fmt: skip
     if found is None:
         return Stated()
     return Stated(about, *found)
@@ -195,6 +211,8 @@ _SAID = frozenset(
 
 
 def _phrased(text: str) -> Found:
+    if _NOT_NOW.search(text):
+        return None
     for name, pattern in _PHRASES:
         if match := pattern.search(text):
             groups = match.groupdict()
@@ -212,12 +230,14 @@ def _budget(text: str) -> Found:
         return None
     what = _ABOUT_MONEY.search(text)
     named = _name(what["what"]) if what else _name(re.sub(r"\bbudget\b", " ", text[: match.start()], flags=re.IGNORECASE))
-    value, unit = _amount(match)
+    value, unit = _amount(match, text)
     return f"budget_{named}".rstrip("_"), value, unit
 
 
 def _keyed(text: str) -> Found:
     """`Key: value`, or "my key is value"."""
+    if _NOT_NOW.search(text):
+        return None
     for pattern in (_KEYED, _IS):
         if (
             (match := pattern.match(text))
@@ -226,7 +246,7 @@ def _keyed(text: str) -> Found:
         ):
             quantity = _QUANTITY.match(match["value"])
             if quantity and quantity.end() >= len(match["value"].rstrip(" .!")) - 12:
-                return name, *_amount(quantity)
+                return name, *_amount(quantity, match["value"])
             if pattern is _KEYED or len(match["value"].split()) <= 6:
                 return name, _listed(match["value"]), ""
     return None
@@ -239,12 +259,25 @@ def _decided(text: str) -> Found:
     return _name(match["what"]), match["value"].strip(), ""
 
 
+def _dated(text: str) -> Found:
+    """Something that is on a day, or has to be done by one."""
+    match = _ON_DAY.search(text)
+    if match is None:
+        return None
+    words = [
+        word for word in re.findall(r"[^\W\d]+", text[: match.start()].casefold()) if word not in _FILLER and word not in _SAID
+    ]
+    name = "_".join(words[:2])
+    return (f"deadline_{name}" if match["by"].casefold() == "by" else f"date_{name}", match["value"], "") if name else None
+
+
 def _measured(text: str) -> Found:
     """A number with a unit, named by the noun before it or after it."""
     for match in _QUANTITY.finditer(text):
-        if not (match["unit"] or match["before"]) or match["low"].casefold() in ("one",):
+        bare = not (match["unit"] or match["before"] or match["period"] or match["limit"])
+        if match["low"].casefold() == "one" or (bare and not _LAST.fullmatch(text[match.end() :])):
             continue
-        value, unit = _amount(match)
+        value, unit = _amount(match, text)
         before = re.findall(
             r"[^\W\d]+", re.sub(rf"\b(?:{_MOST}|{_LEAST})\b", " ", text[: match.start()], flags=re.IGNORECASE).casefold()
         )
@@ -263,11 +296,14 @@ def _is_money(match: re.Match[str]) -> bool:
     return bool(re.fullmatch(_MONEY, match["before"] or match["unit"] or "", re.IGNORECASE))
 
 
-def _amount(match: re.Match[str]) -> tuple[str, str]:
-    """Value and unit of a quantity, with its limit."""
+def _amount(match: re.Match[str], text: str) -> tuple[str, str]:
+    """Value and unit of a quantity, with its limit: "no pets over 10 kilos" is at most ten."""
     value = match["low"] if not match["high"] else f"{match['low']}-{match['high']}"
     if limit := match["limit"]:
-        value = f"{'≤' if _IS_MOST.match(limit) else '≥'} {value}"
+        most = bool(_IS_MOST.match(limit)) != bool(_DENIED.search(text[: match.start()]))
+        value = f"{'≤' if most else '≥'} {value}"
+    elif _AT_MOST_AFTER.match(text[match.end() :]) or _NOT_PAST.search(text[: match.start()]):
+        value = f"≤ {value}"
     period = match["period"]
     unit = match["unit"] or match["before"] or ""
     return value.strip(), f"{unit}/{_SPANS.get(period.casefold(), period.casefold())}" if period else unit

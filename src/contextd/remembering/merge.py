@@ -9,8 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from contextd.memory import Decided, Memory
-from contextd.terms import plain
+from contextd.terms import plain, split
+from contextd.tongues import small_words
 
+# Of these a person has one at a time, however it is said.
+_ONE_EACH = frozenset(
+    "home job employer age height weight birthday birthplace blood_type wake_up_time bedtime shoe_size".split()
+)
 # Attributes of which one may have several values at once: a new one joins the others.
 _SEVERAL = (
     "allergy", "intolerance", "avoids", "diet", "likes", "dislikes", "hobby", "language", "pet", "child", "skill", "brand",
@@ -23,9 +28,9 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
     for old in alike:
         if old.id == new.id:
             continue
-        if _same_text(old, new) or _same_value(old, new):
+        if plain(old.text) == plain(new.text):
             return Decided(_confirmed(old, new), known=True)
-    others = [old for old in alike if old.id != new.id and _same_attribute(old, new) and old.valid_to is None]
+    others = [old for old in alike if old.id != new.id and _same_thing(old, new) and old.valid_to is None]
     if not others:
         return Decided(new)
     if not _one_value(new.attribute):
@@ -38,21 +43,21 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
     return Decided(new, ended=tuple(ended))
 
 
-def _same_text(old: Memory, new: Memory) -> bool:
-    return plain(old.text) == plain(new.text)
-
-
 def _same_attribute(old: Memory, new: Memory) -> bool:
     return bool(new.attribute) and (old.attribute, old.about) == (new.attribute, new.about)
 
 
-def _same_value(old: Memory, new: Memory) -> bool:
-    """The same thing in other words: attribute, value, unit and kind."""
-    return _same_attribute(old, new) and bool(new.value) and _value(old) == _value(new)
+def _same_thing(old: Memory, new: Memory) -> bool:
+    """Whether two statements are about the same thing. An attribute is a guess, so all words but those of the value must agree:
+    to keep one too many is a nuisance, to lose one is not to be forgiven."""
+    return _same_attribute(old, new) and (new.attribute in _ONE_EACH or _words(old) == _words(new))
 
 
-def _value(memory: Memory) -> tuple[str, str, str]:
-    return memory.value.casefold(), memory.unit.casefold(), memory.kind
+def _words(memory: Memory) -> frozenset[str]:
+    """The words of a statement that tell, without those of its value."""
+    telling = " ".join(word for word in memory.text.casefold().split() if word.strip(".,:;!?") not in small_words(memory.text))
+    value = set(split(f"{memory.value} {memory.unit}"))
+    return frozenset(term for term in split(telling) if term not in value)
 
 
 def _confirmed(old: Memory, new: Memory) -> Memory:

@@ -70,7 +70,10 @@ def refresh(memory: Memory, means: Means) -> Memory:
 
 def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
     """A memory without secrets, and the rules that found some; its id when it is new."""
-    text, finds = scrub_text(memory.text.strip().replace("\x00", "\ufffd"), rules)
+    readable = memory.text.encode(
+        "utf-8", "replace"
+    ).decode()  # what came in as bytes of another encoding has no place in a file
+    text, finds = scrub_text(readable.strip().replace("\x00", "\ufffd"), rules)
     if not text:
         raise InvalidInput("there is nothing to remember; give a sentence")
     if len(text) > _LONGEST:

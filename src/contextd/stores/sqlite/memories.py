@@ -43,8 +43,9 @@ and a.principal in (select value from json_each(?))) """
 _BY_ID = "m.memory_id in (select value from json_each(?))"
 _ALIKE = """m.memory_id in (
   select memory_id from memory where workspace_id = ? and fingerprint = ?
-  union select memory_id from memory indexed by memory_by_attribute
-  where workspace_id = ? and attribute = ? and attribute != '' and about = ?)
+  union select memory_id from (
+    select memory_id from memory indexed by memory_by_attribute
+    where workspace_id = ? and attribute = ? and attribute != '' and about = ? and valid_to is null order by said desc limit 8))
 and m.author = ? and m.valid_to is null and d.acl_id = ? order by m.said, m.memory_id"""
 _TAUGHT = """m.memory_id in (select memory_id from memory indexed by memory_taught
 where workspace_id = ? and author = ? and instr(verified, '"kind"') > 0)"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -17,8 +18,8 @@ from contextd.stores.sqlite.view import Bools, View
 from contextd.types import About, ChunkId, Scope
 
 # The first part is that of the index `memory_not_answering`.
-_OUT_NOW = "((valid_to is not null or silent or private) and (valid_to is not null or silent{private}))"
-_OUT_THEN = "(silent or valid_from > :then or (valid_to is not null and valid_to <= :then){private})"
+_OUT = """((valid_to is not null or silent or private) and (silent or (valid_to is not null and valid_to <= :then){private}))
+or valid_from > :then"""
 _RELATED = """
 select a.document_id, b.document_id from memory a join link l on l.workspace_id = a.workspace_id
 and a.memory_id in (l.start_id, l.end_id) join memory b on b.workspace_id = l.workspace_id
@@ -89,9 +90,9 @@ class MemoryView(View):
         """Memories that may not answer: not now or then, never, or not what is asked for."""
         asked = self._scope.recall or Recall()
         private = "" if asked.private else " or private"
-        out = (_OUT_NOW if asked.as_of is None else _OUT_THEN).format(private=private)
-        conditions: list[str] = [out]
-        values: dict[str, Any] = {"workspace": self._snapshot.workspace, "then": asked.as_of}
+        then = time.time_ns() // 1000 if asked.as_of is None else asked.as_of
+        conditions: list[str] = [_OUT.format(private=private)]
+        values: dict[str, Any] = {"workspace": self._snapshot.workspace, "then": then}
         if asked.min_confidence > 0:
             conditions.append("confidence < :least")
             values["least"] = asked.min_confidence

@@ -41,8 +41,9 @@ alter table memory_known rename to memory;
 
 create unique index memory_by_document on memory (workspace_id, document_id);
 create index memory_by_fingerprint on memory (workspace_id, fingerprint);
-create index memory_by_attribute on memory (workspace_id, attribute) where attribute != '';
+create index memory_by_attribute on memory (workspace_id, attribute, about, said) where attribute != '';
 create index memory_taught on memory (workspace_id, author) where instr(verified, '"kind"') > 0;
+create index memory_by_validity on memory (workspace_id, valid_from);
 create index memory_not_answering on memory (workspace_id, document_id) where valid_to is not null or silent or private;
 
 -- What a memory was before a change; goes with it when it is forgotten.
