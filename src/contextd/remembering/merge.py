@@ -55,7 +55,8 @@ def _same_thing(old: Memory, new: Memory) -> bool:
 
 def _words(memory: Memory) -> frozenset[str]:
     """The words of a statement that tell, without those of its value."""
-    telling = " ".join(word for word in memory.text.casefold().split() if word.strip(".,:;!?") not in small_words(memory.text))
+    small = small_words(memory.text)
+    telling = " ".join(word for word in memory.text.casefold().split() if word.strip(".,:;!?") not in small)
     value = set(split(f"{memory.value} {memory.unit}"))
     return frozenset(term for term in split(telling) if term not in value)
 
