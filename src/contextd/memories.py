@@ -104,8 +104,10 @@ class Memories:
     # Changing
 
     def update(self, memory: str, **fields: Any) -> Remembered:
-        """Change a memory; what is set here is never guessed again."""
+        """Change a memory; what is set here is never guessed again, and what was set of an older text is."""
         old = self._own(memory)
+        if fields.get("text") not in (None, old.text):
+            old = replace(old, verified=old.verified - {"about", "attribute", "value", "unit", "language"})
         changed = replace(_with(old, fields), changed=time.time_ns() // 1000)
         if changed.text != old.text or old.enriched < VERSION:
             return pipeline.reword(changed, self.reader.name, self._means([old.workspace]))
@@ -181,9 +183,17 @@ class Memories:
         return Topic(name, parent)
 
     def rename_topic(self, name: str, new: str) -> int:
-        """Give a topic another name, or merge it into one that is there; how many memories had it."""
+        """Give a topic another name; how many memories had it."""
         self._known_topic(name)
+        if _name(new) in {topic.name for topic in self.topics()}:
+            raise InvalidInput(f"there is a topic {_name(new)!r} already; `contextd topics merge` puts one into the other")
         return self._replaced(name, _name(new))
+
+    def merge_topic(self, name: str, into: str) -> int:
+        """Put what is of one topic into another; how many memories had it."""
+        self._known_topic(name)
+        self._known_topic(into)
+        return self._replaced(name, into)
 
     def delete_topic(self, name: str) -> int:
         """Delete a topic; its memories stay, without it. How many had it."""

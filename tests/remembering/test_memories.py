@@ -122,6 +122,13 @@ def test_a_change_is_in_the_history_and_an_old_text_is_found_no_more(person: Eng
     assert person.memories.get(memory.id).clock > version.before.clock
 
 
+def test_a_new_text_has_new_values(person: Engine) -> None:
+    memory = person.remember("Shoe size: EU 42").memory
+    person.memories.update(memory.id, value="41")
+    assert person.memories.get(memory.id).value == "41"
+    assert person.memories.update(memory.id, text="Shoe size: EU 44").memory.value == "44"
+
+
 def test_marks_decide_what_answers_and_in_which_order(person: Engine) -> None:
     first, second = (person.remember(f"herons nest at the {place}").memory for place in ("lake", "river"))
     best = texts(person, "where do herons nest")
@@ -193,7 +200,9 @@ def test_topics_are_the_persons_own(person: Engine) -> None:
     assert person.memories.rename_topic("Boats", "Sailing") == 1
     assert person.memories.get(memory.id).topics == ("Sailing",)
     assert next(topic for topic in person.memories.topics() if topic.name == "Sailing").parent == "Leisure"
-    assert person.memories.rename_topic("Sailing", "Travel") == 1, "into one that is there: merged"
+    with pytest.raises(InvalidInput, match="merge"):
+        person.memories.rename_topic("Sailing", "Travel")
+    assert person.memories.merge_topic("Sailing", "Travel") == 1
     assert person.memories.delete_topic("Travel") == 1 and person.memories.get(memory.id).topics == ()
     with pytest.raises(InvalidInput, match="no topic"):
         person.memories.delete_topic("Travel")

@@ -62,7 +62,7 @@ def rename_topic(name: str, new: str, project: str | None, reader: str, json_out
 @personal_options
 def merge_topic(name: str, into: str, project: str | None, reader: str, json_output: bool) -> int:
     """Merge the topic NAME into the topic INTO: its memories get that instead."""
-    count = opened(project, reader).memories.rename_topic(name, into)
+    count = opened(project, reader).memories.merge_topic(name, into)
     as_json({"name": into, "memories": count}) if json_output else out(f"{count} memories of {name} are of {into} now")
     return 0
 
