@@ -97,7 +97,6 @@ class Remembered:
 class Recall:
     """How memories are narrowed; an empty field does not narrow. Times are microseconds."""
 
-    kinds: frozenset[str] = frozenset()
     topics: frozenset[str] = frozenset()
     conversation: str = ""
     min_confidence: float = 0.0

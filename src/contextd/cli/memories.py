@@ -58,7 +58,7 @@ def recall(
     from contextd.types import Narrow
 
     engine, text = opened(project, reader), spoken(query)
-    asked = Recall(frozenset(kinds), frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
+    asked = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
     narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=asked)
     found = engine.recall(text, k=k, min_score=min_score, narrow=narrow)
     if json_output:

@@ -96,11 +96,6 @@ class Memories:
         """The ids of all memories, whoever may read them."""
         return {row[0] for row in self._query("select memory_id from memory where workspace_id = ?", (workspace,))}
 
-    def may_read(self, workspace: int, memory: str, reader: Reader) -> bool:
-        """Whether a reader may see a memory, if there is one."""
-        principals = json.dumps(sorted(reader.principals))
-        return bool(self._memories(workspace, _READABLE + "and m.memory_id = ?", principals, memory))
-
     def beginning(self, workspace: int, start: str, reader: Reader) -> list[str]:
         """The ids a reader may see that begin so."""
         principals = json.dumps(sorted(reader.principals))
