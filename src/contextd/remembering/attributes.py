@@ -49,7 +49,6 @@ _NOT_PAST = re.compile(
     r"(?:shouldn'?t|can'?t|cannot|must not|may not|no puede) (?:exceed|go over|pass|pasar de|be longer th[ae]n)\s*$",
     re.IGNORECASE,
 )
-_LAST = re.compile(r"[#+]?\s*(?:[,.;(!].*)?")
 _TIMES = re.compile(
     rf"(?:(?P<times>{_NUMBER}) ?(?:x|times|mal|fois|veces)|(?P<word>once|twice|thrice|einmal|zweimal|dreimal))\s*{_PERIOD}|"
     r"\b(?P<every>every|each|jeden|jede|chaque|cada)\s(?P<what>day|morning|evening|night|week|month|year|tag|woche|jour|semaine|día|semana)\b|"
@@ -275,7 +274,7 @@ def _measured(text: str) -> Found:
     """A number with a unit, named by the noun before it or after it."""
     for match in _QUANTITY.finditer(text):
         bare = not (match["unit"] or match["before"] or match["period"] or match["limit"])
-        if match["low"].casefold() == "one" or (bare and not _LAST.fullmatch(text[match.end() :])):
+        if bare or match["low"].casefold() == "one":  # a number alone may be the name of something: "note 3"
             continue
         value, unit = _amount(match, text)
         before = re.findall(
