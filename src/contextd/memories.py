@@ -203,11 +203,12 @@ class Memories:
     # Enrichment
 
     def enrich(self, *, everything: bool = False, progress: Callable[[int, int], None] = lambda done, of: None) -> Quality:
-        """Guess again what was guessed by an older version, or of everything; and embed what has no deep vector."""
+        """Guess again, with deep vectors, what was guessed by an older version or in haste; or of everything."""
         own = [memory for memory in self.all() if memory.author == self.reader.name]
         old = [memory for memory in own if everything or memory.enriched < VERSION]
+        means = {workspace: self._means([workspace]) for workspace in self._workspaces_of(old)}
         for done, memory in enumerate(old):
-            pipeline.refresh(memory, self._means([memory.workspace]))
+            pipeline.refresh(memory, means[memory.workspace])
             progress(done + 1, len(old))
         return self.quality()
 
@@ -266,7 +267,8 @@ class Memories:
     def _means(self, workspaces: Sequence[int], *, deep: bool = True) -> pipeline.Means:
         tiers = (self.static, self.deep() if deep else None)
         embedders = [embedder for embedder in tiers if embedder is not None]
-        enricher = Enricher(self.static, Routing(self.topics(), self.static), lambda: self._corrected(workspaces))
+        version = VERSION if deep or self.deep() is None else 0
+        enricher = Enricher(self.static, Routing(self.topics(), self.static), lambda: self._corrected(workspaces), version)
         return pipeline.Means(self.record.memories, embedders, enricher, self.tokens, self.rules)
 
     def _corrected(self, workspaces: Sequence[int]) -> list[Memory]:

@@ -79,7 +79,6 @@ class Decided:
     memory: Memory
     known: bool = False  # it was said before: `memory` is the old one, confirmed
     ended: tuple[Memory, ...] = ()  # older values, which hold no longer
-    contradicts: tuple[Memory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,6 @@ class Remembered:
     memory: Memory
     known: bool = False
     replaced: tuple[Memory, ...] = ()
-    contradicts: tuple[Memory, ...] = ()
     warnings: tuple[str, ...] = ()
 
 

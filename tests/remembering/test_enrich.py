@@ -33,6 +33,10 @@ ITEMS = Path(__file__).parent / "items"
         ("Rent: 1,250 € per month", "rent", "1,250", "€/month"),
         ("We decided to use PostgreSQL for the database", "database", "PostgreSQL", ""),
         ("I love hiking in the Alps", "", "", ""),
+        ("Never: .", "", "", ""),
+        ("no pets over 10 kilos", "no_pets", "≤ 10", "kilos"),
+        ("I want to weigh 70 kg", "", "", ""),
+        ("My birthday is 3 May", "birthday", "3 May", ""),
     ],
 )
 def test_attribute_value_and_unit(text: str, attribute: str, value: str, unit: str) -> None:

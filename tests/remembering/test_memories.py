@@ -95,7 +95,12 @@ def test_facts_that_only_look_alike_are_all_kept(person: Engine) -> None:
         assert not kept.known and not kept.replaced
     assert {one.text for one in person.memories.all() if one.valid_to is None} == set(facts)
     person.remember("I live in Hamburg")
-    for other in ("I used to live in Kiel", "I want to live in Oslo", "I do not live in Rome"):
+    person.remember("I work as a nurse")
+    person.remember("I weigh 78 kg")
+    for other in (
+        "I used to live in Kiel", "I want to live in Oslo", "I do not live in Rome", "My colleague lives in Bonn",
+        "My colleague works as a pilot", "I want to weigh 70 kg",
+    ):  # fmt: skip
         assert not person.remember(other).replaced
     assert person.remember("I live in Berlin now").replaced, "one home at a time, however it is said"
     person.remember("I will live in Rome", valid_from=4_000_000_000_000_000, attribute="home", value="Rome")

@@ -112,6 +112,16 @@ def test_other_files_are_told_anew(elsewhere: Engine) -> None:
     assert {one.text for one in elsewhere.memories.all()} >= {"I like tea", "we meet at ten"}
 
 
+def test_many_at_once_get_their_deep_vectors_afterwards(elsewhere: Engine) -> None:
+    notes = "\n".join(f"- visitor {number} saw a heron by the lake" for number in range(60))
+    assert portability.imported(elsewhere, notes).counts["added"] == 60
+    assert all(one.enriched == 0 for one in elsewhere.memories.all())
+    elsewhere.memories.enrich()
+    ids = [one.id for one in elsewhere.memories.all() if one.enriched]
+    held = elsewhere.record.memories.vectors(elsewhere.personal, ids)
+    assert len(ids) == 60 and all(any(space.startswith("deep/") for space in held[one]) for one in ids)
+
+
 def test_markdown_is_for_people_and_can_be_read_back(person: Engine, elsewhere: Engine) -> None:
     text = portability.as_markdown(portability.exported(person))
     assert "- Budget for shoes: max 160€ #Fashion <!--" in text and "forgotten" not in text

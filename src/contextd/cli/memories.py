@@ -245,7 +245,7 @@ def unlink(memory: str, other: str, kind: str, project: str | None, reader: str,
 def enrich(everything: bool, project: str | None, reader: str, json_output: bool) -> int:
     """Guess kind, attribute, topics and language of memories that have none yet, and report how well that went."""
     desk = opened(project, reader).memories
-    quality = desk.enrich(everything=everything)
+    quality = desk.enrich(everything=everything, progress=_progress)
     if json_output:
         as_json({
             "memories": quality.total, "kinds": quality.kinds, "with_attribute": quality.with_attribute,
@@ -317,7 +317,10 @@ def import_(file: str, dry_run: bool, project: str | None, reader: str, json_out
 
     data = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8", "replace")
     source = "import" if file == "-" else f"import:{Path(file).name}"
-    done = portability.imported(opened(project, reader), data, source=source, dry_run=dry_run)
+    engine = opened(project, reader)
+    done = portability.imported(engine, data, source=source, dry_run=dry_run)
+    if not dry_run:
+        engine.memories.enrich(progress=_progress)
     for problem in done.problems[:10]:
         note(f"warning: {problem}")
     if json_output:
@@ -325,6 +328,12 @@ def import_(file: str, dry_run: bool, project: str | None, reader: str, json_out
     else:
         out(", ".join(f"{count} {what}" for what, count in sorted(done.counts.items())) or "nothing in it")
     return 0
+
+
+def _progress(done: int, total: int) -> None:
+    """A line now and then, where there is much to do."""
+    if done % 500 == 0:
+        note(f"{done} of {total} memories enriched")
 
 
 def _line(memory: Any) -> str:

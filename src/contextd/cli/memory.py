@@ -46,15 +46,12 @@ def remember(
     for warning in kept.warnings:
         note(f"warning: {warning}")
     if json_output:
-        others = {"replaced": [one.id for one in kept.replaced], "contradicts": [one.id for one in kept.contradicts]}
-        as_json(payloads.memory(kept.memory) | {"known": kept.known} | others)
+        as_json(payloads.memory(kept.memory) | {"known": kept.known, "replaced": [one.id for one in kept.replaced]})
         return 0
     out(f"{'known already:' if kept.known else 'remembered'} {kept.memory.id}")
     note(_guessed(kept.memory))
     for old in kept.replaced:
         note(f"replaces {old.id[:8]}: {old.text}")
-    for old in kept.contradicts:
-        note(f"contradicts {old.id[:8]}: {old.text}")
     return 0
 
 

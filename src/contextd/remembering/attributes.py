@@ -136,7 +136,7 @@ _ABOUT_MONEY = re.compile(
 
 # What is denied, over, wished for or to come states no value that holds.
 _NOT_NOW = re.compile(
-    r"\b(?:not|never|no longer|any ?more|used to|stopped|quit|former(?:ly)?|once|was|were|want(?:s|ed)?|would|will|may|might|maybe|hope|plan(?:s|ning)?|"
+    r"\b(?:not|never|no longer|any ?more|used to|stopped|quit|former(?:ly)?|was|were|want(?:s|ed)?|would|will|(?-i:may)|might|maybe|hope|plan(?:s|ning)?|"
     r"least favou?rite|nicht|nie|kein\w*|früher|möchte|werde|ne|n'|pas|plus|jamais|aimerais|nunca|ya no|quiero)\b|n't\b|\b(?:can|do|does|is|are|was|wo)nt\b",
     re.IGNORECASE,
 )
@@ -160,7 +160,9 @@ def stated(text: str) -> Stated:
         _sized(rest) or _frequency(rest) or _phrased(rest) or _budget(rest) or _keyed(rest)
         or _decided(rest) or _dated(rest) or _measured(rest)
     )  # fmt: skip
-    if found is None:
+    if found is None or (
+        _NOT_NOW.search(rest) and found[1][:1] not in ("≤", "≥")
+    ):  # a limit may well be denied: "not over 10 kg"
         return Stated()
     return Stated(about, *found)
 

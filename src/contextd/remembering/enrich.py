@@ -31,6 +31,7 @@ class Enricher:
     static: Embedder | None
     routing: Routing
     corrected: Callable[[], Sequence[Memory]] = tuple  # memories whose kind a person set
+    version: int = VERSION  # 0 for guesses that better ones are to follow
     _examples: list[tuple[list[str], Matrix]] = field(default_factory=list)  # once they are asked for
 
     def enrich(self, memory: Memory, vectors: Mapping[str, Matrix]) -> Memory:
@@ -50,7 +51,7 @@ class Enricher:
         }
         free = {name: guesses[name] for name in GUESSED if name not in memory.verified}
         sure = 1.0 if "kind" in memory.verified else confidence
-        return replace(memory, **free, confidence=sure, enriched=VERSION)
+        return replace(memory, **free, confidence=sure, enriched=self.version)
 
     def _kind(self, text: str, vectors: Mapping[str, Matrix], vector: Vector | None) -> tuple[str, float]:
         taught = self._taught(vector) if vector is not None else ""

@@ -5,6 +5,7 @@ A pure decision over memories of the same author with the same readers; the reco
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,7 +13,8 @@ from contextd.memory import Decided, Memory
 from contextd.terms import plain, split
 from contextd.tongues import small_words
 
-# Of these a person has one at a time, however it is said.
+# Of these a person has one at a time, however they say it of themselves.
+_I = re.compile(r"\s*(?:i|i'm|i\u2019m|we|ich|wir|je|j'|j\u2019|nous|yo)\b", re.IGNORECASE)
 _ONE_EACH = frozenset(
     "home job employer age height weight birthday birthplace blood_type wake_up_time bedtime shoe_size".split()
 )
@@ -31,10 +33,8 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
         if plain(old.text) == plain(new.text):
             return Decided(_confirmed(old, new), known=True)
     others = [old for old in alike if old.id != new.id and _same_thing(old, new) and old.valid_to is None]
-    if not others:
+    if not others or not _one_value(new.attribute):
         return Decided(new)
-    if not _one_value(new.attribute):
-        return Decided(new, contradicts=tuple(old for old in others if _denies(old, new)))
     ended = [replace(old, valid_to=new.valid_from, replaced_by=new.id, changed=new.changed) for old in others]
     late = [old for old in ended if old.valid_from > new.valid_from]
     if late:  # told later than it held: what came after it stands
@@ -50,7 +50,11 @@ def _same_attribute(old: Memory, new: Memory) -> bool:
 def _same_thing(old: Memory, new: Memory) -> bool:
     """Whether two statements are about the same thing. An attribute is a guess, so all words but those of the value must agree:
     to keep one too many is a nuisance, to lose one is not to be forgiven."""
-    return _same_attribute(old, new) and (new.attribute in _ONE_EACH or _words(old) == _words(new))
+    return _same_attribute(old, new) and (_of_oneself(old, new) or _words(old) == _words(new))
+
+
+def _of_oneself(*memories: Memory) -> bool:
+    return all(memory.attribute in _ONE_EACH and _I.match(memory.text) for memory in memories)
 
 
 def _words(memory: Memory) -> frozenset[str]:
@@ -71,10 +75,3 @@ def _confirmed(old: Memory, new: Memory) -> Memory:
 
 def _one_value(attribute: str) -> bool:
     return not any(part in _SEVERAL for part in attribute.split("_"))
-
-
-def _denies(old: Memory, new: Memory) -> bool:
-    """Whether two statements of an attribute with several values exclude each other: one says no to what the other has."""
-    values = [{part.strip() for part in memory.value.casefold().split(",")} for memory in (old, new)]
-    bare = [{value.removeprefix("not ").removeprefix("no ") for value in some} for some in values]
-    return bool(bare[0] & bare[1]) and values[0].isdisjoint(values[1])

@@ -47,7 +47,7 @@ def remember(told: Sequence[Memory], means: Means) -> list[Remembered]:
         entries = [(memory, parsed(memory.text, means.tokens), v) for memory, v in zip(known, vectors, strict=True)]
         for (_, finds), decided in zip(batch, means.memories.remember(entries, merge), strict=True):
             warnings = (*(f"a secret was left out (rule {rule})" for rule in finds), *problems)
-            done.append(Remembered(decided.memory, decided.known, decided.ended, decided.contradicts, warnings))
+            done.append(Remembered(decided.memory, decided.known, decided.ended, warnings))
     return done
 
 
@@ -70,9 +70,7 @@ def refresh(memory: Memory, means: Means) -> Memory:
 
 def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
     """A memory without secrets, and the rules that found some; its id when it is new."""
-    readable = memory.text.encode(
-        "utf-8", "replace"
-    ).decode()  # what came in as bytes of another encoding has no place in a file
+    readable = memory.text.encode("utf-8", "replace").decode()  # bytes of another encoding have no place in a file
     text, finds = scrub_text(readable.strip().replace("\x00", "\ufffd"), rules)
     if not text:
         raise InvalidInput("there is nothing to remember; give a sentence")

@@ -40,6 +40,7 @@ cross join content c on c.workspace_id = d.workspace_id and c.content_id = d.con
 where m.workspace_id = ? and """  # noqa: S608 - names of our own
 _READABLE = """exists (select 1 from acl a where a.workspace_id = d.workspace_id and a.acl_id = d.acl_id
 and a.principal in (select value from json_each(?))) """
+_BEGINNING = "and m.memory_id >= ? and m.memory_id < ?"
 _BY_ID = "m.memory_id in (select value from json_each(?))"
 _ALIKE = """m.memory_id in (
   select memory_id from memory where workspace_id = ? and fingerprint = ?
@@ -99,7 +100,7 @@ class Memories:
     def beginning(self, workspace: int, start: str, reader: Reader) -> list[str]:
         """The ids a reader may see that begin so."""
         principals = json.dumps(sorted(reader.principals))
-        found = self._memories(workspace, _READABLE + "and substr(m.memory_id, 1, ?) = ?", principals, len(start), start)
+        found = self._memories(workspace, _READABLE + _BEGINNING, principals, start, start + "\uffff")
         return [memory.id for memory in found]
 
     def versions(self, workspace: int, memory: str) -> list[Version]:
