@@ -1,8 +1,8 @@
 """Memories out and in: JSON (compact, or with vectors), JSON lines, Markdown; and the backup of other personal stores.
 
-An export of contextd's own comes back without loss: clocks, history, links, topics and tombstones included. The later write
-wins, and what was forgotten on either side stays so. Anything else that has texts is told anew, memory by memory. Only known
-fields of the expected shape are read.
+An export of contextd's own as JSON or JSON lines comes back without loss: clocks, history, links, topics and tombstones
+included. The later write wins, and what was forgotten on either side stays so. Anything else that has texts is told anew,
+memory by memory. Only known fields of the expected shape are read.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def as_markdown(payload: Mapping[str, Any]) -> str:
 
 def imported(engine: Engine, data: str, *, source: str = "import", dry_run: bool = False) -> Imported:
     """Read an export, a backup, JSON lines or a Markdown list; with `dry_run` only say what is in it."""
-    payload, told = _read(data, source)
+    payload, told = _read(data)
     done = Imported()
     gone = {one for one, _ in engine.record.memories.tombstones(engine.personal)}
     done.counts["forgotten"] += sum(entry.get("id") in gone for entry in told)
@@ -132,7 +132,7 @@ def imported(engine: Engine, data: str, *, source: str = "import", dry_run: bool
 # Reading
 
 
-def _read(data: str, source: str) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+def _read(data: str) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
     """An export of our own, or what a file of another kind tells."""
     stripped = data.lstrip("\ufeff \n\r\t")
     if stripped.startswith("{"):
