@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from blake3 import blake3
 
 from contextd import chunking, config
 from contextd.chunking.cut import Limits
+from contextd.conversation import Conversation, Note, Unread
 from contextd.engine import Engine
 from contextd.errors import InvalidInput, StorageError, Unavailable
 from contextd.extracting import missing
@@ -70,16 +71,16 @@ def open_engine(
     return Engine(
         loaded.settings,
         opened,
+        Reader(reader),
         record,
-        personal,
         static,
         _deep(home, loaded.settings.embedding.deep_model),
+        personal,
         O200k(),
         templates,
         _rules(loaded.settings.security.secret_patterns),
         retrievers,
         tuple(others),
-        Reader(reader),
         (*loaded.warnings, *warnings, *broken, *([damage] if damage else [])),
     )
 
@@ -90,6 +91,20 @@ def salvaged_record() -> tuple[dict[str, int], Path]:
     if not path.exists():
         raise InvalidInput(f"there is no {path} to mend")
     return salvaged(path)
+
+
+def export_kind(path: str) -> str:
+    """What a file or folder from elsewhere is."""
+    from contextd.sources import exports
+
+    return exports.kind_of(Path(path).expanduser())
+
+
+def read_export(path: str, kind: str) -> Iterator[Conversation | Note | Unread]:
+    """What is in a file or folder from elsewhere, one at a time."""
+    from contextd.sources import exports
+
+    return exports.read(Path(path).expanduser(), kind)
 
 
 def project_root(project: str | Path) -> Path:

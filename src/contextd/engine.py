@@ -1,32 +1,27 @@
-"""The one door: everything a surface can ask of contextd, in terms of the three pipelines."""
+"""The one door: everything a surface can ask of contextd, in terms of the four pipelines."""
 
 from __future__ import annotations
 
-import os
-import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from contextd import caveats
 from contextd.errors import IndexMismatch, InvalidInput, StorageError, Unavailable
+from contextd.keeping import Keeping
 from contextd.languages import ALIASES
 from contextd.memory import Remembered
-from contextd.ports import Embedder, FileState, Retriever, Skip, Store, Tokens
-from contextd.ports import Parser as ParserPort
-from contextd.project import Project, inside
+from contextd.ports import Embedder, Retriever, Store, Tokens
+from contextd.project import Project
 from contextd.querying import pipeline as querying
 from contextd.querying.render import Template
-from contextd.record_ports import Record
 from contextd.scrub_rules import Rule
-from contextd.settings import Settings
 from contextd.trace import Trace
-from contextd.types import MEMORIES, OWNER, THE_OWNER, Context, Hit, Narrow, Plan, Query, Reader, Scope
+from contextd.types import CHATS, MEMORIES, Context, Hit, Narrow, Plan, Query, Scope
 
 if TYPE_CHECKING:  # loaded when used: a question needs neither
-    from contextd.indexing.pipeline import Report
-    from contextd.indexing.upkeep import Upkeep
+    from contextd.chats import Chats
     from contextd.memories import Memories
     from contextd.structure import Structure
     from contextd.tasks import Task, TaskContext
@@ -42,144 +37,16 @@ class Found:
 
 
 @dataclass(slots=True)
-class Engine:
+class Engine(Keeping):
     """contextd, wired. Made by `contextd.open`; surfaces are handed one and never build it."""
 
-    settings: Settings
-    project: Project | None
-    record: Record
     personal: int
-    static: Embedder | None
-    deep: Callable[[], Embedder | None]
     tokens: Tokens
     templates: dict[str, Template]
     rules: tuple[Rule, ...] = ()
     retrievers: Mapping[str, tuple[float, Retriever]] = field(default_factory=dict)
     others: tuple[Project, ...] = ()
-    reader: Reader = THE_OWNER
     warnings: tuple[str, ...] = ()
-
-    # Index
-
-    def index(
-        self,
-        *,
-        verify: bool = False,
-        deep: bool = False,
-        progress: Callable[[Report], None] = lambda _: None,
-        on_deep: Callable[[int], None] = lambda _: None,
-    ) -> Report:
-        """Bring the index of the project up to date with its folder; a damaged one is put aside and made anew."""
-        project = self._project()
-        try:
-            return self.perform("index", (), {"verify": verify, "deep": deep}, progress, on_deep)
-        except StorageError as error:
-            if error.code != "corrupt":
-                raise
-            project.store.close()
-            self.project = replace(project, store=project.renew())
-            report = self.perform("index", (), {"deep": deep}, progress, on_deep)
-            report.warnings.append(f"the index was damaged and has been made anew; the old one is kept ({error})")
-            return report
-
-    def rebuild(
-        self,
-        paths: Iterable[str] = (),
-        *,
-        vacuum: bool = True,
-        keep_errors: bool = False,
-        progress: Callable[[Report], None] = lambda _: None,
-    ) -> Report:
-        """Make the index of some paths, or of everything, again from the files; the old one answers meanwhile."""
-        options = {"epoch": secrets.randbits(40) + 1, "vacuum": vacuum, "clear_errors": not keep_errors}
-        return self.perform("rebuild", self._there(paths), options, progress)
-
-    def refresh(
-        self, paths: Iterable[str], *, force: bool = False, progress: Callable[[Report], None] = lambda _: None
-    ) -> Report:
-        """Look at some paths again; `force` makes their index again though nothing changed."""
-        options = {"epoch": secrets.randbits(40) + 1} if force else {"verify": True}
-        return self.perform("refresh", self._there(paths), options, progress)
-
-    def retry(self, *, progress: Callable[[Report], None] = lambda _: None) -> Report:
-        """Read the files again that failed."""
-        from contextd.indexing.pipeline import Report
-
-        failed = [uri for uri, _, _ in self._project().store.failures()]
-        return self.perform("refresh", failed, {"verify": True}, progress) if failed else Report()
-
-    def perform(
-        self,
-        kind: str,
-        paths: Iterable[str],
-        options: Mapping[str, Any],
-        progress: Callable[[Report], None] = lambda _: None,
-        on_deep: Callable[[int], None] = lambda _: None,
-    ) -> Report:
-        """Ask for a job and see it through: run it here, or wait for the process that holds the lease to do so."""
-        from contextd.indexing.jobs import run_all, see_through
-
-        project = self._project()
-        job = project.store.jobs.add(kind, f"{self.reader.name}, process {os.getpid()}", tuple(paths), options)
-
-        def run_here() -> None:
-            with project.lease(f"contextd {kind}"), project.parser(keep=False) as parser:
-                upkeep = self._upkeep(parser, on_deep)
-                run_all(project.store.jobs, upkeep.work, lambda one, report: progress(report) if one.id == job.id else None)
-
-        return see_through(project.store.jobs, job.id, run_here, progress)
-
-    def watch(self, stop: Callable[[], bool], say: Callable[[str], None]) -> None:
-        """Keep the index up to date until told to stop; jobs that others ask for are run on the way."""
-        from contextd.indexing.upkeep import Watching
-
-        project = self._project()
-        with project.lease("contextd watch"), project.parser(keep=True) as parser:
-            Watching(self._upkeep(parser), project.arm, stop, say, project.machine).run()
-
-    def estimate(self, paths: Iterable[str] = ()) -> dict[str, tuple[int, int]]:
-        """Files and bytes by language that a rebuild would read."""
-        found: dict[str, tuple[int, int]] = {}
-        for state in self._project().source.scan(inside(self._project().root, paths)):
-            if isinstance(state, FileState):
-                files, size = found.get(state.language, (0, 0))
-                found[state.language] = files + 1, size + state.stamp.size
-        return found
-
-    def _upkeep(self, parser: ParserPort, on_deep: Callable[[int], None] = lambda _: None) -> Upkeep:
-        from contextd.indexing.pipeline import Options
-        from contextd.indexing.upkeep import Upkeep
-
-        project, bootstrap = self._project(), self.settings.bootstrap
-        options = Options(
-            batch=bootstrap.batch_size,
-            priority=bootstrap.priority_extensions,
-            most_files=bootstrap.max_initial_files,
-            fail_fast=bootstrap.fail_fast,
-            warn_bytes=self.settings.indexing.warn_file_size_mb * (1 << 20),
-            most_bytes=self.settings.storage.max_mb * 1_000_000,
-        )
-        acl = project.store.grant(self._readers(project))
-        self._share(project, acl)  # what a crash between record and index may have left undone
-        return Upkeep(
-            (project.source, project.commits),
-            project.store,
-            project.recipe,
-            options,
-            acl,
-            parser,
-            self.static,
-            self.deep,
-            on_deep,
-        )
-
-    def known(self) -> Project:
-        """The project, for a report about it."""
-        return self._project()
-
-    def files(self) -> Iterable[FileState | Skip]:
-        """Every file of the project: those that belong to it, and the others with the reason."""
-        return self._project().source.scan()
 
     # Query
 
@@ -275,32 +142,16 @@ class Engine:
         """The memories that answer a question, of the project and of the person; everything else as for `search`."""
         return self.search(text, narrow=replace(narrow or Narrow(), memories_only=True), **asked)
 
+    def chats(self, *, in_project: bool = False) -> Chats:
+        """What can be done with conversations and notes from elsewhere, personal ones or those of this project."""
+        from contextd.chats import Chats
+
+        kept = self.record.chats(self._project().workspace if in_project else self.personal)
+        return Chats(kept, self.reader, self.static, self.deep, self.tokens, self.rules)
+
     def forget(self, memory: str) -> str:
         """Erase a memory for good: `gone`, or `pending` while another process still reads."""
         return self.memories.forget(memory)
-
-    def share(self, principals: Iterable[str]) -> frozenset[str]:
-        """Say who may read the project's documents; nobody else may. Rights are the owner's to give."""
-        project, names = self._project(), frozenset(principals)
-        if self.reader.name != OWNER:
-            raise InvalidInput(f"only {OWNER} says who may read this project; you ask as {self.reader.name}")
-        if not names or not all(name.strip() for name in names):
-            raise InvalidInput("name at least one principal, such as owner or everyone; an empty name is nobody")
-        with project.lease("contextd share"):
-            acl = project.store.grant(names)
-            if names < self._readers(project):  # who loses the right loses it first, whatever happens then
-                self._share(project, acl)
-            self.record.set_source_right(project.workspace, project.source.id, names)
-            self._share(project, acl)
-        return names
-
-    def _share(self, project: Project, acl: int) -> None:
-        for source in (project.source, project.commits):
-            project.store.share(source.id, acl)
-
-    def who(self) -> frozenset[str]:
-        """Who may read the project's documents."""
-        return self._readers(self._project())
 
     def close(self) -> None:
         """Close what is open."""
@@ -309,26 +160,6 @@ class Engine:
         self.record.close()
 
     # Inside
-
-    def _project(self) -> Project:
-        """The project, for a reader who may read it: others learn nothing of it and change nothing in it."""
-        if self.project is None:
-            raise InvalidInput("this needs a project; run it inside one, or name it with --project")
-        if self.reader.name != OWNER and not self.reader.principals & self._readers(self.project):
-            raise InvalidInput(f"{self.reader.name} may not read this project; `contextd share` says who may")
-        return self.project
-
-    def _readers(self, project: Project) -> frozenset[str]:
-        return self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
-
-    def _there(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Paths of a caller below the root; one at which nothing is, nor was, is a mistake."""
-        project = self._project()
-        asked = inside(project.root, paths)
-        for path in asked:
-            if not project.source.present(path) and path not in project.store.documents(project.source.id):
-                raise InvalidInput(f"there is no {path} in {project.root}")
-        return asked
 
     def _relative(self, path: str) -> str:
         """A path or pattern of the caller as the project has it."""
@@ -369,10 +200,10 @@ class Engine:
         return Query(text, scope, diversity=self.settings.query.mmr_lambda, now=now, deadline=end, occasional=occasional)
 
     def _sources(self) -> frozenset[int]:
-        """These checkouts, and memories: other worktrees have documents of their own."""
+        """These checkouts, memories and chats: other worktrees have documents of their own."""
         asked = self._asked()
         found = {number for project in asked for number in (project.source.id, project.commits.id)}
-        return frozenset(found | {MEMORIES}) if asked else frozenset()
+        return frozenset(found | {MEMORIES, CHATS}) if asked else frozenset()
 
     def _asked(self) -> tuple[Project, ...]:
         """The project, and those that are asked along."""
@@ -382,7 +213,8 @@ class Engine:
         stores: dict[int, Sequence[Store]] = {}
         for workspace in query.scope.workspaces:
             projects = [project.store for project in self._asked() if project.workspace == workspace]
-            stores[workspace] = [*projects[:1], self.record.store(workspace)]  # worktrees of one repository share a store
+            own = (self.record.store(workspace), self.record.chats(workspace))
+            stores[workspace] = [*projects[:1], *own]  # worktrees of one repository share a store
         return querying.Means(
             stores,
             self._embedders,

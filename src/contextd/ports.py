@@ -64,6 +64,11 @@ class Embedder(Protocol):
         """The vector of a question."""
 
 
+def pair_space(deep: str) -> str:
+    """The space of messages with the one before them, made by the model of a deep space: questions are the same in both."""
+    return f"pair/{deep.partition('/')[2]}"
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """Everything but the bytes that decides how a document is stored: when it changes, everything is read again."""
@@ -287,7 +292,17 @@ class Jobs(Protocol):
         """A job's log: times and lines."""
 
 
-class ProjectStore(Store, Protocol):
+class Waiting(Protocol):
+    """Contents that wait for vectors."""
+
+    def missing_vectors(self, space: str, limit: int) -> list[tuple[int, list[str]]]:
+        """Contents without vectors in a space, with the texts to embed."""
+
+    def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:
+        """Keep vectors for contents."""
+
+
+class ProjectStore(Store, Waiting, Protocol):
     """The same for the one writer, who holds the project's lease."""
 
     @property
@@ -317,12 +332,6 @@ class ProjectStore(Store, Protocol):
 
     def share(self, source: int, acl: int) -> None:
         """Give all documents of a source another access list."""
-
-    def missing_vectors(self, space: str, limit: int) -> list[tuple[int, list[str]]]:
-        """Contents without vectors in a space, with the texts to embed."""
-
-    def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:
-        """Keep vectors for contents."""
 
     def drop_other_spaces(self, space: str) -> int:
         """Drop the vectors of older spaces of the same tier; the number of contents that had one."""

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from contextd.conversation import Session
 from contextd.memory import Decided, Link, Memory, Topic, Version
-from contextd.ports import Matrix, Store
+from contextd.ports import Matrix, Store, Waiting
 from contextd.types import Parsed, Reader
+
+
+class Kept(NamedTuple):
+    """A text from elsewhere as it is written: where it stands among others, when it is of, and what is in it."""
+
+    uri: str
+    language: str
+    at: int
+    digest: bytes
+    parsed: Parsed
+    vectors: Mapping[str, Matrix]
 
 
 class Memories(Protocol):
@@ -81,6 +93,25 @@ class Relations(Protocol):
         """Give what is of one topic to another, or to none; how many memories had it."""
 
 
+class Chats(Store, Waiting, Protocol):
+    """Conversations and notes from elsewhere, which cannot be read again: durable when a call returns."""
+
+    def known(self) -> Mapping[str, bytes]:
+        """The digests of all of them, by uri, whoever may read them."""
+
+    def forgotten(self, uris: Collection[str]) -> set[str]:
+        """Those that a person has forgotten: they are not taken again."""
+
+    def keep(self, kept: Sequence[Kept], principals: frozenset[str]) -> None:
+        """Write some in one transaction, in place of what they were before."""
+
+    def sessions(self, reader: Reader) -> list[Session]:
+        """All that a reader may see, the latest first."""
+
+    def forget(self, uris: Collection[str]) -> str:
+        """Erase some; a mark without content stays. `gone`, or `pending` while somebody reads."""
+
+
 class Record(Protocol):
     """What a person wrote."""
 
@@ -94,6 +125,9 @@ class Record(Protocol):
 
     def store(self, workspace: int) -> Store:
         """The documents of one workspace in the record."""
+
+    def chats(self, workspace: int) -> Chats:
+        """The chats and notes of one workspace."""
 
     def source_right(self, workspace: int, source: int) -> frozenset[str] | None:
         """Who may read the documents of a source, if anybody said."""

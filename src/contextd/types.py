@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 OWNER = "owner"
 EVERYONE = "everyone"
 MEMORIES = 1  # the source all memories come from
+CHATS = 2  # and all chats and notes that were imported
 COMMIT = "commit"  # the language of a commit as a document
-MEMORY = "memory"  # and of a memory
+MEMORY = "memory"  # of a memory
+CHAT = "chat"  # and of a sitting of a conversation
 
 
 class ChunkId(NamedTuple):

@@ -81,6 +81,12 @@ def cut(text: str, parts: Sequence[Part], limit: int, limits: Limits, count: Cal
     return [piece for part in joined for piece in _fit(part, by_line, limit, count)]
 
 
+def pieces_of(text: str, parts: Sequence[Part], limit: int, count: Callable[[str], int]) -> list[Piece]:
+    """The pieces of parts that stay apart, however small."""
+    by_line = Lines(text)
+    return [piece for part in parts for piece in _fit(part, by_line, limit, count)]
+
+
 def _open(part: Part) -> Iterator[Part]:
     """A part with members is replaced by them and by what lies between them."""
     if not part.members:

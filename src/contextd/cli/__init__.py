@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any, NoReturn
 
 # One thread for small products of matrices: more of them cost processor time and win nothing.
@@ -40,6 +41,8 @@ COMMANDS = {
     "recall": ("memories", "Find the memories that answer a question."),
     "memories": ("memories", "List what is remembered, look at it, change it, relate it."),
     "topics": ("topics", "List your topics; add, rename, merge and delete them."),
+    "import": ("chats", "Take conversations, notes and memories from other programs."),
+    "chats": ("chats", "List the conversations and notes that were imported; forget them."),
     "forget": ("memory", "Erase a memory for good."),
     "share": ("memory", "Say who may read this project's documents."),
     "unshare": ("memory", "Take the right to read this project's documents back."),
@@ -67,7 +70,8 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"contextd.cli.{COMMANDS[name][0]}"), name.replace("-", "_"))
+        function = f"{name}_" if iskeyword(name) else name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"contextd.cli.{COMMANDS[name][0]}"), function)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:

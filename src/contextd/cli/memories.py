@@ -313,6 +313,11 @@ def import_(file: str, dry_run: bool, project: str | None, reader: str, json_out
       contextd memories import memories.json --dry-run
       contextd memories import notes.md
     """
+    return take_memories(file, dry_run, project, reader, json_output)
+
+
+def take_memories(file: str, dry_run: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Read memories from a file or a pipe, and say what came of it."""
     from contextd import portability
 
     data = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8", "replace")

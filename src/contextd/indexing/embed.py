@@ -8,7 +8,7 @@ import numpy as np
 
 from contextd.errors import Unavailable
 from contextd.pieces import with_context
-from contextd.ports import Embedder, Matrix, ProjectStore
+from contextd.ports import Embedder, Matrix, Waiting
 from contextd.types import Parsed
 
 _TEXTS = 8  # in one call of a slow model: how soon it can be interrupted
@@ -29,7 +29,7 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> Matrix:
 
 
 def embed_missing(
-    store: ProjectStore,
+    store: Waiting,
     embedder: Embedder,
     report: Callable[[int], None] = lambda _: None,
     go_on: Callable[[], bool] = lambda: True,

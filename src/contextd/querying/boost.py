@@ -9,7 +9,7 @@ from functools import lru_cache
 from contextd.languages import PROSE
 from contextd.paths import is_example, is_generated, is_test, names_file, superseded
 from contextd.terms import split, stem_of
-from contextd.types import COMMIT, MEMORY, About, Candidate, Plan
+from contextd.types import CHAT, COMMIT, MEMORY, About, Candidate, Plan
 
 # In the same unit as the weights of `fuse`, and from the same regression; examples are rare there, theirs is a judgment.
 _BOOSTS = {
@@ -74,8 +74,8 @@ def named(uri: str, paths: Sequence[str]) -> bool:
 
 
 def signals(where: About, words: frozenset[str], wants_tests: bool) -> dict[str, float]:
-    """What is known of a file without its text, each between -1 and 1; a memory has no path that would tell."""
-    if where.language == MEMORY:
+    """What is known of a file without its text, each between -1 and 1; memories and chats have no path that would tell."""
+    if where.language in (MEMORY, CHAT):
         return {}
     stem = _stem_words(where.uri)
     return {

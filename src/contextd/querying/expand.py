@@ -45,9 +45,16 @@ def _touching(one: Chunk, two: Chunk) -> bool:
     return one.end >= two.start >= one.start or two.end >= one.start >= two.start
 
 
+def _said(chunk: Chunk) -> str:
+    return f"{chunk.label}: {chunk.text}" if chunk.label else chunk.text
+
+
 def _joined(one: Chunk, two: Chunk) -> Chunk:
     first, last = (one, two) if one.start <= two.start else (two, one)
     text = first.text + last.text[max(0, first.end - last.start) :]
+    if one.label != two.label and one.kind == "chat_message":  # then it is said who said what
+        one = replace(one, label="")
+        text = f"{_said(first).rstrip()}\n{_said(last)}"
     return replace(
         one,
         text=text,

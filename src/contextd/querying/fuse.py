@@ -25,6 +25,8 @@ _STATIC = {
                "static": 0.1, "words_company": 0.93, "vector_company": 0.7},
     "report": {"chunk": 2.9, "chunk_coverage": 0.6, "document": 1.6, "name": 0.6, "folder": 1.5, "defined": 1.3, "static": 0.2,
                "words_company": 1.5, "history": 2.8},
+    "chat": {"chunk": 1.62, "chunk_coverage": 2.26, "name": 2.74, "static": 2.48, "document": 1.94, "document_coverage": 1.86,
+             "before chunk": 1.87, "after chunk": 0.18, "after static": 1.32, "words_company": 0.2, "vector_company": 1.01},
 }  # fmt: skip
 _DEEP = {
     "words": {"chunk": 1.54, "chunk_coverage": 0.46, "document": 0.54, "name": 0.45, "folder": 1.3, "defined": 1.28,
@@ -32,10 +34,14 @@ _DEEP = {
     "symbol": {"chunk": 1.61, "chunk_coverage": 1.2, "document": 1.84, "name": 3.0, "folder": 0.49, "static": 0.05,
                "deep": 1.64, "words_company": 0.84, "vector_company": 1.49},
     "report": _STATIC["report"] | {"deep": 1.0},  # a judgment: there were no deep vectors where reports were learned from
+    "chat": {"chunk": 0.97, "chunk_coverage": 1.8, "name": 2.43, "static": 0.33, "deep": 1.92, "pair": 3.8, "document": 1.81,
+             "document_coverage": 1.58, "before chunk": 1.26, "before static": 0.19, "after static": 0.66, "before deep": -1.24,
+             "after deep": 0.16, "before pair": 0.46, "after pair": 1.24, "vector_company": 1.41},
 }  # fmt: skip
 # Long texts and traces are words with more names in them; a path is a symbol made of folders. A report is a long text where
 # there is a past to compare it with; its weights are from 97 fixes in ten projects (benchmarks/bugs.py --develop).
-ROUTES = {"words": "words", "issue": "words", "trace": "words", "symbol": "symbol", "path": "symbol", "report": "report"}
+ROUTES = {"words": "words", "issue": "words", "trace": "words", "symbol": "symbol", "path": "symbol", "report": "report",
+          "chat": "chat"}  # fmt: skip
 _RANKS = 60  # the usual constant of reciprocal rank fusion
 _OF_RANKS = 1.5  # so that the boosts, which are in the unit of the weights, keep their share
 _KEPT = 240
@@ -56,9 +62,7 @@ def fuse(
     weights = (_DEEP if "deep" in arms else _STATIC)[ROUTES[route]] | {"parts": _PARTS} | dict(more or {})
     if method == "rrf":
         arms, weights = _by_rank(arms), dict.fromkeys(arms, _OF_RANKS)
-    local = _sum(weights, {name: arms[name] for name in _LOCAL if name in arms}, len(documents))
-    of_documents = _sum(weights, standing(arms, documents), int(documents.max()) + 1)
-    score = of_documents[documents] + local - _best_of(local, documents)[documents]
+    score = (_by_turn if route == "chat" else _by_document)(arms, documents, weights)
     best = _promising(score, arms)
     ids, ordinals = np.array([retrieved.chunks[place] for place in best.tolist()]).T
     order = best[np.lexsort((ordinals, ids, -score[best]))].tolist()
@@ -67,6 +71,24 @@ def fuse(
         Candidate(retrieved.chunks[place], dict(zip(retrieved.arms, column, strict=True)), total)
         for place, total, column in zip(order, score[order].tolist(), columns, strict=True)
     ]
+
+
+def _by_document(arms: Mapping[str, Float], documents: NDArray[np.intp], weights: Mapping[str, float]) -> Float:
+    """A document is as good as its best chunk in every arm, and its other chunks are a little less."""
+    local = _sum(weights, {name: arms[name] for name in _LOCAL if name in arms}, len(documents))
+    of_documents = _sum(weights, standing(arms, documents), int(documents.max()) + 1)
+    return of_documents[documents] + local - _best_of(local, documents)[documents]
+
+
+def _by_turn(arms: Mapping[str, Float], documents: NDArray[np.intp], weights: Mapping[str, float]) -> Float:
+    """A message is as good as it is itself, with those beside it, and with the sitting it was said in."""
+    return _sum(weights, turns(arms, documents), len(documents))
+
+
+def turns(arms: Mapping[str, Float], documents: NDArray[np.intp]) -> dict[str, Float]:
+    """How each message stands in every arm, and its sitting."""
+    sittings = standing(arms, documents)
+    return {**arms, **{name: sittings[name][documents] for name in ("words_company", "vector_company")}}
 
 
 def _by_rank(arms: Mapping[str, Float]) -> dict[str, Float]:
@@ -133,7 +155,7 @@ def _normalized(arm: str, values: Float) -> Float:
     """Between 0 and 1: shares are so already, cosines by their spread, other scores by the best of them."""
     if arm.endswith("coverage") or arm == "place":
         return np.clip(values, 0, 1)
-    if arm not in ("static", "deep"):
+    if arm.split(" ")[-1] not in ("static", "deep", "pair"):
         return values / (values.max(initial=0.0) or 1.0)
     there = values > -2
     low, high = (values[there].min(), values[there].max()) if there.any() else (0.0, 0.0)

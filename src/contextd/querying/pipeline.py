@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput
-from contextd.ports import Embedder, Retriever, Store, Tokens, View
+from contextd.ports import Embedder, Retriever, Store, Tokens, View, pair_space
 from contextd.querying.boost import boost, named
 from contextd.querying.budget import budget
 from contextd.querying.calibrate import calibrate, falling
@@ -150,6 +150,7 @@ def _vectors(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> d
             if vector.shape == (embedder.dimension,) and np.isfinite(vector).all() and vector.any():
                 found[embedder.space] = vector
             without |= not vector.size
+    found |= {pair: vector for space, vector in found.items() if (pair := pair_space(space)) in held}
     if without and not found and any(view.size() for view in views):
         trace.warn("no embedding model or no vectors here: searched by words alone (see `contextd models`)")
     return found
@@ -182,6 +183,8 @@ def _search_one(
 ) -> list[Hit]:
     """The hits of one workspace, by its own statistics and in the spaces it has vectors of."""
     held = {space: vector for space, vector in vectors.items() if view.spaces().get(space)}
+    if "turns" in view.fields:
+        plan = replace(plan, route="chat")
     before: dict[str, Sequence[Suggestion]] = {}
     if past is not None:
         before = {"history": trace.attempt("precedents", lambda: precedents(past, plan), [])}

@@ -113,7 +113,7 @@ class Memories:
 
     def tombstones(self, workspace: int) -> list[tuple[str, str]]:
         """What was forgotten: random ids and times, nothing else."""
-        query = "select memory_id, clock from tombstone where workspace_id = ? order by memory_id"
+        query = "select memory_id, clock from tombstone where workspace_id = ? and length(memory_id) = 32 order by memory_id"
         return [(row[0], row[1]) for row in self._query(query, (workspace,))]
 
     # Writing

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from contextd.memory import Recall
+from contextd.stores.sqlite.chats import only
 from contextd.stores.sqlite.database import rows
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.stores.sqlite.view import Bools, View
-from contextd.types import About, ChunkId, Scope
+from contextd.types import MEMORIES, About, ChunkId, Scope
 
 # The first part is that of the index `memory_not_answering`.
 _OUT = """((valid_to is not null or silent or private) and (silent or (valid_to is not null and valid_to <= :then){private}))
@@ -37,7 +38,7 @@ class MemoryStore(SqliteStore):
     def view(self, scope: Scope) -> Iterator[View]:
         """What may be seen now, and of the memories what may answer."""
         with super().view(scope) as plain:
-            yield MemoryView(plain._connection, plain._snapshot, scope)
+            yield MemoryView(plain._connection, plain._snapshot, only(scope, MEMORIES))
 
 
 class MemoryView(View):
@@ -47,7 +48,7 @@ class MemoryView(View):
 
     def within(self, scope: Scope) -> View:
         """The same moment, seen by another scope."""
-        return MemoryView(self._connection, self._snapshot, scope)
+        return MemoryView(self._connection, self._snapshot, only(scope, MEMORIES))
 
     @cached_property
     def _candidates(self) -> Bools:

@@ -14,6 +14,7 @@ from pathlib import Path
 import apsw
 
 from contextd.clock import tick
+from contextd.stores.sqlite.chats import ChatStore
 from contextd.stores.sqlite.database import Database
 from contextd.stores.sqlite.memories import Memories
 from contextd.stores.sqlite.recall import MemoryStore
@@ -58,6 +59,10 @@ class Record:
         if workspace not in self._stores:
             self._stores[workspace] = MemoryStore(self.database, workspace)
         return self._stores[workspace]
+
+    def chats(self, workspace: int) -> ChatStore:
+        """The chats and notes of one workspace."""
+        return ChatStore(self.store(workspace), self.tick)
 
     def close(self) -> None:
         """Close this thread's connection."""

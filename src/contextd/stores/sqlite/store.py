@@ -71,6 +71,7 @@ _COLLECT = tuple(
 )
 _MISSING = """
 select d.content_id from document d where d.workspace_id = ?1 and d.dead_seq is null
+  and (?4 is null or d.source_id = ?4)
   and not exists (select 1 from vector v where v.workspace_id = ?1 and v.content_id = d.content_id and v.space = ?2)
   and exists (select 1 from chunk k where k.workspace_id = ?1 and k.content_id = d.content_id)
 group by d.content_id order by max(d.modified) desc limit ?3"""
@@ -227,10 +228,10 @@ class SqliteStore(Notes):
 
         self.database.transact(write)
 
-    def missing_vectors(self, space: str, limit: int) -> list[tuple[int, list[str]]]:
-        """Contents without vectors in a space, with the texts to embed."""
+    def missing_vectors(self, space: str, limit: int, source: int | None = None) -> list[tuple[int, list[str]]]:
+        """Contents without vectors in a space, with the texts to embed; of one source, or of all."""
         result = []
-        for (content,) in self.rows(_MISSING, space, limit):
+        for (content,) in self.rows(_MISSING, space, limit, source):
             stored = self.rows("select text from content where workspace_id = ? and content_id = ?", content)
             text = unpacked(stored[0][0]) if stored else ""  # gone since
             pieces = self.rows(_PIECES, content) if stored else []

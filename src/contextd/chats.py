@@ -1,0 +1,84 @@
+"""Everything a person can do with conversations and notes beside asking for them: take them in, list them, forget them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from contextd.conversation import Session
+from contextd.errors import InvalidInput, Unavailable
+from contextd.importing import pipeline
+from contextd.importing.pipeline import Read, Taken
+from contextd.indexing.embed import embed_missing
+from contextd.ports import Embedder, Matrix, Tokens, pair_space
+from contextd.record_ports import Chats as Kept
+from contextd.scrub_rules import Rule
+from contextd.types import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The same model for messages together with what was said before them: a space of its own beside the deep one."""
+
+    embedder: Embedder
+
+    @property
+    def space(self) -> str:
+        """Named after the deep space, in which a question has the same vector."""
+        return pair_space(self.embedder.space)
+
+    @property
+    def dimension(self) -> int:
+        """As that of the model."""
+        return self.embedder.dimension
+
+    def documents(self, texts: Sequence[str]) -> Matrix:
+        """One row for each text."""
+        return self.embedder.documents(texts)
+
+    def query(self, text: str) -> Matrix:
+        """The vector of a question."""
+        return self.embedder.query(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Chats:
+    """The conversations and notes of one reader in one workspace."""
+
+    kept: Kept
+    reader: Reader
+    static: Embedder | None
+    deep: Callable[[], Embedder | None]
+    tokens: Tokens
+    rules: Sequence[Rule] = ()
+
+    def take(
+        self,
+        read: Iterable[Read],
+        *,
+        principals: Iterable[str] = (),
+        dry_run: bool = False,
+        progress: Callable[[Taken], None] = lambda _: None,
+    ) -> Taken:
+        """Keep conversations and notes; findable by words and static vectors when this returns, by who takes them."""
+        means = pipeline.Means(self.kept, self.static, self.tokens, frozenset(principals) | {self.reader.name}, self.rules)
+        return pipeline.take(read, means, dry_run=dry_run, progress=progress)
+
+    def deepen(self, report: Callable[[int], None] = lambda _: None, go_on: Callable[[], bool] = lambda: True) -> int:
+        """Give deep vectors to what has none yet, the newest first; how many pieces got one."""
+        deep = self.deep()
+        if deep is None:
+            raise Unavailable("there is no deep model here; `contextd models fetch` brings it")
+        alone = embed_missing(self.kept, deep, report, go_on)
+        return alone + embed_missing(self.kept, Pairs(deep), lambda done: report(alone + done), go_on)
+
+    def all(self) -> list[Session]:
+        """Every sitting and note this reader may see, the latest first."""
+        return self.kept.sessions(self.reader)
+
+    def forget(self, name: str) -> tuple[int, str]:
+        """Erase a conversation with all its sittings, or one sitting or note: how many, and `gone` or `pending`."""
+        found = [one.uri for one in self.all() if one.uri == name or one.uri.rpartition("#")[0] == name]
+        if not found:
+            raise InvalidInput(f"there is no chat {name!r} that you may read; `contextd chats` lists them")
+        return len(found), self.kept.forget(found)

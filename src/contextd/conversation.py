@@ -1,0 +1,53 @@
+"""What was said between people, or between a person and a model: values only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One thing that somebody said. `at` is in microseconds, 0 when nobody knows."""
+
+    author: str
+    text: str
+    at: int = 0
+    role: str = ""  # `user`, `assistant` or nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Messages in the order they were said. `place` names it among all, such as `chatgpt/68f0…`."""
+
+    place: str
+    title: str
+    messages: Sequence[Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text that was written and kept elsewhere, such as a page of a vault."""
+
+    place: str
+    title: str
+    text: str
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Something in an export that could not be understood, and why."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Messages of one sitting as they are kept: a document of its own."""
+
+    uri: str
+    title: str
+    at: int
+    messages: int

@@ -1,0 +1,1 @@
+"""Taking conversations and notes from elsewhere: the core's fourth line."""

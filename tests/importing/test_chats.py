@@ -1,0 +1,161 @@
+"""Chats: taken once, found by what was said around them, forgotten for good."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.conversation import Conversation, Message, Note
+from contextd.engine import Engine
+from contextd.errors import InvalidInput
+
+HOUR = 3600 * 1_000_000
+MAY = 1_683_554_160_000_000  # 8 May 2023, 13:56 UTC
+
+
+@pytest.fixture
+def person(home: Path) -> Engine:
+    """An engine without a project."""
+    return open_engine(None, home=home, environment={})
+
+
+def talk(*texts: str, place: str = "test/1", at: int = MAY, title: str = "") -> Conversation:
+    return Conversation(place, title, [Message(("Ann", "Bob")[n % 2], text, at + n) for n, text in enumerate(texts)])
+
+
+TALK = talk(
+    "Hey Bob! How was the weekend?",
+    "Great, we went sailing on the lake near Annecy.",
+    "Nice! Did the kids like it?",
+    "They loved it. My daughter wants to learn properly now.",
+)
+
+
+def uris(engine: Engine, question: str, **more: object) -> list[str]:
+    return [hit.chunk.uri for hit in engine.search(question, **more).hits]  # type: ignore[arg-type]
+
+
+def test_a_second_import_takes_only_what_is_new(person: Engine) -> None:
+    chats = person.chats()
+    first = chats.take([TALK])
+    assert (first.conversations, first.messages, first.written, first.unchanged) == (1, 4, 1, 0)
+    again = chats.take([TALK, talk("Something else entirely", place="test/2")])
+    assert (again.written, again.unchanged) == (1, 1)
+    longer = Conversation("test/1", "", [*TALK.messages, Message("Ann", "Then come to Lausanne in June!", MAY + 5)])
+    assert (chats.take([longer]).written, len(chats.all())) == (1, 2)
+    hits = person.search("where shall they come in June", min_score=0).hits
+    assert hits[0].chunk.text.strip() == "Then come to Lausanne in June!" and hits[0].chunk.label == "Ann"
+    assert sum("sailing" in hit.chunk.text for hit in person.search("sailing", min_score=0).hits) == 1, "the old one is gone"
+
+
+def test_a_dry_run_writes_nothing(person: Engine) -> None:
+    assert person.chats().take([TALK], dry_run=True).written == 1
+    assert person.chats().all() == [] and uris(person, "sailing", min_score=0) == []
+
+
+def test_a_long_silence_begins_a_new_sitting(person: Engine) -> None:
+    messages = [
+        Message("Ann", "Morning plans", MAY),
+        Message("Bob", "Evening plans", MAY + 9 * HOUR),
+        Message("Ann", "Good", 0),
+    ]
+    person.chats().take([Conversation("test/1", "Plans", messages)])
+    found = {one.uri: (one.messages, one.title) for one in person.chats().all()}
+    assert found == {"chat:test/1#1": (1, "Plans"), "chat:test/1#2": (2, "Plans")}
+
+
+def test_an_answer_is_found_by_the_question_before_it(person: Engine) -> None:
+    filler = [
+        talk(f"Did you see report {n}?", "Yes, this morning.", place=f"work/{n}", at=MAY + n * 24 * HOUR) for n in range(30)
+    ]
+    asked = talk("Which restaurant should we book for the anniversary?", "The small one by the harbor.", place="home/1")
+    person.chats().take([*filler, asked])
+    texts = [hit.chunk.text.strip() for hit in person.search("restaurant for the anniversary", min_score=0).hits[:2]]
+    assert texts == ["Which restaurant should we book for the anniversary?", "The small one by the harbor."]
+
+
+def test_who_spoke_counts(person: Engine) -> None:
+    person.chats().take([
+        Conversation("t/1", "", [Message("Ann", "I adopted a dog last week", MAY), Message("Bob", "I adopted a dog too", MAY + 1)])
+    ])  # fmt: skip
+    assert person.search("what did Bob adopt", min_score=0).hits[0].chunk.label == "Bob"
+    assert person.search("what did Ann adopt", min_score=0).hits[0].chunk.label == "Ann"
+
+
+def test_a_message_is_told_with_its_day_and_its_author(person: Engine) -> None:
+    person.chats().take([TALK])
+    text = person.context("sailing on the lake", template="chat", min_score=0).text
+    assert "Bob" in text and "8 May 2023" in text and "Annecy" in text
+
+
+def test_notes_are_found_by_their_headings(person: Engine) -> None:
+    person.chats().take(
+        [Note("Vault/Lisbon.md", "Lisbon", "# Where to stay\n\nNear the old town.\n\n# Food\n\nPastries.\n", MAY)]
+    )
+    hit = person.search("where to stay in Lisbon", min_score=0).hits[0]
+    assert hit.chunk.uri == "note:Vault/Lisbon.md" and "old town" in hit.chunk.text and hit.chunk.heading[0] == "Lisbon"
+
+
+def test_secrets_do_not_get_in(person: Engine, home: Path) -> None:
+    key = "AKIA" + "Q7ZP2LMN8RST4VWX"
+    taken = person.chats().take([talk(f"my key is {key}", "thanks", title=f"about {key}")])
+    assert taken.secrets == 1
+    assert key.encode() not in b"".join(path.read_bytes() for path in home.glob("record.db*"))
+
+
+def test_F17_a_forgotten_chat_is_gone_byte_for_byte_and_stays_so(person: Engine, home: Path) -> None:
+    chats = person.chats()
+    chats.take([talk("the canary zyzzogeton lives here", "oh", place="zyzzoplace/zyzzoid", title="zyzzotitle"), TALK])
+    with pytest.raises(InvalidInput, match="contextd chats"):
+        chats.forget("chat:nothing")
+    assert chats.forget("chat:zyzzoplace/zyzzoid") == (1, "gone")
+    left = b"".join(path.read_bytes() for path in home.glob("record.db*"))
+    assert b"zyzzo" not in left
+    assert [one.uri for one in chats.all()] == ["chat:test/1#1"]
+    again = chats.take([talk("the canary zyzzogeton lives here", "oh", place="zyzzoplace/zyzzoid", title="zyzzotitle")])
+    assert (again.written, again.forgotten) == (0, 1)
+
+
+def test_C4_chats_of_others_change_nothing(home: Path, tmp_path: Path) -> None:
+    ann, bob = (open_engine(None, home=home, environment={}, reader=name) for name in ("ann", "bob"))
+    ann.chats().take([TALK])
+    before = [(hit.chunk.text, hit.score) for hit in ann.search("sailing on the lake", min_score=0).hits]
+    bob.chats().take([talk("sailing sailing lake lake", "the lake again", place="bob/1")], principals=["bob"])
+    assert [(hit.chunk.text, hit.score) for hit in ann.search("sailing on the lake", min_score=0).hits] == before
+    assert all("Annecy" not in hit.chunk.text for hit in bob.search("sailing on the lake", min_score=0).hits)
+    assert [one.uri for one in bob.chats().all()] == ["chat:bob/1#1"]
+    with pytest.raises(InvalidInput):
+        bob.chats().forget("chat:test/1")
+
+
+def test_F2_a_killed_import_goes_on_where_it_was(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    with path.open("w") as out:
+        for number in range(3000):
+            entry = {
+                "conversation": f"c{number}",
+                "speaker": "Ann",
+                "text": f"message number {number} of the talk",
+                "at": MAY / 1e6,
+            }
+            out.write(json.dumps(entry) + "\n")
+    environment = {**os.environ, "CONTEXTD_HOME": str(home)}
+    command = [sys.executable, "-m", "contextd", "import", str(path), "--json"]
+    run = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    engine = open_engine(None, home=home, environment={})
+    while run.poll() is None and not engine.chats().all():
+        pass
+    run.kill()
+    run.communicate()
+    kept = len(engine.chats().all())
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    report = json.loads(done.stdout)
+    assert report["conversations"] == 3000 and report["unchanged"] >= kept and report["written"] + report["unchanged"] == 3000
+    assert len(engine.chats().all()) == 3000
+    assert engine.search("message number 2999", min_score=0).hits
