@@ -26,6 +26,7 @@ from contextd.remembering.attributes import stated
 LEARNED = Path(__file__).parent.parent / "src/contextd/learned"
 ITEMS = Path(__file__).parent.parent / "tests/remembering/items"
 GUESSES = {"kind": "facts", "act": "questions", "subject": "questions"}
+LEARNED_ONLY = {"aspect": "aspects"}  # judged by what it is used for (benchmarks/facets.py)
 SURE = {"kind": 0.6, "act": 0.7, "subject": 0.75}  # by examples of one hand, learned from those of two others: 95 % right above
 _SCALE = {"deep": 6.0, "static": 4.0}  # of a vector beside words that are there or not
 _WORD = 1.0
@@ -47,7 +48,7 @@ def items(name: str) -> list[dict[str, Any]]:
 
 def learn(embedders: dict[str, Embedder]) -> None:
     """Write the weights of every guess in every tier."""
-    for what, name in GUESSES.items():
+    for what, name in (GUESSES | LEARNED_ONLY).items():
         known = examples(name)
         texts, labels = [one["text"] for one in known], sorted({str(one[what]) for one in known})
         target = np.array([labels.index(str(one[what])) for one in known])

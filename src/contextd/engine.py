@@ -18,7 +18,7 @@ from contextd.querying import pipeline as querying
 from contextd.querying.render import Template
 from contextd.scrub_rules import Rule
 from contextd.trace import Trace
-from contextd.types import CHATS, MEMORIES, Context, Hit, Narrow, Plan, Query, Scope
+from contextd.types import CHATS, MEMORIES, Context, Facet, Hit, Narrow, Plan, Query, Scope
 
 if TYPE_CHECKING:  # loaded when used: a question needs neither
     from contextd.chats import Chats
@@ -90,6 +90,28 @@ class Engine(Keeping):
         answer = querying.context(query, self._means(query))
         self._warn(answer.hits, query, answer.trace)
         return answer
+
+    def facets(
+        self,
+        text: str,
+        *,
+        budget: int = 500,
+        count: int = 5,
+        own: Sequence[Facet] = (),
+        min_score: float = 0.7,
+        k: int = 60,
+        narrow: Narrow | None = None,
+        history: Sequence[str] = (),
+        deadline: float | None = None,
+    ) -> Context:
+        """What the person has told that matters for a question, by its facets: so many, or the caller's own."""
+        from contextd.querying.faceted import TEMPLATE, Facets, faceted
+        from contextd.remembering.topics import Routing
+
+        query = self._query(text, replace(narrow or Narrow(), memories_only=True), deadline)
+        query = replace(query, budget=budget, template=TEMPLATE, k=k, min_score=min_score, history=tuple(history))
+        routing = Routing(self.memories.topics(), self.static)
+        return faceted(query, self._means(query), Facets(count, own, routing.topics_of))
 
     def task(self, task: Task, *, min_score: float | None = None, deadline: float | None = None) -> TaskContext:
         """The context of a task within the budget it deserves, and the prompt with it."""

@@ -46,6 +46,12 @@ def guess(what: str, text: str, vectors: Mapping[str, NDArray[np.float32]]) -> G
     return None
 
 
+def likelihoods(what: str, text: str, space: str, vector: NDArray[np.float32]) -> dict[str, float]:
+    """How likely each label of a guess is, by a vector of a text."""
+    model = learned(f"{what}-{space.split('/')[0]}")
+    return dict(zip(model.labels, _likely(model, text, vector).tolist(), strict=True))
+
+
 def grams(text: str) -> set[str]:
     """The words of a text and its pairs of words; `^` and `$` are its ends, `#` is any number."""
     words = ["^", *("#" if word.isdigit() else word for word in _TOKEN.findall(text.lower())), "$"]
@@ -62,9 +68,15 @@ def learned(name: str) -> Learned:
 
 
 def _likeliest(model: Learned, text: str, vector: NDArray[Any]) -> Guess:
+    likely = _likely(model, text, vector)
+    best = int(likely.argmax())
+    return Guess(model.labels[best], float(likely[best]))
+
+
+def _likely(model: Learned, text: str, vector: NDArray[Any]) -> NDArray[np.float32]:
     size = len(model.weights) - len(model.words) - 1
     known = [size + model.words[gram] for gram in grams(text) if gram in model.words]
     scores = vector.reshape(-1) @ model.weights[:size] + model.weights[known].sum(axis=0) + model.weights[-1]
-    likely = np.exp(scores - scores.max())
-    best = int(likely.argmax())
-    return Guess(model.labels[best], float(likely[best] / likely.sum()))
+    likely: NDArray[np.float32] = np.exp(scores - scores.max())
+    likely /= likely.sum()
+    return likely

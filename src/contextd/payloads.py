@@ -31,7 +31,7 @@ def hit(one: Hit, *, text: bool = True) -> dict[str, Any]:
         "tokens": chunk.tokens,
         "offsets": {"start": chunk.start, "end": chunk.end},
         "why": dict(one.why),
-    }
+    } | ({"facet": one.facet} if one.facet else {})
     return payload | {"text": chunk.text} if text else payload
 
 
@@ -118,6 +118,33 @@ def context(answer: Context) -> dict[str, Any]:
         "route": answer.plan.route,
         "hits": [hit(one, text=False) for one in answer.hits],
         "warnings": list(answer.trace.warnings),
+    }
+
+
+def plan(one: Plan) -> dict[str, Any]:
+    """What a question was understood as."""
+    facets = [
+        {
+            "name": f.name,
+            "title": f.title,
+            "question": f.question,
+            "rationale": f.rationale,
+            "topics": list(f.topics),
+            "weight": f.weight,
+        }
+        for f in one.facets
+    ]
+    return {
+        "route": one.route,
+        "act": one.act,
+        "subject": one.subject,
+        "entities": list(one.entities),
+        "windows": [[_time(first), _time(last)] for first, last in one.windows],
+        "private": one.private,
+        "strategy": one.strategy,
+        "ratio": one.ratio,
+        "proposal": one.proposal,
+        "facets": facets,
     }
 
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from contextd.job import Job
 from contextd.types import (
     About,
     Change,
@@ -20,7 +21,6 @@ from contextd.types import (
     Edit,
     Found,
     History,
-    Job,
     Outcome,
     Parsed,
     Plan,
@@ -179,10 +179,13 @@ class View(Protocol):
 
     @property
     def fields(self) -> frozenset[str]:
-        """The fields that have words here, of `chunk`, `document`, `name`, `defined`, `stem`, `folder` and `parts`."""
+        """The fields there are, of `chunk`, `document`, `name`, `defined`, `stem`, `folder`, `parts`, `mention`, `turns`."""
 
     def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
         """The best chunks by words of a field."""
+
+    def during(self, times: Sequence[tuple[int, int]], k: int) -> list[Found]:
+        """What is of some windows of time, what has most of the words asked for so far first."""
 
     def at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
         """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""

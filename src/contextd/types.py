@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -179,6 +179,12 @@ class Chunk:
     modified: int
     pieces_in_document: int = 1
     confidence: float = 1.0
+    value: str = ""  # what a memory states of its label, with the unit
+
+    @property
+    def unit(self) -> ChunkId:
+        """What has a share of an answer of its own: a document, or a message of a chat."""
+        return self.id if self.kind == "chat_message" else ChunkId(self.id.document, 0)
 
 
 class About(NamedTuple):
@@ -192,6 +198,7 @@ class About(NamedTuple):
     confidence: float = 1.0
     pinned: bool = False
     feedback: int = 0  # how often it was called useful, less how often it was not
+    topics: tuple[str, ...] = ()
 
 
 class Found(NamedTuple):
@@ -262,8 +269,23 @@ class Narrow:
 
 
 @dataclass(frozen=True, slots=True)
+class Facet:
+    """One side of a question: what is asked, why it matters, the topics it is about, and its share of the answer."""
+
+    name: str
+    title: str  # what stands above its part of an answer
+    question: str
+    rationale: str = ""
+    topics: tuple[str, ...] = ()
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """What the query means: its class, the words and names to look for, and the narrowed scope."""
+    """What the query means: its class, the words and names to look for, and the narrowed scope.
+
+    Act and subject are guessed, and facets made, only where memories are asked through facets.
+    """
 
     route: str
     text: str
@@ -274,6 +296,23 @@ class Plan:
     places: tuple[tuple[str, int], ...] = ()
     wants_tests: bool = False
     wants_history: bool = False
+    entities: tuple[str, ...] = ()  # what is named: people, places, things
+    windows: tuple[tuple[int, int], ...] = ()  # times it speaks of, in microseconds
+    private: bool = False  # about what is nobody else's business: not for a remote model
+    act: str = ""  # recall, task, question or preference_update
+    subject: str = ""  # shopping, recommendation, planning, information or nothing
+    proposal: str = ""  # what could be remembered, if the person wants it
+    facets: tuple[Facet, ...] = ()
+
+    @property
+    def strategy(self) -> str:
+        """How it is searched: names and paths by words, the rest by words and meaning."""
+        return "keyword_heavy" if self.route in ("symbol", "path", "trace") else "hybrid"
+
+    @property
+    def ratio(self) -> float:
+        """The share of meaning beside words, about: what `fuse` weighs in detail."""
+        return {"symbol": 0.1, "path": 0.1, "trace": 0.2, "issue": 0.4}.get(self.route, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +343,7 @@ class Hit:
     score: float
     rank_score: float
     why: Mapping[str, float] = field(default_factory=dict)
+    facet: str = ""  # the name of the facet it answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,35 +376,3 @@ class History(NamedTuple):
     edits: tuple[Edit, ...]
     authors: tuple[tuple[str, int], ...]
     together: tuple[tuple[str, float], ...]
-
-
-_SILENCE = 30_000_000  # microseconds after which a run counts as dead
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Work on an index: what was asked for, by whom, how far it is, what became of it. Times are UTC microseconds."""
-
-    id: str
-    kind: str
-    state: str
-    who: str
-    paths: tuple[str, ...]
-    options: Mapping[str, Any]
-    created: int
-    started: int | None
-    heartbeat: int | None
-    ended: int | None
-    done: int
-    total: int
-    message: str
-    report: Mapping[str, Any]
-
-    def moving(self, now: int) -> bool:
-        """Whether it is under way and its process has given a sign of life lately."""
-        return self.state == "in_progress" and now - (self.heartbeat or 0) < _SILENCE
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing more will happen to it."""
-        return self.state in ("completed", "failed", "cancelled")

@@ -39,6 +39,7 @@ COMMANDS = {
     "why": ("structure", "Show the commit that last changed a line, and what it said."),
     "remember": ("memory", "Keep a fact, personal or of this project."),
     "recall": ("memories", "Find the memories that answer a question."),
+    "facets": ("facets", "Answer from what you told, side by side, within a budget."),
     "memories": ("memories", "List what is remembered, look at it, change it, relate it."),
     "topics": ("topics", "List your topics; add, rename, merge and delete them."),
     "import": ("chats", "Take conversations, notes and memories from other programs."),

@@ -12,8 +12,8 @@ from dataclasses import asdict
 
 from contextd.errors import STORAGE_CODES, ContextdError, StorageError, Unavailable
 from contextd.indexing.pipeline import Progress, Report
+from contextd.job import Job
 from contextd.ports import Jobs
-from contextd.types import Job
 
 _EVERY = 0.5  # seconds between two notes of progress
 _PATIENCE = 5.0  # seconds for which a holder of the lease may leave a job waiting while it does nothing

@@ -54,9 +54,9 @@ def budget(hits: Sequence[Hit], limit: int, cost: Cost, trace: Trace) -> Chosen:
 def _first_round(hits: Sequence[Hit], limit: int, cost: Cost) -> list[tuple[Hit, Hit]]:
     """The best chunk of every document, cut to its share, with the whole it was cut from."""
     chosen: list[tuple[Hit, Hit]] = []
-    refused, documents = 0, set()
+    refused, taken = 0, set()
     for hit in hits:
-        if hit.chunk.id.document in documents:
+        if hit.chunk.unit in taken:
             continue
         share = max(int(limit * (_OTHERS if chosen else _FIRST)), min(_LEAST, limit))
         shorter = hit if cost([hit]) <= share else _cut_to_fit(hit, share, cost)
@@ -65,7 +65,7 @@ def _first_round(hits: Sequence[Hit], limit: int, cost: Cost) -> list[tuple[Hit,
             if refused >= _PATIENCE:
                 break
             continue
-        documents.add(hit.chunk.id.document)
+        taken.add(hit.chunk.unit)
         chosen.append((shorter, hit))
     if not chosen and hits and (cut := _cut_to_fit(hits[0], limit, cost)):
         chosen.append((cut, hits[0]))

@@ -15,9 +15,9 @@ _ALIKE = 0.88  # cosines of chunks on one subject reach this; above it the text 
 
 
 def diversify(
-    candidates: Sequence[Candidate], vectors: NDArray[np.float32], k: int, *, relevance: float = 0.7
+    candidates: Sequence[Candidate], vectors: NDArray[np.float32], k: int, *, relevance: float = 0.7, most: int = PER_DOCUMENT
 ) -> list[Candidate]:
-    """Choose k by maximal marginal relevance, at most three of one document unless that is all there is.
+    """Choose k by maximal marginal relevance, at most so many of one document unless that is all there is.
 
     `relevance` is lambda in the literature: 1 keeps the order as it is. Scores are divided by the best, so that both sides of
     the trade are between 0 and 1; similarity counts only where texts nearly repeat each other.
@@ -34,7 +34,7 @@ def diversify(
         best = int(np.argmax(worth))
         left[best] = False
         document = candidates[best].chunk.document
-        if taken[document] >= PER_DOCUMENT:
+        if taken[document] >= most:
             continue
         taken[document] += 1
         chosen.append(best)

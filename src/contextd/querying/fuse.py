@@ -48,6 +48,7 @@ _KEPT = 240
 _STEM = 2.5
 _LEAST_SPREAD = 0.1  # of cosines
 _PARTS = 1.5  # what words of memories share with those asked for, in any language: a judgment
+_DURING = 1.5  # said when the question asks for: a judgment, for few questions of the benchmark speak of a time
 _COMPANY = 4  # chunks of a document that count
 _LOCAL = ("chunk", "chunk_coverage", "name", "parts", "static", "deep")  # arms in which the chunks of a document differ
 
@@ -59,7 +60,7 @@ def fuse(
     if not retrieved.chunks:
         return []
     arms, documents = normalized(retrieved)
-    weights = (_DEEP if "deep" in arms else _STATIC)[ROUTES[route]] | {"parts": _PARTS} | dict(more or {})
+    weights = (_DEEP if "deep" in arms else _STATIC)[ROUTES[route]] | {"parts": _PARTS, "during": _DURING} | dict(more or {})
     if method == "rrf":
         arms, weights = _by_rank(arms), dict.fromkeys(arms, _OF_RANKS)
     score = (_by_turn if route == "chat" else _by_document)(arms, documents, weights)
@@ -153,7 +154,7 @@ def _short(arm: str) -> str:
 
 def _normalized(arm: str, values: Float) -> Float:
     """Between 0 and 1: shares are so already, cosines by their spread, other scores by the best of them."""
-    if arm.endswith("coverage") or arm == "place":
+    if arm.endswith("coverage") or arm in ("place", "during"):
         return np.clip(values, 0, 1)
     if arm.split(" ")[-1] not in ("static", "deep", "pair"):
         return values / (values.max(initial=0.0) or 1.0)

@@ -20,7 +20,7 @@ from contextd.querying.budget import budget
 from contextd.querying.calibrate import calibrate, falling
 from contextd.querying.consult import consult
 from contextd.querying.cut import cut
-from contextd.querying.diversify import diversify
+from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.expand import expand
 from contextd.querying.fuse import fuse
 from contextd.querying.precedents import precedents
@@ -60,11 +60,11 @@ def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
 def _found(query: Query, means: Means, open_views: ExitStack) -> tuple[list[Hit], Plan, Trace, list[View]]:
     """The hits, and the views they were found in, which stay as they are."""
     trace = Trace(query.deadline)
-    query = _checked(query, trace)
+    query = checked(query, trace)
     plan = trace.step("understand", lambda: understand(query))
     if not plan.text.strip():
         trace.warn("there are no words to look for" + (" beside the filters" if query.text.strip() else ": the query is empty"))
-    views = _views(query, plan, means, open_views)
+    views = views_of(query, plan, means, open_views)
     vectors = _vectors(views, plan, means, trace)
     others = {name: retriever for name, (_, retriever) in means.retrievers.items()}
     suggested = trace.step("consult", lambda: consult(others, plan, trace)) if others and plan.text.strip() else {}
@@ -106,7 +106,8 @@ def _cost_of(template: Template, tokens: Tokens) -> Callable[[Sequence[Hit]], in
     return lambda hits: tokens.count(render(hits, template))
 
 
-def _checked(query: Query, trace: Trace) -> Query:
+def checked(query: Query, trace: Trace) -> Query:
+    """The query, if it can be answered at all."""
     if not query.scope.workspaces:
         raise InvalidInput("a query needs a workspace; index a project first")
     if not query.k > 0:
@@ -119,7 +120,8 @@ def _checked(query: Query, trace: Trace) -> Query:
     return query
 
 
-def _views(query: Query, plan: Plan, means: Means, stack: ExitStack) -> list[View]:
+def views_of(query: Query, plan: Plan, means: Means, stack: ExitStack) -> list[View]:
+    """What may be seen of every place that is asked, open until the stack is closed."""
     return [
         stack.enter_context(store.view(plan.scope))
         for workspace in query.scope.workspaces
@@ -197,8 +199,10 @@ def _search_one(
     asked_for = {one.chunk for one, where in zip(fused, about, strict=True) if named(where.uri, plan.paths)}
     likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
-    pool = _pool(kept, max(POOL, 2 * query.k))
-    spread = trace.attempt("diversify", lambda: _spread(view, pool, query, held), pool[: query.k])
+    several = "turns" in view.fields  # of a chat any number of messages may answer
+    pool = _pool(kept, max(POOL, 2 * query.k), POOL if several else OF_ONE_DOCUMENT)
+    most = query.k if several else PER_DOCUMENT
+    spread = trace.attempt("diversify", lambda: _spread(view, pool, query, held, most), pool[: query.k])
     chunks = {chunk.id: _named_after(chunk, means.names) for chunk in view.get([one.chunk for one in spread])}
     there = [one for one in spread if one.chunk in chunks]
     scores = falling([likely[one.chunk] for one in there])
@@ -213,23 +217,25 @@ def _named_after(chunk: Chunk, names: Mapping[int, str]) -> Chunk:
     return replace(chunk, uri=f"{name}:{chunk.uri}") if name else chunk
 
 
-def _pool(candidates: Sequence[Candidate], size: int) -> list[Candidate]:
+def _pool(candidates: Sequence[Candidate], size: int, most: int) -> list[Candidate]:
     """The best candidates, a few of each document, so that a long one does not fill it."""
     seen: Counter[int] = Counter()
     pool: list[Candidate] = []
     for candidate in candidates:
         seen[candidate.chunk.document] += 1
-        if seen[candidate.chunk.document] <= OF_ONE_DOCUMENT:
+        if seen[candidate.chunk.document] <= most:
             pool.append(candidate)
         if len(pool) == size:
             break
     return pool
 
 
-def _spread(view: View, pool: Sequence[Candidate], query: Query, spaces: Mapping[str, NDArray[np.float32]]) -> list[Candidate]:
+def _spread(
+    view: View, pool: Sequence[Candidate], query: Query, spaces: Mapping[str, NDArray[np.float32]], most: int
+) -> list[Candidate]:
     space = max(spaces, key=lambda name: (name.startswith("static/"), name), default="")
     vectors = view.vectors([one.chunk for one in pool], space)
-    return diversify(pool, vectors, query.k, relevance=query.diversity)
+    return diversify(pool, vectors, query.k, relevance=query.diversity, most=most)
 
 
 def _why(candidate: Candidate) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Ask every arm of a workspace for its best chunks, then see how each of them stands in all arms.
 
 Arms: words of chunks, words of whole documents, names defined, file names, folders, parts of words (of memories), places that
-are named (`app.py:42`), and vectors of each space that is there.
+are named (`app.py:42`), times that are (of chats), each thing that is named by itself, and vectors of each space that is there.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.ports import View
-from contextd.terms import DEFINED, FOLDER, NAME, PARTS, STEM, key, parts_of_words
+from contextd.terms import DEFINED, FOLDER, NAME, PARTS, STEM, key, parts_of_words, split
 from contextd.tongues import small_words
 from contextd.types import ChunkId, Found, Plan, Retrieved, Suggestion
 
 CANDIDATES = 200  # of each arm
+OF_AN_ENTITY = 40  # that mention it: so that each of several is there
 MOST_PARTS = 200  # of words: those of about forty
 SPREAD = 1500  # of all arms together: a bound on the time of the steps after
 
@@ -40,6 +41,11 @@ def retrieve(
         found[field] = view.words(terms, CANDIDATES, field=field) if terms else []
     if "parts" in view.fields:
         found["parts"] = view.words({key(part, PARTS): 1.0 for part in _parts(plan)}, CANDIDATES, field="parts")
+    if "turns" in view.fields and plan.windows:
+        found["during"] = view.during(plan.windows, CANDIDATES)
+    if len(plan.entities) > 1 and "mention" in view.fields:
+        for entity in plan.entities:
+            found[f"mention {entity}"] = view.words({key(term): 1.0 for term in split(entity)}, OF_AN_ENTITY, field="mention")
     if plan.places:
         found["place"] = view.at(plan.places)
     for name, suggestions in (suggested or {}).items():

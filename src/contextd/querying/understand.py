@@ -6,11 +6,12 @@ Routes: `symbol` (a bare or qualified name), `path`, `trace` (a stack trace), `i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from contextd.languages import ALIASES
+from contextd.querying.times import windows
 from contextd.terms import defined_names, parts_of, split, terms_of
 from contextd.tongues import small_words
 from contextd.types import Plan, Query, Scope
@@ -56,13 +57,32 @@ _PAST_STEMS = frozenset(
     for term in terms_of(word)
 )
 _SHORT = 200  # characters of a text that is in one language
+_NAMED_IN = 2000  # characters of a text that are looked through for names
+_MOST_ENTITIES = 8
+_BACK = 6  # messages of the history that are looked at
+_LEANING_WORDS = 9
+_ENTITY = re.compile(
+    r"[\"\u201c\u201e]([^\"\u201c\u201d\u201e]{2,60})[\"\u201d]"
+    r"|(?<![.!?:]\s)(?<!^)\b([A-Z][\w'-]+(?: [A-Z][\w'-]+){0,3})(?<!'s)"
+)
+_FIRST = re.compile(r"\s*([A-Z][\w-]+(?: [A-Z][\w-]+){0,2})")
+_ASKING = frozenset(
+    "help suggest recommend give make plan buy find did does is are was were has have had should would will can could who "
+    "whose remember add fix".split()
+)
+_ADDS = re.compile(r"\s*(?:and|or|but|also|then|what about|how about|und|oder|aber|was ist mit|et|y)\b", re.IGNORECASE)
+_POINTS = re.compile(
+    r"\b(?:it|that|this|those|these|them|they|he|she|him|her|one|ones|other|same|there|das|dies\w*|er|sie|ihn|davon)\b",
+    re.IGNORECASE,
+)
 REPORT_WORDS = 15  # a shorter text is a question
 _STOP_STEMS = frozenset(term for word in STOP for term in terms_of(word))
 
 
 def understand(query: Query) -> Plan:
-    """The plan of a question."""
+    """The plan of a question. One that leans on what was said before is understood with it."""
     text, scope = _filters(query.text[:_LONGEST], query.scope)
+    text = f"{earlier} {text}" if (earlier := _borrowed(text, query.history)) else text
     route = _route(text)
     names = _names(text, route)
     terms = _terms(text, route, names)
@@ -70,7 +90,34 @@ def understand(query: Query) -> Plan:
     terms = _without(terms, _PAST_STEMS) if past else terms
     if not past and query.occasional:
         scope = replace(scope, sources=scope.sources - query.occasional)
-    return Plan(route, text, scope, terms, names, _paths(text), _places(text), bool(_TESTS.search(text)), past)
+    tests, times = bool(_TESTS.search(text)), windows(text, query.now) if query.now else ()
+    return Plan(route, text, scope, terms, names, _paths(text), _places(text), tests, past, entities(text), times)
+
+
+def entities(text: str) -> tuple[str, ...]:
+    """What a text names: quoted, or written with a capital inside a sentence; people, places, things."""
+    short = text[:_NAMED_IN]
+    found = [quoted or name for quoted, name in _ENTITY.findall(short)]
+    if (first := _FIRST.match(short)) and len(short.split()) > 1:  # a sentence begins with a capital, whatever it begins with
+        words = first[1].split()
+        found.insert(0, " ".join(words[1:] if words[0].lower() in STOP | _ASKING else words))
+    found = [name for name in found if name]
+    return tuple(dict.fromkeys(found))[:_MOST_ENTITIES]
+
+
+def _borrowed(text: str, history: Sequence[str]) -> str:
+    """The last things said that stand for themselves, a question and its answer, if this does not: "and the other one?"."""
+    if not history or not _leans(text):
+        return ""
+    standing = [said[:_NAMED_IN] for said in history[-_BACK:] if said.strip() and not _leans(said)]
+    return " ".join(standing[-2:])
+
+
+def _leans(text: str) -> bool:
+    """Whether a text needs what came before it: short, and beginning like an addition or pointing at something unnamed."""
+    words = re.findall(r"[^\W_]+", text.lower())
+    telling = [word for word in words if word not in STOP and word not in small_words(text)]
+    return len(words) <= _LEANING_WORDS and (bool(_ADDS.match(text)) or (bool(_POINTS.search(text)) and len(telling) <= 3))
 
 
 def _is_about_the_past(text: str, route: str) -> bool:

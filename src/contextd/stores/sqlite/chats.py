@@ -122,7 +122,7 @@ class ChatStore:
 class ChatView(View):
     """A view whose rows have neighbors: the messages before and after."""
 
-    fields = frozenset({"chunk", "document", "name", "turns"})
+    fields = frozenset({"chunk", "document", "name", "turns", "mention"})
 
     def within(self, scope: Scope) -> View:
         """The same moment, seen by another scope."""

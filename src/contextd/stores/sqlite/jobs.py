@@ -11,8 +11,8 @@ from typing import Any
 import apsw
 
 from contextd.errors import InvalidInput
+from contextd.job import Job
 from contextd.stores.sqlite.database import Database, rows
-from contextd.types import Job
 
 _COLUMNS = "job_id, kind, state, who, paths, options, created, started, heartbeat, ended, done, total, message, report"
 _OPEN = "state in ('queued', 'in_progress', 'cancelling')"

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,7 @@ from contextd.stores.sqlite.chats import only
 from contextd.stores.sqlite.database import rows
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.stores.sqlite.view import Bools, View
-from contextd.types import MEMORIES, About, ChunkId, Scope
+from contextd.types import MEMORIES, About, Chunk, ChunkId, Scope
 
 # The first part is that of the index `memory_not_answering`.
 _OUT = """((valid_to is not null or silent or private) and (silent or (valid_to is not null and valid_to <= :then){private}))
@@ -27,7 +28,11 @@ and a.memory_id in (l.start_id, l.end_id) join memory b on b.workspace_id = l.wo
 and b.memory_id = iif(l.start_id = a.memory_id, l.end_id, l.start_id)
 where a.workspace_id = ? and a.document_id in (select value from json_each(?)) order by l.clock"""
 _KNOWN = """
-select document_id, kind, said, confidence, pinned, useful - useless from memory
+select document_id, kind, said, confidence, pinned, useful - useless, topics from memory
+where workspace_id = ? and document_id in (select value from json_each(?))"""
+
+_STATED = """
+select document_id, kind, confidence, said, attribute, trim(value || ' ' || unit) from memory
 where workspace_id = ? and document_id in (select value from json_each(?))"""
 
 
@@ -44,7 +49,7 @@ class MemoryStore(SqliteStore):
 class MemoryView(View):
     """A view that leaves out memories which hold no longer, or are not to be recalled, or are not asked for."""
 
-    fields = frozenset({"chunk", "document", "parts"})
+    fields = frozenset({"chunk", "document", "parts", "mention"})
 
     def within(self, scope: Scope) -> View:
         """The same moment, seen by another scope."""
@@ -79,6 +84,14 @@ class MemoryView(View):
             for chunk, one in zip(chunks, super().about(chunks), strict=True)
         ]
 
+    def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
+        """The chunks with their texts; a memory is labelled with what it is about, and says what it states of it."""
+        wanted = json.dumps(sorted({chunk.document for chunk in chunks}))
+        known = {row[0]: row[1:] for row in rows(self._connection, _STATED, (self._snapshot.workspace, wanted))}
+        return [
+            _stated(chunk, *known[chunk.id.document]) if chunk.id.document in known else chunk for chunk in super().get(chunks)
+        ]
+
     def related(self, documents: Collection[int]) -> Mapping[int, Sequence[int]]:
         """The memories that are linked with some, whichever side they are on."""
         found: dict[int, list[int]] = {}
@@ -110,5 +123,16 @@ class MemoryView(View):
 
 
 def _known(where: About, memory: Sequence[Any]) -> About:
-    kind, said, confidence, pinned, feedback = memory
-    return where._replace(kind=kind, modified=said, confidence=confidence, pinned=bool(pinned), feedback=feedback)
+    kind, said, confidence, pinned, feedback, topics = memory
+    return where._replace(
+        kind=kind,
+        modified=said,
+        confidence=confidence,
+        pinned=bool(pinned),
+        feedback=feedback,
+        topics=tuple(json.loads(topics)),
+    )
+
+
+def _stated(chunk: Chunk, kind: str, confidence: float, said: int, attribute: str, value: str) -> Chunk:
+    return replace(chunk, kind=kind, label=attribute, value=value, confidence=confidence, modified=said)

@@ -7,10 +7,8 @@ rights once more when texts are fetched.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 import apsw
 import numpy as np
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 
 from contextd.paths import names_file
 from contextd.stores.sqlite.bm25 import Scores, bm25, in_paths, occurrences
+from contextd.stores.sqlite.choose import below, best_of, one_of, weights_of
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.stores.sqlite.structure import Structure
@@ -59,7 +58,7 @@ class View(Structure):
             return self._by_path(terms, k, field)
         if field == "defined":
             return self._by_definitions(terms, k)
-        if field in ("name", "parts"):
+        if field in ("name", "parts", "mention"):
             score = self._arms[field] = self._named(terms)
             return self._top(score, score, k)
         scores = self._bm25(terms)
@@ -82,6 +81,17 @@ class View(Structure):
                     score[[self._row(ChunkId(document, ordinal)) for (ordinal,) in at]] = 1
         self._arms["place"] = score
         return self._top(score, score, len(places) * 2)
+
+    def during(self, times: Sequence[tuple[int, int]], k: int) -> list[Found]:
+        """What was said in some windows of time, what has most of the words asked for so far first."""
+        said = np.array([row[6] for row in self._snapshot.documents], np.int64)
+        inside = np.zeros(len(said), bool)
+        for first, last in times:
+            inside |= (said >= first) & (said <= last)
+        score = self._snapshot.rows_of(inside).astype(np.float32)
+        self._arms["during"] = score
+        words = self._arms.get("chunk", score)
+        return self._top(score * (1 + words), score, k)
 
     def suggested(self, name: str, suggestions: Sequence[Suggestion]) -> list[Found]:
         """What a retriever from outside proposed, as far as it is there and in scope: chunks, and files by their best chunk."""
@@ -136,7 +146,7 @@ class View(Structure):
     def knows(self, path: str) -> bool:
         """Whether a document that may be seen is at or below a path, or fits a pattern."""
         documents = zip(self._snapshot.documents, self._allowed, strict=True)
-        return any(allowed and _below(row[2], (path,)) for row, allowed in documents)
+        return any(allowed and below(row[2], (path,)) for row, allowed in documents)
 
     def languages(self) -> frozenset[str]:
         """The languages of the documents that may be seen."""
@@ -205,8 +215,8 @@ class View(Structure):
         """Documents the reader may see, from the sources asked for."""
         principals = json.dumps(sorted(self._scope.reader.principals))
         acls = [row[0] for row in self._connection.execute(_ACLS, (self._snapshot.workspace, principals))]
-        allowed = _one_of(self._snapshot.acls, acls)
-        return allowed & _one_of(self._snapshot.sources, self._scope.sources) if self._scope.sources else allowed
+        allowed = one_of(self._snapshot.acls, acls)
+        return allowed & one_of(self._snapshot.sources, self._scope.sources) if self._scope.sources else allowed
 
     @cached_property
     def _candidates(self) -> Bools:
@@ -214,7 +224,7 @@ class View(Structure):
         scope, documents = self._scope, self._snapshot.documents
         keep = self._allowed.copy()
         if scope.paths:
-            keep &= np.array([_below(row[2], scope.paths) for row in documents], bool)
+            keep &= np.array([below(row[2], scope.paths) for row in documents], bool)
         if scope.languages:
             keep &= np.array([row[5] in scope.languages for row in documents], bool)
         if scope.since is not None:
@@ -238,7 +248,7 @@ class View(Structure):
         return mask
 
     def _of_kinds(self) -> Bools:
-        return _one_of(self._snapshot.kinds, self._scope.kinds)
+        return one_of(self._snapshot.kinds, self._scope.kinds)
 
     @cached_property
     def _answering_contents(self) -> Bools:
@@ -265,12 +275,12 @@ class View(Structure):
     def _named(self, terms: Mapping[int, float]) -> Float:
         """The share of the names asked for that each row defines, rare names counting more."""
         found = occurrences(self._snapshot, list(terms), self._visible)
-        return found.shares(found.worth(_weights(terms), self.size()), self._snapshot.total)
+        return found.shares(found.worth(weights_of(terms), self.size()), self._snapshot.total)
 
     def _by_path(self, terms: Mapping[int, float], k: int, field: str) -> list[Found]:
         """Documents by the share of the terms their paths hold, rare ones counting more."""
         found = in_paths(self._snapshot, list(terms), self._allowed)
-        documents = found.shares(found.worth(_weights(terms), int(self._allowed.sum())), len(self._snapshot.documents))
+        documents = found.shares(found.worth(weights_of(terms), int(self._allowed.sum())), len(self._snapshot.documents))
         contents = np.zeros(len(self._snapshot.contents) + 1, np.float32)
         allowed = np.flatnonzero(self._allowed & (documents > 0))
         np.maximum.at(contents, self._snapshot.content_of_document[allowed], documents[allowed])
@@ -280,19 +290,19 @@ class View(Structure):
     def _by_definitions(self, terms: Mapping[int, float], k: int) -> list[Found]:
         """Contents by the share of the terms that are in the names they define, rare ones counting more."""
         found = occurrences(self._snapshot, list(terms), self._visible).by_content(self._snapshot)
-        contents = found.shares(found.worth(_weights(terms), int(self._allowed.sum())), len(self._snapshot.contents))
+        contents = found.shares(found.worth(weights_of(terms), int(self._allowed.sum())), len(self._snapshot.contents))
         self._content_arms["defined"] = contents
         return self._top_contents(contents, contents, k)
 
     def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0) -> list[Found]:
         """The k best rows above zero that may answer."""
         masked = np.where(self._answering, scores, 0)
-        best = _best(masked, k, self._snapshot.content_id_of_row)
+        best = best_of(masked, k, self._snapshot.content_id_of_row)
         return self._found(best, (masked[best] + offset).astype(np.float32), coverage[best])
 
     def _top_contents(self, scores: Float, coverage: Float, k: int) -> list[Found]:
         """The k best contents, each by its leading row."""
-        best = _best(np.where(self._answering_contents, scores, 0), k, self._snapshot.contents)
+        best = best_of(np.where(self._answering_contents, scores, 0), k, self._snapshot.contents)
         return self._found(self._leaders[best], scores[best], coverage[best])
 
     @cached_property
@@ -363,38 +373,3 @@ class View(Structure):
     def _may_see(self, document: int) -> bool:
         place = self._snapshot.place_of_document.get(document)
         return place is not None and bool(self._candidates[place])
-
-
-def _one_of(values: NDArray[Any], wanted: Collection[Any]) -> Bools:
-    """Where a value is one of a few: a comparison each is cheaper than `isin`, which sorts."""
-    found = np.zeros(len(values), bool)
-    for one in wanted:
-        found |= values == one
-    return found
-
-
-def _weights(terms: Mapping[int, float]) -> NDArray[np.float64]:
-    return np.fromiter(terms.values(), np.float64, len(terms))
-
-
-def _best(scores: Float, k: int, contents: Ints) -> Ints:
-    """The places of the k largest values above zero, largest first.
-
-    Ties go by content and place in it, which do not depend on what else there is or on when it was folded.
-    """
-    above = np.flatnonzero(scores > 0)
-    if len(above) > k:
-        threshold = np.partition(scores[above], len(above) - k)[len(above) - k]
-        above = above[scores[above] >= threshold]
-    order = np.lexsort((above, contents[above], -scores[above]))
-    return above[order][:k]
-
-
-def _below(uri: str, paths: Sequence[str]) -> bool:
-    """At or below one of some paths, or fitting one that is a pattern."""
-    for path in paths:
-        if uri == path or uri.startswith(path.rstrip("/") + "/") or path in ("", "."):
-            return True
-        if any(sign in path for sign in "*?[") and fnmatchcase(uri, path):
-            return True
-    return False

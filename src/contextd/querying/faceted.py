@@ -1,0 +1,201 @@
+"""QUERY through facets ► understand ► interpret ► divide ► retrieve ► judge ► cut ► diversify ► allot ► compress ► render.
+
+The same question as in `pipeline`, asked of a person's own facts from several sides. The one page that knows this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.errors import InvalidInput
+from contextd.guesses import likelihoods
+from contextd.ports import Embedder, Matrix, View
+from contextd.querying import pipeline
+from contextd.querying.allot import allot
+from contextd.querying.compress import compress
+from contextd.querying.cut import cut
+from contextd.querying.diversify import diversify
+from contextd.querying.divide import USUAL, divide
+from contextd.querying.interpret import interpret, without_amounts
+from contextd.querying.judge import BOOSTS, Signals, relevance, sides
+from contextd.querying.pipeline import Means
+from contextd.querying.render import headed
+from contextd.querying.retrieve import retrieve
+from contextd.querying.sides import aspects_of
+from contextd.querying.understand import understand
+from contextd.trace import Trace
+from contextd.types import About, Candidate, ChunkId, Context, Facet, Hit, Plan, Query
+
+TEMPLATE = "facets"
+_LOOKED_AT = 80  # facts whose texts are read: the nearest ones
+_BY_FACET = 40  # facts that each facet brings in
+_PINNED, _FEEDBACK = 0.1, 0.02  # beside boosts by kind, which are .15 at the most
+_KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """How a question is to be divided: so many facets, or the caller's own."""
+
+    count: int = USUAL
+    own: Sequence[Facet] = ()
+    topics_of: Callable[[str], Sequence[str]] = lambda _: ()
+
+
+def faceted(query: Query, means: Means, asked: Facets) -> Context:
+    """The facts that matter for a question, by facet, within the budget. Nothing, where none does."""
+    if query.budget <= 0:
+        raise InvalidInput(f"a budget of {query.budget} tokens holds nothing; ask for 1 or more")
+    trace = Trace(query.deadline)
+    query = pipeline.checked(query, trace)
+    plan = trace.step("understand", lambda: understand(query))
+    with ExitStack() as open_views:
+        views = [view for view in pipeline.views_of(query, plan, means, open_views) if view.size()]
+        embedders = means.embedders({space for view in views for space in view.spaces()})
+        plan = trace.attempt("interpret", lambda: interpret(plan, _as_text(plan.text, embedders)), plan)
+        plan = replace(plan, facets=trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own)))
+        if plan.facets and embedders:
+            hits = [hit for view in views for hit in _found(view, plan, query, embedders, asked, trace)]
+        else:
+            plan = replace(plan, facets=(_KNOWN,) if not plan.facets else plan.facets)
+            hits = _plainly(query, plan, means)
+    chosen = trace.step("allot", lambda: allot(hits, plan.facets, query.budget, _cost_of(plan.facets, means), trace))
+    text = trace.step("render", lambda: _text(chosen, plan.facets))
+    return Context(
+        text, means.tokens.count(text), query.budget, means.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
+        len(chosen) < len(hits),
+    )  # fmt: skip
+
+
+def _as_text(text: str, embedders: Sequence[Embedder]) -> dict[str, NDArray[np.float32]]:
+    """The question as a text among texts: what is said, not what is looked for, tells act and subject."""
+    return {embedder.space: embedder.documents([text])[0] for embedder in embedders}
+
+
+def _plainly(query: Query, plan: Plan, means: Means) -> list[Hit]:
+    """What answers a question without sides, or without vectors: one block."""
+    hits, _, _ = pipeline.search(query, means)
+    return [replace(hit, facet=plan.facets[0].name) for hit in hits]
+
+
+def _text(hits: Sequence[Hit], facets: Sequence[Facet]) -> str:
+    blocks = [(facet.title, compress([hit for hit in hits if hit.facet == facet.name])) for facet in facets]
+    return headed([(title, [str(one) for one in said]) for title, said in blocks if said])
+
+
+def _cost_of(facets: Sequence[Facet], means: Means) -> Callable[[Sequence[Hit]], int]:
+    return lambda hits: means.tokens.count(_text(hits, facets))
+
+
+def _found(view: View, plan: Plan, query: Query, embedders: Sequence[Embedder], asked: Facets, trace: Trace) -> list[Hit]:
+    """The facts of one workspace that matter, each on its side."""
+    held = [embedder for embedder in embedders if view.spaces().get(embedder.space)]
+    if not held:
+        return []
+    vectors = {embedder.space: embedder.query(without_amounts(plan.text)) for embedder in held}
+    chunks = trace.step("retrieve", lambda: _candidates(view, plan, held, vectors))
+    facts = trace.step("read", lambda: _read(view, plan, chunks, held, vectors, asked))
+    likely = trace.step("judge", lambda: _relevance(facts, plan, held))
+    belongs = _sides(facts, plan, held, likely, bool(asked.own))
+    order = [score + _raised(about, plan.subject) for score, about in zip(likely.tolist(), facts.about, strict=True)]
+    candidates = [Candidate(chunk, {}, score) for chunk, score in zip(facts.chunks, order, strict=True)]
+    by_chunk = dict(zip(facts.chunks, likely.tolist(), strict=True))
+    best_first = sorted(candidates, key=lambda one: (-one.score, one.chunk))
+    kept = trace.step("cut", lambda: cut(best_first, by_chunk, query.min_score, trace))
+    close = view.vectors([one.chunk for one in kept], held[0].space)
+    spread = trace.step("diversify", lambda: diversify(kept, close, query.k, relevance=query.diversity))
+    read = {chunk.id: chunk for chunk in view.get([one.chunk for one in spread])}
+    side = dict(zip(facts.chunks, belongs, strict=True))
+    return [
+        Hit(read[one.chunk], by_chunk[one.chunk], one.score, {"relevance": round(by_chunk[one.chunk], 4)}, side[one.chunk])
+        for one in spread
+        if one.chunk in read
+    ]
+
+
+def _candidates(view: View, plan: Plan, held: Sequence[Embedder], vectors: dict[str, Matrix]) -> list[ChunkId]:
+    """Facts near the question in any way, and near what each facet asks."""
+    near = retrieve(view, plan, vectors).chunks
+    static = held[0]
+    of_facets = [
+        one.chunk for facet in plan.facets for one in view.near(static.query(facet.question), _BY_FACET, space=static.space)
+    ]
+    return list(dict.fromkeys((*near, *of_facets)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Facts that were looked at, with all that they are judged by in each tier; and how near each is to each facet."""
+
+    chunks: list[ChunkId]
+    about: list[About]
+    signals: dict[str, Signals]  # by space
+    there: dict[str, NDArray[np.bool_]]  # which have a vector in it
+    near: NDArray[np.float64]  # a column for each facet
+
+
+def _read(
+    view: View, plan: Plan, chunks: Sequence[ChunkId], held: Sequence[Embedder], vectors: dict[str, Matrix], asked: Facets
+) -> _Facts:
+    chunks, rows = _nearest(view, chunks, held, vectors)
+    about, coverage = view.about(chunks), view.fill(chunks).get("document_coverage", np.zeros(len(chunks)))
+    texts = {chunk.id: chunk.text for chunk in view.get(chunks)}
+    wanted = set(asked.topics_of(plan.text))
+    topics = np.array([float(bool(wanted & set(one.topics))) for one in about])
+    kinds = [one.kind for one in about]
+    static = rows[held[0].space] @ vectors[held[0].space]
+    signals, there = {}, {}
+    for embedder in held:
+        matrix = rows[embedder.space]
+        tells = [
+            list(likelihoods("aspect", texts[chunk], embedder.space, row).values())
+            for chunk, row in zip(chunks, matrix, strict=True)
+        ]
+        cosines = (matrix @ vectors[embedder.space]).astype(np.float64)
+        signals[embedder.space] = Signals(cosines, static.astype(np.float64), coverage, topics, np.array(tells), kinds)
+        there[embedder.space] = np.asarray(matrix.any(axis=1))
+    asks = np.stack([held[-1].query(facet.question) for facet in plan.facets]) if asked.own else np.zeros((0, 0))
+    near = rows[held[-1].space] @ asks.T if asked.own else np.zeros((len(chunks), 0))
+    return _Facts(chunks, about, signals, there, near.astype(np.float64))
+
+
+def _nearest(
+    view: View, chunks: Sequence[ChunkId], held: Sequence[Embedder], vectors: dict[str, Matrix]
+) -> tuple[list[ChunkId], dict[str, Matrix]]:
+    """The facts nearest to the question by any vector, and their vectors by space."""
+    rows = {embedder.space: view.vectors(chunks, embedder.space) for embedder in held}
+    ranks = [np.argsort(np.argsort(-(rows[space] @ vectors[space]), kind="stable")) for space in rows]
+    best = np.argsort(np.min(ranks, axis=0), kind="stable")[:_LOOKED_AT]
+    return [chunks[place] for place in best.tolist()], {space: matrix[best] for space, matrix in rows.items()}
+
+
+def _relevance(facts: _Facts, plan: Plan, held: Sequence[Embedder]) -> NDArray[np.float64]:
+    """How likely each fact matters, by the best tier it has a vector in."""
+    subject = plan.subject or "information"
+    found = np.zeros(len(facts.chunks))
+    for embedder in held:  # the static one first, the deep one, where it is there, in its place
+        signals = facts.signals[embedder.space]
+        if facts.near.size:
+            signals = signals._replace(cosines=np.maximum(signals.cosines, facts.near.max(axis=1)))
+        likely = relevance(signals, subject, embedder.space.split("/")[0])
+        found = np.where(facts.there[embedder.space], likely, found)
+    return found
+
+
+def _sides(facts: _Facts, plan: Plan, held: Sequence[Embedder], likely: NDArray[np.float64], own: bool) -> list[str]:
+    """The facet each fact belongs to: of the caller's own the nearest, else by what it tells of."""
+    if own:
+        return [plan.facets[best].name for best in facts.near.argmax(axis=1)]
+    best = held[-1]
+    claims = aspects_of(plan.facets, plan.subject)
+    return sides(facts.signals[best.space], plan.subject, claims, likely, best.space.split("/")[0])
+
+
+def _raised(about: About, subject: str) -> float:
+    by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0)
+    return by_kind + _PINNED * about.pinned + _FEEDBACK * max(-3, min(3, about.feedback))

@@ -1,0 +1,190 @@
+"""Time expressions as windows: "last Tuesday", "in May 2023", "four weeks ago". They raise what was said then, never filter.
+
+By rules, in English and German: libraries that parse dates give one moment, and are far too slow for every question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+Window = tuple[int, int]  # first and last moment, microseconds
+
+_DAY = 86_400_000_000
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        "january jan januar jänner|february feb februar|march mar märz|april apr|may mai|june jun juni|july jul juli|august aug"
+        "|september sep sept|october oct oktober okt|november nov|december dec dezember dez".split("|"),
+        1,
+    )
+    for name in names.split()
+}
+_WEEKDAYS = {
+    name: number
+    for number, names in enumerate(
+        "monday montag|tuesday dienstag|wednesday mittwoch|thursday donnerstag|friday freitag|saturday samstag|sunday sonntag"
+        "".split("|")
+    )
+    for name in names.split()
+}
+_NUMBERS = {
+    word: number
+    for number, words in enumerate(
+        "|a an one ein einer einem eine|two zwei couple|three drei few|four vier|five fünf|six sechs|seven sieben|eight acht"
+        "|nine neun|ten zehn|eleven elf|twelve zwölf".split("|")
+    )
+    for word in words.split()
+}
+_UNITS = {"day": 1, "tag": 1, "week": 7, "woche": 7, "month": 30, "monat": 30, "year": 365, "jahr": 365}
+_SEASONS = {"spring": 3, "frühling": 3, "summer": 6, "sommer": 6, "autumn": 9, "fall": 9, "herbst": 9, "winter": 12}
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_NUMBER = "|".join(sorted(_NUMBERS, key=len, reverse=True)) + r"|\d{1,3}"
+_UNIT = "|".join(_UNITS)
+_LAST = r"(?:last|previous|past|letzte[nrsm]?|vergangene[nrsm]?|vorige[nrsm]?)"
+_THIS = r"(?:this|current|diese[nrsm]?)"
+
+
+def windows(text: str, now: int) -> tuple[Window, ...]:
+    """The windows a text speaks of, as far as they can be told; none for most texts."""
+    if not any(sign in lowered for lowered in [text.lower()] for sign in _SIGNS) and not re.search(r"\d{4}|\d\.", text):
+        return ()
+    today = datetime.fromtimestamp(now / 1e6, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    found: dict[Window, None] = {}
+    rest = text.lower()
+    for pattern, read in _PATTERNS:
+        for match in pattern.finditer(rest):
+            for first, last in read(match, today):
+                found[int(first.timestamp() * 1e6), int(last.timestamp() * 1e6) - 1] = None
+        rest = pattern.sub(" ", rest)
+    return tuple(found)[:8]
+
+
+Days = Iterator[tuple[datetime, datetime]]
+
+
+def _span(first: datetime, days: int) -> tuple[datetime, datetime]:
+    return first, first + timedelta(days=days)
+
+
+def _date(year: int, month: int, day: int) -> Days:
+    try:
+        yield _span(datetime(year, month, day, tzinfo=UTC), 1)
+    except ValueError:
+        return
+
+
+def _iso(match: re.Match[str], today: datetime) -> Days:
+    yield from _date(int(match[1]), int(match[2]), int(match[3]))
+
+
+def _day_first(match: re.Match[str], today: datetime) -> Days:
+    yield from _date(
+        int(match[3]) if match[3] else _latest(today, _MONTHS[match[2]], int(match[1])), _MONTHS[match[2]], int(match[1])
+    )
+
+
+def _month_first(match: re.Match[str], today: datetime) -> Days:
+    yield from _date(
+        int(match[3]) if match[3] else _latest(today, _MONTHS[match[1]], int(match[2])), _MONTHS[match[1]], int(match[2])
+    )
+
+
+def _dotted(match: re.Match[str], today: datetime) -> Days:
+    yield from _date(int(match[3]), int(match[2]), int(match[1]))
+
+
+def _latest(today: datetime, month: int, day: int) -> int:
+    """The year of the latest such day that is not in the future."""
+    return today.year if (month, day) <= (today.month, today.day) else today.year - 1
+
+
+def _month(match: re.Match[str], today: datetime) -> Days:
+    month = _MONTHS[match[1]]
+    year = int(match[2]) if match[2] else _latest(today, month, 1)
+    if 1 < year < 9999:
+        yield datetime(year, month, 1, tzinfo=UTC), datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+
+
+def _year(match: re.Match[str], today: datetime) -> Days:
+    yield datetime(int(match[1]), 1, 1, tzinfo=UTC), datetime(int(match[1]) + 1, 1, 1, tzinfo=UTC)
+
+
+def _season(match: re.Match[str], today: datetime) -> Days:
+    month = _SEASONS[match[1]]
+    year = int(match[2]) if match[2] else today.year - (today.month < month + 3 if month < 12 else 1)
+    if 1 < year < 9999:
+        yield _span(datetime(year, month, 1, tzinfo=UTC), 92)
+
+
+def _weekday(match: re.Match[str], today: datetime) -> Days:
+    back = (today.weekday() - _WEEKDAYS[match[1]]) % 7 or 7
+    yield _span(today - timedelta(days=back), 1)
+
+
+def _ago(match: re.Match[str], today: datetime) -> Days:
+    """So many units ago: the larger the unit, the vaguer the person."""
+    number = int(match[1]) if match[1].isdigit() else _NUMBERS[match[1]]
+    unit = _UNITS[match[2]]
+    middle, slack = number * unit, {1: 1, 7: 4, 30: 16, 365: 183}[unit]
+    if middle < 60_000:
+        yield _span(today - timedelta(days=middle + slack), 2 * slack + 1)
+
+
+def _past(match: re.Match[str], today: datetime) -> Days:
+    """Since so many units: until now."""
+    number = int(match[1]) if match[1] and match[1].isdigit() else _NUMBERS.get(match[1] or "a", 1)
+    days = min(number * _UNITS[match[2]], 60_000)
+    yield today - timedelta(days=days), today + timedelta(days=1)
+
+
+def _last_unit(match: re.Match[str], today: datetime) -> Days:
+    unit = _UNITS[match[1]]
+    if unit == 7:
+        monday = today - timedelta(days=today.weekday())
+        yield _span(monday - timedelta(days=7), 7)
+    elif unit == 30:
+        first = today.replace(day=1)
+        yield (first - timedelta(days=1)).replace(day=1), first
+    elif unit == 365:
+        yield datetime(today.year - 1, 1, 1, tzinfo=UTC), datetime(today.year, 1, 1, tzinfo=UTC)
+
+
+def _this_unit(match: re.Match[str], today: datetime) -> Days:
+    unit = _UNITS[match[1]]
+    start = {7: today - timedelta(days=today.weekday()), 30: today.replace(day=1), 365: today.replace(month=1, day=1)}
+    if unit in start:
+        yield start[unit], today + timedelta(days=1)
+
+
+def _near(match: re.Match[str], today: datetime) -> Days:
+    days = {"today": 0, "heute": 0, "yesterday": 1, "gestern": 1, "vorgestern": 2}[match[1]]
+    yield _span(today - timedelta(days=days), 1)
+
+
+_PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Days]], ...] = tuple(
+    (re.compile(pattern), read)
+    for pattern, read in (
+        (r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b", _iso),
+        (r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b", _dotted),
+        (rf"\b(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})\b\.?,?(?: (\d{{4}})\b)?", _day_first),
+        (rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d),?(?: (\d{{4}})\b)?", _month_first),
+        (rf"\b(?:in|during|since|of|im|seit|early|late|{_LAST}) ({_MONTH})\b,?(?: (\d{{4}})\b)?", _month),
+        (rf"\b({_MONTH}),? (\d{{4}})\b", _month),
+        (rf"\b(?:last|letzte[nrsm]?|in|during|the|im|in the) ({'|'.join(_SEASONS)})(?: of)?(?: (\d{{4}})\b)?", _season),
+        (r"\b(?:in|during|since|of|from|jahr|im jahr|seit) ((?:19|20)\d\d)\b", _year),
+        (rf"\b(?:{_LAST}|on|am) ({'|'.join(_WEEKDAYS)})\b", _weekday),
+        (rf"\b({_NUMBER})(?: of)? ({_UNIT})(?:s|n|en)? (?:ago|before|back)\b", _ago),
+        (rf"\bvor ({_NUMBER}) ({_UNIT})(?:n|en|e)?\b", _ago),
+        (rf"\b(?:in|over|during|within) the {_LAST} (?:({_NUMBER}) )?({_UNIT})s?\b", _past),
+        (rf"\b{_LAST} ({_NUMBER}) ({_UNIT})(?:s|n|en|e)?\b", _past),
+        (rf"\b{_LAST} ({_UNIT})\b", _last_unit),
+        (rf"\b{_THIS} ({_UNIT})\b", _this_unit),
+        (r"\b(today|yesterday|heute|gestern|vorgestern)\b", _near),
+    )
+)
+_SIGNS = frozenset(
+    (*_MONTHS, *_WEEKDAYS, *_SEASONS, "ago", "vor ", "today", "yesterday", "heute", "gestern", "last ", "past ", "previous ",
+     "this ", "letzte", "vergangene", "vorige", "diese", "current ")
+)  # fmt: skip

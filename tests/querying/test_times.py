@@ -1,0 +1,58 @@
+"""When a question speaks of: windows, never a filter."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from contextd.querying.times import windows
+
+NOW = int(datetime(2024, 6, 12, 15, 30, tzinfo=UTC).timestamp() * 1e6)  # a Wednesday
+
+
+def days(text: str) -> list[tuple[str, str]]:
+    return [tuple(datetime.fromtimestamp(at / 1e6, UTC).strftime("%Y-%m-%d") for at in one) for one in windows(text, NOW)]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What did we say last Tuesday?", ("2024-06-11", "2024-06-11")),
+        ("what was decided on Wednesday", ("2024-06-05", "2024-06-05")),
+        ("Where did Ann go in May 2023?", ("2023-05-01", "2023-05-31")),
+        ("the trip in August", ("2023-08-01", "2023-08-31")),
+        ("what happened in December 2023", ("2023-12-01", "2023-12-31")),
+        ("which film did I see four weeks ago", ("2024-05-11", "2024-05-19")),
+        ("2 days ago", ("2024-06-09", "2024-06-11")),
+        ("what did I do yesterday", ("2024-06-11", "2024-06-11")),
+        ("meetings last week", ("2024-06-03", "2024-06-09")),
+        ("what changed last month", ("2024-05-01", "2024-05-31")),
+        ("over the past 10 days", ("2024-06-02", "2024-06-12")),
+        ("on 8 May 2023", ("2023-05-08", "2023-05-08")),
+        ("on May 8th, 2023", ("2023-05-08", "2023-05-08")),
+        ("since 2022", ("2022-01-01", "2022-12-31")),
+        ("on 2023-07-04", ("2023-07-04", "2023-07-04")),
+        ("am 4.7.2023", ("2023-07-04", "2023-07-04")),
+        ("was war vor drei Wochen", ("2024-05-18", "2024-05-26")),
+        ("im Mai 2023", ("2023-05-01", "2023-05-31")),
+        ("letzten Montag", ("2024-06-10", "2024-06-10")),
+        ("last summer", ("2023-06-01", "2023-08-31")),
+        ("this week", ("2024-06-10", "2024-06-12")),
+    ],
+)
+def test_expressions_are_the_days_they_mean(text: str, expected: tuple[str, str]) -> None:
+    assert days(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["how does login work", "may I ask something", "version 3.14.2 of python", "31 February 2023", "the last one", "room 2023",
+     "march to the beat of the second drum", "0000-00-00", "9999999 years ago", "99.99.9999"],
+)  # fmt: skip
+def test_what_is_no_time_is_none(text: str) -> None:
+    assert days(text) == []
+
+
+def test_several_times_are_several_windows() -> None:
+    assert len(days("between 3 May 2023 and 5 June 2023")) == 2
