@@ -2,6 +2,7 @@
 
 `python -m benchmarks.chats [--deep] [--rerank]` asks every question as a user would, beside plain BM25 over turns in the same
 run, and logs each, one a line, in the data directory; `--learn [--ablation]` chooses weights leaving one conversation out.
+`--sessions` asks LongMemEval instead.
 """
 
 from __future__ import annotations
@@ -171,13 +172,13 @@ def answers(deep: bool, rerank: bool) -> Iterator[Answer]:
         lines = {name: f"{who}, {day(at)}: {text}" for name, (who, text, at) in said.items()}
         plain = Bm25({name: f"{who} {text}" for name, (who, text, _) in said.items()})
         for one, evidence in questions(sample):
-            found = engine.search(one["question"], k=MOST, min_score=0).hits
+            found = engine.search(one["question"], k=MOST, min_score=0, rerank=rerank).hits
             hits = {turn_of(hit.chunk.uri, hit.chunk.id.ordinal) for hit in found}
             best = plain.search(one["question"], 200)
             kept = {}
             kept_bm25 = {}
             for budget in BUDGETS:
-                text = engine.context(one["question"], budget=budget, template="chat", min_score=0, k=60).text
+                text = engine.context(one["question"], budget=budget, template="chat", min_score=0, k=60, rerank=rerank).text
                 kept[budget] = _share(evidence, {name for name in evidence if name in said and _head(said[name][1]) in text})
                 kept_bm25[budget] = _share(evidence, _packed(best, lines, budget, engine.tokens.count))
             shares = _share(evidence, hits), _share(evidence, set(best[:MOST]))
@@ -246,10 +247,58 @@ def learn(deep: bool, ablation: bool) -> None:
         print(f"  without {name}: {100 * np.mean(left_out(some, mask)):.1f}")
 
 
+def longmemeval() -> tuple[list[Conversation], list[dict[str, Any]]]:
+    """All sessions of the development half in one pool, and the questions that have an answer."""
+    asked = json.loads((BENCH / "longmemeval" / "longmemeval_oracle_dev250.json").read_text())
+    sessions: dict[str, Conversation] = {}
+    for one in asked:
+        for name, date, said in zip(one["haystack_session_ids"], one["haystack_dates"], one["haystack_sessions"], strict=True):
+            at = int(datetime.strptime(date, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC).timestamp() * 1e6)
+            messages = [Message(turn["role"], turn["content"], at, turn["role"]) for turn in said]
+            sessions[name] = Conversation(f"longmemeval/{name}", "", messages)
+    return list(sessions.values()), [one for one in asked if not one["question_id"].endswith("_abs")]
+
+
+def ask_sessions(deep: bool, rerank: bool) -> None:
+    """LongMemEval: are the sessions with the evidence among the first five and ten? Beside BM25 over whole sessions."""
+    talks, asked = longmemeval()
+    engine = contextd.open(None, home=linked_home(f"longmemeval-{'deep' if deep else 'static'}"))
+    engine.chats().take(talks)
+    if deep:
+        engine.chats().deepen()
+    plain = Bm25({talk.place: " ".join(message.text for message in talk.messages) for talk in talks})
+    scores: dict[str, list[dict[str, float]]] = {}
+    log = linked_home() / f"longmemeval{'-deep' if deep else ''}{'-rerank' if rerank else ''}.jsonl"
+    with log.open("w") as out:
+        for one in asked:
+            wanted = {f"longmemeval/{name}" for name in one["answer_session_ids"]}
+            found = engine.search(one["question"], k=100, min_score=0, rerank=rerank).hits
+            order = list(dict.fromkeys(hit.chunk.uri.removeprefix("chat:").partition("#")[0] for hit in found))
+            score = _sessions(wanted, order) | {
+                f"BM25 {k}": v for k, v in _sessions(wanted, plain.search(one["question"], 10)).items()
+            }
+            out.write(json.dumps({"id": one["question_id"], "type": one["question_type"], **score}) + "\n")
+            scores.setdefault(one["question_type"], []).append(score)
+    for kind, some in sorted(scores.items()):
+        print(f"{kind}, {len(some)}:", _means(some))
+    print(f"LongMemEval, {'deep' if deep else 'static'}:", _means([one for some in scores.values() for one in some]))
+
+
+def _sessions(wanted: set[str], order: Sequence[str]) -> dict[str, float]:
+    first, more = set(order[:5]), set(order[:10])
+    return {"R@5": _share(wanted, first), "R@10": _share(wanted, more), "all@5": float(wanted <= first)}
+
+
+def _means(some: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {name: round(100 * float(np.mean([one[name] for one in some])), 1) for name in some[0]}
+
+
 def main() -> None:
     deep = "--deep" in sys.argv
     if "--learn" in sys.argv:
         learn(deep, "--ablation" in sys.argv)
+    elif "--sessions" in sys.argv:
+        ask_sessions(deep, "--rerank" in sys.argv)
     else:
         ask(deep, "--rerank" in sys.argv)
 

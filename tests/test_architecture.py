@@ -12,7 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "contextd"
 MODULES = sorted(SOURCE.rglob("*.py"))
-QUERY_STEPS = "understand consult retrieve fuse boost calibrate cut diversify relate expand budget render".split()
+LINES = {
+    "pipeline": "understand consult retrieve fuse boost rerank calibrate cut diversify relate rank expand budget render".split(),
+    "faceted": "understand interpret divide retrieve judge cut diversify allot compress render".split(),
+}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -33,11 +36,13 @@ def test_functions_are_short() -> None:
     assert lengths[int(len(lengths) * 0.9)] <= 40
 
 
-def test_the_picture_is_the_listing() -> None:
-    """Every verb of the query line is a file, and the pipeline's own line names them in order."""
-    line = (SOURCE / "querying" / "pipeline.py").read_text().split("\n")[0]
-    assert [word.strip(" .") for word in line.split("►")[1:]] == QUERY_STEPS
-    assert all((SOURCE / "querying" / f"{step}.py").is_file() for step in QUERY_STEPS)
+@pytest.mark.parametrize("name", LINES)
+def test_the_picture_is_the_listing(name: str) -> None:
+    """Every verb of a line is a file, and both the module that knows the order and the page name them in it."""
+    line = (SOURCE / "querying" / f"{name}.py").read_text().split(".\n")[0]
+    assert [word.strip() for word in line.split("►")[1:]] == LINES[name]
+    assert all((SOURCE / "querying" / f"{step}.py").is_file() for step in LINES[name])
+    assert " ► ".join(LINES[name]) in (ROOT / "ARCHITECTURE.md").read_text()
 
 
 def test_library_code_does_not_print() -> None:

@@ -22,7 +22,7 @@ from contextd.extracting import missing
 from contextd.machine import Machine
 from contextd.models import weights
 from contextd.models.tokens import O200k
-from contextd.ports import Embedder, Events, Recipe, Retriever
+from contextd.ports import Embedder, Events, Recipe, Reranker, Retriever
 from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
 from contextd.scrub_rules import VERSION as SCRUB_VERSION
@@ -82,6 +82,7 @@ def open_engine(
         retrievers,
         tuple(others),
         (*loaded.warnings, *warnings, *broken, *([damage] if damage else [])),
+        _reranker(home),
     )
 
 
@@ -298,6 +299,19 @@ def _deep(home: Path, name: str) -> Callable[[], Embedder | None]:
         try:
             folder = _model_folder(home, name)
             return Deep(folder, _version(folder, name))
+        except Unavailable:
+            return None
+
+    return load
+
+
+def _reranker(home: Path) -> Callable[[], Reranker | None]:
+    @lru_cache(maxsize=1)
+    def load() -> Reranker | None:
+        from contextd.models.rerank import CrossEncoder
+
+        try:
+            return CrossEncoder(weights.folder_of(home, weights.MODELS["ms-marco-MiniLM-L12"]))
         except Unavailable:
             return None
 

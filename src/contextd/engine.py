@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,11 @@ from contextd.errors import IndexMismatch, InvalidInput, StorageError, Unavailab
 from contextd.keeping import Keeping
 from contextd.languages import ALIASES
 from contextd.memory import Remembered
-from contextd.ports import Embedder, Retriever, Store, Tokens
+from contextd.ports import Embedder, Reranker, Retriever, Store, Tokens
 from contextd.project import Project
 from contextd.querying import pipeline as querying
-from contextd.querying.render import Template
+from contextd.querying.rank import RANKERS, RELEVANCE, Ranker
+from contextd.querying.render import Template, custom
 from contextd.scrub_rules import Rule
 from contextd.trace import Trace
 from contextd.types import CHATS, MEMORIES, Context, Facet, Hit, Narrow, Plan, Query, Scope
@@ -47,6 +48,8 @@ class Engine(Keeping):
     retrievers: Mapping[str, tuple[float, Retriever]] = field(default_factory=dict)
     others: tuple[Project, ...] = ()
     warnings: tuple[str, ...] = ()
+    reranker: Callable[[], Reranker | None] = lambda: None
+    rankers: dict[str, Ranker] = field(default_factory=lambda: dict(RANKERS))
 
     # Query
 
@@ -57,15 +60,23 @@ class Engine(Keeping):
         k: int | None = None,
         min_score: float | None = None,
         narrow: Narrow | None = None,
+        history: Sequence[str] = (),
+        rerank: bool = False,
+        ranker: str = RELEVANCE,
+        vector: Sequence[float] | None = None,
         deadline: float | None = None,
     ) -> Found:
-        """The best hits for a question; `deadline` is in seconds from now."""
-        query = self._query(text, narrow, deadline)
+        """The best hits for a question; `deadline` is in seconds from now.
+
+        `history` is what was said before it; `rerank` reads the best of chats and memories once more; `ranker` names an order;
+        `vector` asks with a vector instead of words.
+        """
         settings = self.settings.query
         query = replace(
-            query,
+            self._query(text, narrow, deadline),
             k=settings.default_k if k is None else k,
             min_score=settings.min_score_threshold if min_score is None else min_score,
+            **_more(history, rerank, ranker, vector),
         )
         hits, plan, trace = querying.search(query, self._means(query))
         self._warn(hits, query, trace)
@@ -80,16 +91,40 @@ class Engine(Keeping):
         k: int = 40,
         min_score: float | None = None,
         narrow: Narrow | None = None,
+        history: Sequence[str] = (),
+        rerank: bool = False,
+        ranker: str = RELEVANCE,
+        vector: Sequence[float] | None = None,
         deadline: float | None = None,
     ) -> Context:
-        """The answer to a question as text of at most `budget` tokens."""
-        query = self._query(text, narrow, deadline)
-        threshold = self.settings.query.min_score_threshold if min_score is None else min_score
-        limit = self.settings.budget.default_max_tokens if budget is None else budget
-        query = replace(query, budget=limit, template=template, k=k, min_score=threshold)
+        """The answer to a question as text of at most `budget` tokens; everything else as for `search`.
+
+        It says what it is made of (`ids`, `hits`), how much of the budget it takes, and how it came about (`trace`), so that
+        looking at it before it is used needs nothing more.
+        """
+        query = replace(
+            self._query(text, narrow, deadline),
+            budget=self.settings.budget.default_max_tokens if budget is None else budget,
+            template=template,
+            k=k,
+            min_score=self.settings.query.min_score_threshold if min_score is None else min_score,
+            **_more(history, rerank, ranker, vector),
+        )
         answer = querying.context(query, self._means(query))
         self._warn(answer.hits, query, answer.trace)
         return answer
+
+    def register_template(self, name: str, text: str, *, header: str = "", separator: str = "\n", footer: str = "") -> None:
+        """Add a template of one's own: `text` for each hit, with placeholders such as `{{content}}`."""
+        if name in self.templates:
+            raise InvalidInput(f"there is a template {name!r} already; give yours another name")
+        self.templates[name] = custom(name, text, header, separator, footer)
+
+    def register_ranker(self, name: str, ranker: Ranker) -> None:
+        """Add an order of one's own: a number for each hit (and the time now, in microseconds), the highest first."""
+        if name in (RELEVANCE, *self.rankers):
+            raise InvalidInput(f"there is a ranker {name!r} already; give yours another name")
+        self.rankers[name] = ranker
 
     def facets(
         self,
@@ -245,9 +280,19 @@ class Engine(Keeping):
             self.retrievers,
             self.settings.query.fusion,
             {project.workspace: project.name for project in self.others},
+            self.reranker,
+            self.rankers,
         )
 
     def _embedders(self, spaces: Collection[str]) -> list[Embedder]:
         """The static one, and the deep one where there are deep vectors: loading it costs half a second."""
         deep = self.deep() if any(space.startswith("deep/") for space in spaces) else None
         return [embedder for embedder in (self.static, deep) if embedder is not None]
+
+
+def _more(history: Sequence[str], rerank: bool, ranker: str, vector: Sequence[float] | None) -> dict[str, Any]:
+    """What a question may have beside its words."""
+    import numpy as np
+
+    given = None if vector is None else np.asarray(vector, np.float32)
+    return {"history": tuple(history), "rerank": rerank, "ranker": ranker, "vector": given}

@@ -174,6 +174,13 @@ class Retriever(Protocol):
         """At most k suggestions for a question, in a thread of its own; too slow or broken, it costs a warning."""
 
 
+class Reranker(Protocol):
+    """Reads a question and texts together; slow, so it is given few and a time."""
+
+    def scores(self, question: str, texts: Sequence[str], deadline: float | None) -> list[float]:
+        """A score for each text in order, the higher the better; fewer when the deadline, on the monotonic clock, comes."""
+
+
 class View(Protocol):
     """One workspace at one moment, as one reader may see it. Rights and scope apply before any ranking."""
 
@@ -204,6 +211,9 @@ class View(Protocol):
 
     def about(self, chunks: Sequence[ChunkId]) -> list[About]:
         """Where these chunks come from, without their texts."""
+
+    def dimension(self, space: str) -> int:
+        """How long the vectors of a space are; 0 where there are none."""
 
     def related(self, documents: Collection[int]) -> Mapping[int, Sequence[int]]:
         """What a person linked with some documents, as far as it may answer, by document."""

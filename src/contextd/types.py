@@ -252,6 +252,9 @@ class Query:
     now: int = 0
     deadline: float | None = None
     occasional: frozenset[int] = frozenset()  # sources that answer only when the question is about what they hold
+    rerank: bool = False  # whether the best of chats and memories are read once more
+    ranker: str = "relevance"
+    vector: NDArray[np.float32] | None = None  # the question itself, where it is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +362,16 @@ class Context:
     plan: Plan
     trace: Trace
     truncated: bool = False
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What it was made of: uris, and memories by their ids."""
+        return tuple(dict.fromkeys(hit.chunk.uri.removeprefix("memory:") for hit in self.hits))
+
+    @property
+    def budget_used(self) -> float:
+        """The share of the budget it takes, in percent."""
+        return 100 * self.tokens / self.budget
 
 
 class Edit(NamedTuple):

@@ -32,6 +32,22 @@ def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def ordered(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say in which order hits come, and what came before the question."""
+    for option in (
+        click.option("--after", "history", multiple=True, metavar="TEXT", help="What was said before it; may be repeated."),
+        click.option("--rerank", is_flag=True, help="Read the best of chats and memories once more: better, and slower."),
+        click.option(
+            "--ranker",
+            default="relevance",
+            show_default=True,
+            help="The order: relevance, default, similarity, recency or confidence.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 def _narrow(paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...]) -> Any:
     from contextd.types import Narrow
 
@@ -51,12 +67,13 @@ def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
     ):
         command = option(command)
-    return _narrowing(command)
+    return _narrowing(ordered(command))
 
 
 def _answer(
     query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, template: str,
     paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
+    rerank: bool, ranker: str, history: tuple[str, ...],
 ) -> Any:  # fmt: skip
     """The context of a question, whichever command asks."""
     return opened(project, reader, also).context(
@@ -66,6 +83,9 @@ def _answer(
         min_score=min_score,
         narrow=_narrow(paths, languages, kinds),
         deadline=timeout,
+        rerank=rerank,
+        ranker=ranker,
+        history=history,
     )
 
 
@@ -73,10 +93,12 @@ def _answer(
 @click.argument("query", nargs=-1, required=True)
 @project_options
 @click.option("-k", type=int, default=None, help="How many hits at the most (default: 12).")
+@ordered
 @_narrowing
 def search(
     query: tuple[str, ...], project: str, reader: str, json_output: bool, k: int | None, also: tuple[str, ...],
     paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
+    rerank: bool, ranker: str, history: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Find the places that answer QUERY, best first, grouped by file.
 
@@ -88,7 +110,8 @@ def search(
       pbpaste | contextd search -
     """
     engine, text = opened(project, reader, also), spoken(query)
-    found = engine.search(text, k=k, min_score=min_score, narrow=_narrow(paths, languages, kinds), deadline=timeout)
+    narrow, order = _narrow(paths, languages, kinds), {"rerank": rerank, "ranker": ranker, "history": history}
+    found = engine.search(text, k=k, min_score=min_score, narrow=narrow, deadline=timeout, **order)
     if json_output:
         from contextd import payloads
 

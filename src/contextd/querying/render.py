@@ -41,15 +41,15 @@ def visible(text: str) -> str:
     return _CONTROL.sub("\ufffd", shown)
 
 
-def custom(name: str, text: str) -> Template:
-    """A template of the user's own: one line of placeholders for each hit."""
+def custom(name: str, text: str, header: str = "", separator: str = "\n", footer: str = "") -> Template:
+    """A template of the user's own: placeholders for each hit, and what stands before, between and after."""
     unknown = set(_PLACE.findall(text)) - set(_VALUES)
     if unknown:
         raise InvalidInput(
             f"template {name!r}: there is no {{{{{sorted(unknown)[0]}}}}}; there are "
             + ", ".join("{{" + value + "}}" for value in sorted(_VALUES))
         )
-    return Template(name, lambda hits: "\n".join(_fill(text, hit) for hit in hits))
+    return Template(name, lambda hits: header + separator.join(_fill(text, hit) for hit in hits) + footer)
 
 
 def told(chunk: Chunk) -> str:

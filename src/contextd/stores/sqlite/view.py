@@ -171,6 +171,10 @@ class View(Structure):
             for space, parts in self._snapshot.vectors.items()
         }
 
+    def dimension(self, space: str) -> int:
+        """How long the vectors of a space are; 0 where there are none."""
+        return next((int(part.matrix.shape[1]) for part in self._snapshot.vectors.get(space, ())), 0)
+
     def size(self) -> int:
         """How many chunks may be seen."""
         return self._snapshot.total if self._visible is None else int(self._visible.sum())

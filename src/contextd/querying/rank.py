@@ -1,0 +1,55 @@
+"""Rankers: named ways to order what was found. A ranker is a number for each hit; the highest comes first.
+
+`relevance` keeps the order of the search, pins and feedback included, and holds unless another is named. `default` is a
+formula of how near, how new and how sure a memory is:
+
+    0.85 * relevance + 0.10 * recency + 0.05 * confidence
+
+Recency halves with every three months; `1 / (1 + days)`, which would halve a fact after a day, can be registered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from contextd.types import Hit
+
+RELEVANCE = "relevance"
+_WEIGHTS = {"relevance": 0.85, "recency": 0.10, "confidence": 0.05}
+_DAY = 86_400_000_000
+_HALVES = 90  # days
+
+Ranker = Callable[[Hit, int], float]  # of a hit, now in microseconds
+
+
+def rank(hits: Sequence[Hit], ranker: Ranker, now: int) -> list[Hit]:
+    """The hits by a ranker; equals stay as they were."""
+    ranked = [replace(hit, rank_score=float(ranker(hit, now))) for hit in hits]
+    return sorted(ranked, key=lambda hit: -hit.rank_score)
+
+
+def recency(hit: Hit, now: int) -> float:
+    """1 for today, a half three months ago; of one day all are equal."""
+    return float(2.0 ** (-(max(0, now - hit.chunk.modified) // _DAY) / _HALVES))
+
+
+def similarity(hit: Hit, now: int) -> float:
+    """How near the vectors are, in the best space there is; without one, the relevance."""
+    return hit.why.get("deep", hit.why.get("static", hit.score))
+
+
+def _balanced(hit: Hit, now: int) -> float:
+    return (
+        _WEIGHTS["relevance"] * hit.score
+        + _WEIGHTS["recency"] * recency(hit, now)
+        + _WEIGHTS["confidence"] * hit.chunk.confidence
+    )
+
+
+RANKERS: dict[str, Ranker] = {
+    "default": _balanced,
+    "similarity": similarity,
+    "recency": recency,
+    "confidence": lambda hit, now: hit.chunk.confidence,
+}

@@ -1,0 +1,30 @@
+"""Read the best candidates once more, each together with the question: slower and better. What is not read keeps its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from contextd.ports import Reranker
+from contextd.types import Candidate
+
+MOST = 30  # candidates that are read
+SECONDS = 2.0  # that may take at the most
+_WORTH = 6.0  # of the best score beside the order so far, in the unit of `fuse`: from the chats of the benchmark
+
+
+def rerank(
+    candidates: Sequence[Candidate], texts: Sequence[str], question: str, reranker: Reranker, deadline: float | None
+) -> list[Candidate]:
+    """The candidates in their new order. `texts` are those of the first ones; a deadline may end the reading early."""
+    scores = np.array(reranker.scores(question, texts, deadline))
+    if not len(scores):
+        return list(candidates)
+    low, spread = scores.min(), float(np.ptp(scores)) or 1.0
+    read = [
+        replace(one, score=one.score + _WORTH * float((score - low) / spread))
+        for one, score in zip(candidates, scores, strict=False)
+    ]
+    return sorted((*read, *candidates[len(read) :]), key=lambda one: (-one.score, one.chunk))
