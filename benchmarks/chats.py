@@ -177,8 +177,8 @@ def answers(deep: bool, rerank: bool) -> Iterator[Answer]:
             best = plain.search(one["question"], 200)
             kept = {}
             kept_bm25 = {}
-            for budget in BUDGETS:
-                text = engine.context(one["question"], budget=budget, template="chat", min_score=0, k=60, rerank=rerank).text
+            for budget in () if rerank else BUDGETS:  # reading thirty turns three times more would take the hour
+                text = engine.context(one["question"], budget=budget, template="chat", min_score=0, k=60).text
                 kept[budget] = _share(evidence, {name for name in evidence if name in said and _head(said[name][1]) in text})
                 kept_bm25[budget] = _share(evidence, _packed(best, lines, budget, engine.tokens.count))
             shares = _share(evidence, hits), _share(evidence, set(best[:MOST]))
@@ -214,7 +214,7 @@ def _packed(names: Sequence[str], lines: dict[str, str], budget: int, count: Any
 def told(some: Sequence[Answer]) -> dict[str, float]:
     """The means, in percent."""
     means = {"R@10": [one.hits for one in some], "BM25 R@10": [one.bm25 for one in some]}
-    for budget in BUDGETS:
+    for budget in some[0].kept:
         means[f"{budget} tokens"] = [one.kept[budget] for one in some]
         means[f"BM25 {budget} tokens"] = [one.kept_bm25[budget] for one in some]
     return {name: round(100 * float(np.mean(values)), 1) for name, values in means.items()}

@@ -287,7 +287,7 @@ def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:
         said["principals"] = frozenset(said["principals"]) | {memory.author}
     if "kind" in said and not str(said["kind"]).strip():
         raise InvalidInput("a kind is a word, such as constraint, preference or fact")
-    return replace(memory, **said, **flags, verified=memory.verified | (set(said) & set(GUESSED)))
+    return replace(memory, **said, **flags, verified=memory.verified | (set(said) & {*GUESSED, "valid_from"}))
 
 
 def _name(text: str) -> str:

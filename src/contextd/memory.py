@@ -43,6 +43,11 @@ class Memory:
     changed: int = 0
     clock: str = ""
 
+    @property
+    def trusted(self) -> bool:
+        """Whether the person told it, or said that it is right: what comes from elsewhere replaces nothing of theirs."""
+        return self.source == "person" or set(GUESSED) <= self.verified
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -79,6 +84,7 @@ class Decided:
     memory: Memory
     known: bool = False  # it was said before: `memory` is the old one, confirmed
     ended: tuple[Memory, ...] = ()  # older values, which hold no longer
+    against: tuple[Memory, ...] = ()  # others that hold and say another value of the same thing
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,7 @@ class Remembered:
     memory: Memory
     known: bool = False
     replaced: tuple[Memory, ...] = ()
+    contradicts: tuple[Memory, ...] = ()
     warnings: tuple[str, ...] = ()
 
 

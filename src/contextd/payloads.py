@@ -49,6 +49,7 @@ def memory(one: Memory) -> dict[str, Any]:
         "language": one.language,
         "confidence": round(one.confidence, 3),
         "source": one.source,
+        "trust": "full" if one.trusted else "partial",
         "conversation": one.conversation,
         "author": one.author,
         "principals": sorted(one.principals),

@@ -37,6 +37,8 @@ _SHAPES: dict[str, type | tuple[type, ...]] = {
     "int | None": (int, type(None)),
 }
 _LISTS = {"principals": frozenset, "verified": frozenset, "topics": tuple}
+_ITEM = re.compile(r"([-*+•]|\d{1,4}[.)])\s+(.+)")
+_LONGEST_LINE = 400  # characters of a line that is a fact: what is longer is prose
 _FIELDS = tuple(one for one in fields(Memory) if one.name != "workspace")
 
 
@@ -138,7 +140,9 @@ def _read(data: str) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
     if stripped.startswith("{"):
         try:
             found = json.loads(stripped)
-        except ValueError:
+        except ValueError as error:
+            if '"contextd"' in stripped[:200] and "\n{" not in stripped:
+                raise InvalidInput(f"this export is not whole ({error}); nothing was read: export it again") from None
             return _read_lines(stripped)
         if isinstance(found, dict) and isinstance(found.get("contextd"), dict):
             return found, []
@@ -154,7 +158,9 @@ def _read(data: str) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
             raise InvalidInput(f"this is no JSON: {error}") from None
         return None, [_told(one if isinstance(one, dict) else {"text": one}) for one in found]
     lines = [line.strip() for line in stripped.splitlines()]
-    items = [line[2:] for line in lines if line[:2] in ("- ", "* ")]
+    items = [item[2] for line in lines if (item := _ITEM.match(line))]
+    if not items and len(lines) > 1 and max(map(len, lines)) > _LONGEST_LINE:
+        raise InvalidInput("this text has no list in it; facts are lines that begin with `- `, or one short sentence a line")
     return None, [_tagged(item) for item in items or [line for line in lines if line and not line.startswith("#")]]
 
 
@@ -186,9 +192,22 @@ def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
             known[name] = entry[name]
     if isinstance(entry.get("topics"), list):
         known["topics"] = [one for one in entry["topics"] if isinstance(one, str)]
-    if isinstance(entry.get("said"), int | float):
-        known["said"] = _microseconds(entry["said"])
+    if (said := entry.get("said", entry.get("timestamp"))) is not None:
+        known["said"] = _moment(said, text)
     return known
+
+
+def _moment(value: Any, text: str) -> int:
+    """When it was said: a number, or a date as ISO writes it."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _microseconds(value)
+    try:
+        read = datetime.fromisoformat(str(value))
+        return int((read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp() * 1e6)
+    except ValueError:
+        raise InvalidInput(
+            f"{value!r} is no time (of {text[:40]!r}); give seconds since 1970 or a date such as 2024-05-01"
+        ) from None
 
 
 def _gem(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -254,6 +254,9 @@ class View(Protocol):
     def kinds(self) -> frozenset[str]:
         """The kinds of the chunks that may be seen."""
 
+    def topics(self) -> frozenset[str]:
+        """The topics of what may be seen."""
+
     def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
         """The chunks with their texts; one that may not be seen is missing."""
 

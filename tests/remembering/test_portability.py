@@ -131,3 +131,15 @@ def test_markdown_is_for_people_and_can_be_read_back(person: Engine, elsewhere: 
     person.forget(budget.id)
     assert portability.imported(person, text).counts["forgotten"] == 1 and len(person.memories.all()) == 1
     assert replace(elsewhere.memories.all()[0]).source == "import"
+
+
+def test_lists_of_every_kind_are_read_and_prose_is_not(person: Engine) -> None:
+    portability.imported(person, "# Me\n\n1. I like tea\n2) I like rye bread\n+ I like rain\n")
+    assert {"I like tea", "I like rye bread", "I like rain"} < {one.text for one in person.memories.all()}
+    with pytest.raises(InvalidInput, match="no list in it"):
+        portability.imported(person, "First line\n" + "word " * 200)
+    with pytest.raises(InvalidInput, match="is no time"):
+        portability.imported(person, '[{"text": "I like fog", "said": "soon"}]')
+    whole = json.dumps(portability.exported(person), indent=1)
+    with pytest.raises(InvalidInput, match="not whole"):
+        portability.imported(person, whole[: len(whole) // 2])

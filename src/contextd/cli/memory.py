@@ -46,12 +46,15 @@ def remember(
     for warning in kept.warnings:
         note(f"warning: {warning}")
     if json_output:
-        as_json(payloads.memory(kept.memory) | {"known": kept.known, "replaced": [one.id for one in kept.replaced]})
+        as_json(payloads.memory(kept.memory) | {"known": kept.known, "replaced": [one.id for one in kept.replaced],
+                 "contradicts": [one.id for one in kept.contradicts]})  # fmt: skip
         return 0
     out(f"{'known already:' if kept.known else 'remembered'} {kept.memory.id}")
     note(_guessed(kept.memory))
     for old in kept.replaced:
         note(f"replaces {old.id[:8]}: {old.text}")
+    for other in kept.contradicts:
+        note(f"contradicts {other.id[:8]}: {other.text} (forget one, or update it)")
     return 0
 
 

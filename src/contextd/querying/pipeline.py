@@ -28,7 +28,7 @@ from contextd.querying.fuse import fuse
 from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, rank
 from contextd.querying.relate import relate
-from contextd.querying.render import Template, render, told
+from contextd.querying.render import Template, render
 from contextd.querying.rerank import MOST as MOST_READ
 from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
@@ -188,11 +188,12 @@ def _say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
     """Why there is no answer, as far as this reader may know."""
     if not plan.text.strip():
         return
-    for what, asked, there in (
+    for what, wanted, there in (
         ("language", plan.scope.languages, frozenset().union(*(view.languages() for view in views))),
         ("kind", plan.scope.kinds, frozenset().union(*(view.kinds() for view in views))),
+        ("topic", asked.topics if (asked := plan.scope.recall) else (), frozenset().union(*(view.topics() for view in views))),
     ):
-        if unknown := sorted(asked - there):
+        if unknown := sorted(set(wanted) - there):
             trace.warn(f"nothing here is of {what} {', '.join(unknown)}; there are {', '.join(sorted(there - {''})) or 'none'}")
     for path in plan.scope.paths:
         if not any(view.knows(path) for view in views):
@@ -244,10 +245,17 @@ def _reread(boosted: Sequence[Candidate], view: View, plan: Plan, query: Query, 
     reranker = means.reranker()
     if reranker is None:
         raise Unavailable("there is no reranking model here; `contextd models fetch` brings it")
-    chunks = {chunk.id: chunk for chunk in view.get([one.chunk for one in boosted[:MOST_READ]])}
-    texts = [told(chunks[one.chunk]) for one in boosted[:MOST_READ] if one.chunk in chunks]
+    best = [one.chunk for one in boosted[:MOST_READ]]
+    before = [one._replace(ordinal=one.ordinal - 1) for one in best if one.ordinal]  # an answer is read with its question
+    chunks = {chunk.id: chunk for chunk in view.get([*best, *before])}
+    pairs = [(chunks.get(one._replace(ordinal=one.ordinal - 1)), chunks[one]) for one in best if one in chunks]
+    texts = [" ".join(_said(chunk) for chunk in pair if chunk is not None) for pair in pairs]
     end = time.monotonic() + SECONDS
     return rerank(boosted, texts, plan.text, reranker, end if query.deadline is None else min(end, query.deadline))
+
+
+def _said(chunk: Chunk) -> str:
+    return f"{chunk.label}: {chunk.text.strip()}" if chunk.kind == "chat_message" and chunk.label else chunk.text
 
 
 def _named_after(chunk: Chunk, names: Mapping[int, str]) -> Chunk:

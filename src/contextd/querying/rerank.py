@@ -12,7 +12,7 @@ from contextd.types import Candidate
 
 MOST = 30  # candidates that are read
 SECONDS = 2.0  # that may take at the most
-_WORTH = 6.0  # of the best score beside the order so far, in the unit of `fuse`: from the chats of the benchmark
+_WORTH = 3.5  # of the best score beside the order so far, in the unit of `fuse`: from the chats of the benchmark
 
 
 def rerank(

@@ -11,8 +11,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from contextd.languages import ALIASES
-from contextd.querying.times import windows
 from contextd.terms import defined_names, parts_of, split, terms_of
+from contextd.times import windows
 from contextd.tongues import small_words
 from contextd.types import Plan, Query, Scope
 

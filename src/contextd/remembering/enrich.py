@@ -6,6 +6,7 @@ for facts that are nearly the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,11 +18,26 @@ from contextd.memory import GUESSED, UNKNOWN, Memory
 from contextd.ports import Embedder, Matrix
 from contextd.remembering.attributes import stated
 from contextd.remembering.topics import Routing, Vector
+from contextd.times import windows
 from contextd.tongues import language_of
 
 VERSION = 1
 _SURE = 0.6  # below, a guess is told as unknown; of examples by another hand 95 % above it were right
 _ALIKE = 0.85  # cosine of static vectors: the same sentence with another day or number in it
+
+
+_BEGINS = re.compile(
+    r"\b(?:since|as of|starting|from|moved|started|joined|switched|changed|became|turned|quit|left|stopped|began|married|adopted"
+    r"|seit|ab|zog|wechselte|begann|depuis|desde)\b",
+    re.IGNORECASE,
+)
+
+
+def began(text: str, said: int) -> int:
+    """Since when a fact holds, if it says so and that is past: "I moved to Lyon in March"; 0 otherwise."""
+    times = windows(text, said) if _BEGINS.search(text) else ()
+    first = min((start for start, _ in times), default=0)
+    return first if 0 < first < said else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +66,8 @@ class Enricher:
             "language": language_of(memory.text),
         }
         free = {name: guesses[name] for name in GUESSED if name not in memory.verified}
+        if "valid_from" not in memory.verified and (since := began(memory.text, memory.said)):
+            free["valid_from"] = since
         sure = 1.0 if "kind" in memory.verified else confidence
         return replace(memory, **free, confidence=sure, enriched=self.version)
 

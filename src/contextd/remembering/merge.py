@@ -32,15 +32,27 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
             continue
         if plain(old.text) == plain(new.text):
             return Decided(_confirmed(old, new), known=True)
-    others = [old for old in alike if old.id != new.id and _same_thing(old, new) and old.valid_to is None]
-    if not others or not _one_value(new.attribute):
+    if not _one_value(new.attribute):
         return Decided(new)
-    ended = [replace(old, valid_to=new.valid_from, replaced_by=new.id, changed=new.changed) for old in others]
-    late = [old for old in ended if old.valid_from > new.valid_from]
+    current = [old for old in alike if old.id != new.id and _same_attribute(old, new) and old.valid_to is None]
+    others = [old for old in current if _same_thing(old, new) and (new.trusted or not old.trusted)]
+    against = tuple(old for old in current if old not in others and old.value != new.value)
+    if not others:
+        return Decided(new, against=against)
+    late = [old for old in others if _came_after(old, new)]
     if late:  # told later than it held: what came after it stands
         first = min(late, key=lambda old: old.valid_from)
         return Decided(replace(new, valid_to=first.valid_from, replaced_by=first.id))
-    return Decided(new, ended=tuple(ended))
+    ended = [
+        replace(old, valid_to=max(old.valid_from, new.valid_from), replaced_by=new.id, changed=new.changed) for old in others
+    ]
+    return Decided(new, ended=tuple(ended), against=against)
+
+
+def _came_after(old: Memory, new: Memory) -> bool:
+    """Whether a value that is there began to hold after a new one: by what a person said of either, or by when they said it."""
+    told = "valid_from" in old.verified | new.verified or old.said > new.said
+    return old.valid_from > new.valid_from and told
 
 
 def _same_attribute(old: Memory, new: Memory) -> bool:

@@ -47,7 +47,7 @@ def remember(told: Sequence[Memory], means: Means) -> list[Remembered]:
         entries = [(memory, parsed(memory.text, means.tokens), v) for memory, v in zip(known, vectors, strict=True)]
         for (_, finds), decided in zip(batch, means.memories.remember(entries, merge), strict=True):
             warnings = (*(f"a secret was left out (rule {rule})" for rule in finds), *problems)
-            done.append(Remembered(decided.memory, decided.known, decided.ended, warnings))
+            done.append(Remembered(decided.memory, decided.known, decided.ended, decided.against, warnings))
     return done
 
 

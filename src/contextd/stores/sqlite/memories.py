@@ -55,8 +55,12 @@ _ERASE = (
     "delete from memory where workspace_id = ?1 and memory_id = ?2",
     "delete from memory_version where workspace_id = ?1 and memory_id = ?2",
     "delete from link where workspace_id = ?1 and (start_id = ?2 or end_id = ?2)",
-    "update memory set replaced_by = '' where workspace_id = ?1 and replaced_by = ?2",
 )
+# What it had replaced holds as long as it would have.
+_GIVE_BACK = """
+update memory set (valid_to, replaced_by) = (
+  select f.valid_to, f.replaced_by from memory f where f.workspace_id = ?1 and f.memory_id = ?2)
+where workspace_id = ?1 and replaced_by = ?2"""
 
 
 class _Records(Protocol):
@@ -285,6 +289,7 @@ class Memories:
 
     def _erase(self, connection: apsw.Connection, workspace: int, memory: str) -> None:
         self._record.store(workspace).erase_row(connection, number_of(memory))
+        connection.execute(_GIVE_BACK, (workspace, memory))
         for query in _ERASE:
             connection.execute(query, (workspace, memory))
 

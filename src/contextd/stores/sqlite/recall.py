@@ -75,6 +75,19 @@ class MemoryView(View):
         of_kind[places] = True
         return mask & (self._of_kinds() | self._snapshot.rows_of(of_kind))
 
+    def kinds(self) -> frozenset[str]:
+        """The kinds of the memories that may be seen."""
+        seen = self._snapshot.document_ids[self._allowed].tolist()
+        query = "select distinct kind from memory where workspace_id = ? and document_id in (select value from json_each(?))"
+        return frozenset(kind for (kind,) in rows(self._connection, query, (self._snapshot.workspace, json.dumps(seen))))
+
+    def topics(self) -> frozenset[str]:
+        """The topics of the memories that may be seen."""
+        seen = self._snapshot.document_ids[self._allowed].tolist()
+        query = """select distinct t.value from memory m, json_each(m.topics) t
+        where m.workspace_id = ? and m.document_id in (select value from json_each(?))"""
+        return frozenset(topic for (topic,) in rows(self._connection, query, (self._snapshot.workspace, json.dumps(seen))))
+
     def about(self, chunks: Sequence[ChunkId]) -> list[About]:
         """Where these chunks come from; a memory has its own kind and time."""
         wanted = json.dumps(sorted({chunk.document for chunk in chunks}))

@@ -157,6 +157,10 @@ class View(Structure):
         kinds = self._snapshot.kinds
         return frozenset((kinds if self._visible is None else kinds[self._visible]).tolist())
 
+    def topics(self) -> frozenset[str]:
+        """The topics of what may be seen: files have none."""
+        return frozenset()
+
     def spaces(self) -> Mapping[str, int]:
         """How many visible chunks have a vector in each space."""
         return self._spaces

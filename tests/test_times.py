@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from contextd.querying.times import windows
+from contextd.times import windows
 
 NOW = int(datetime(2024, 6, 12, 15, 30, tzinfo=UTC).timestamp() * 1e6)  # a Wednesday
 
