@@ -22,6 +22,10 @@ Float = NDArray[np.float64]
 _DEEP = {"bias": -7.8, "document_coverage": 2.2, "name": 1.2, "stem": 2.3, "folder": 1.3, "cosine": 11.0}
 _STATIC = {"bias": -3.3, "document_coverage": 2.3, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 4.9}
 _WORDS = {"bias": -2.3, "document_coverage": 3.0, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 0.0}
+# The same for messages of chats, with questions about other people's chats and about code as the unrelated half.
+_CHAT_DEEP = {"bias": -17.4, "chunk_coverage": 2.7, "document_coverage": 0.6, "cosine": 13.6, "pair": 11.2}
+_CHAT_STATIC = {"bias": -4.5, "chunk_coverage": 3.2, "document_coverage": 1.7, "cosine": 6.2}
+_CHAT_WORDS = {"bias": -2.8, "chunk_coverage": 4.0, "document_coverage": 1.7, "cosine": 0.0}
 _SUGGESTED = 0.5  # the best of a retriever from outside, of whose scores nothing is known: a judgment
 # By the share of a report's words that one commit has: reports of 27 fixes had .1 to .6 (median .29), other texts at most .16.
 _HISTORY, _MOST_BY_HISTORY = 1.5, 0.9
@@ -35,9 +39,12 @@ def calibrate(
     if not candidates:
         return {}
     arms = {name: np.array([one.arms[name] for one in candidates]) for name in candidates[0].arms}
-    static, deep = (_tier(arms, tier, len(candidates)) for tier in ("static/", "deep/"))
-    scores = np.where(static > -2, _score(arms, _STATIC, static), _score(arms, _WORDS, static))
-    scores = np.where(deep > -2, _score(arms, _DEEP, deep), scores)
+    static, deep, pair = (_tier(arms, tier, len(candidates)) for tier in ("static/", "deep/", "pair/"))
+    chat = "before chunk" in arms
+    by_deep, by_static, by_words = (_CHAT_DEEP, _CHAT_STATIC, _CHAT_WORDS) if chat else (_DEEP, _STATIC, _WORDS)
+    arms = arms | {"pair": np.maximum(np.where(pair > -2, pair, deep), 0)}
+    scores = np.where(static > -2, _score(arms, by_static, static), _score(arms, by_words, static))
+    scores = np.where(deep > -2, _score(arms, by_deep, deep), scores)
     likely = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
     if "history" in arms:
         likely = np.maximum(likely, np.minimum(_HISTORY * arms["history"], _MOST_BY_HISTORY))
@@ -66,6 +73,6 @@ def _tier(arms: Mapping[str, Float], tier: str, size: int) -> Float:
 
 def _score(arms: Mapping[str, Float], model: Mapping[str, float], cosines: Float) -> Float:
     total = model["bias"] + model["cosine"] * np.maximum(cosines, 0)
-    for name in ("document_coverage", "name", "stem", "folder"):
-        total = total + model[name] * arms[name] if name in arms else total
+    for name, weight in model.items():
+        total = total + weight * arms[name] if name in arms else total
     return total

@@ -49,6 +49,7 @@ _STEM = 2.5
 _LEAST_SPREAD = 0.1  # of cosines
 _PARTS = 1.5  # what words of memories share with those asked for, in any language: a judgment
 _DURING = 1.5  # said when the question asks for: a judgment, for few questions of the benchmark speak of a time
+_OWN = 2.0  # said by the person, not by the model they talked with: by the sessions of the benchmark
 _COMPANY = 4  # chunks of a document that count
 _LOCAL = ("chunk", "chunk_coverage", "name", "parts", "static", "deep")  # arms in which the chunks of a document differ
 
@@ -60,7 +61,11 @@ def fuse(
     if not retrieved.chunks:
         return []
     arms, documents = normalized(retrieved)
-    weights = (_DEEP if "deep" in arms else _STATIC)[ROUTES[route]] | {"parts": _PARTS, "during": _DURING} | dict(more or {})
+    weights = (
+        (_DEEP if "deep" in arms else _STATIC)[ROUTES[route]]
+        | {"parts": _PARTS, "during": _DURING, "own": _OWN}
+        | dict(more or {})
+    )
     if method == "rrf":
         arms, weights = _by_rank(arms), dict.fromkeys(arms, _OF_RANKS)
     score = (_by_turn if route == "chat" else _by_document)(arms, documents, weights)

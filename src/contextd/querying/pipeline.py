@@ -38,6 +38,7 @@ from contextd.trace import Trace
 from contextd.types import Candidate, Chunk, Context, Hit, Plan, Query, Scope, Suggestion
 
 MOST_HITS = 200
+_HEARD = 0.95  # of the relevance, for each hit of the same place before: a judgment
 _SPOKEN = frozenset({"turns", "parts"})  # fields of chats and memories: reading again gains nothing on code
 POOL = 60  # candidates that are looked at for diversity
 OF_ONE_DOCUMENT = 6
@@ -290,11 +291,18 @@ def _why(candidate: Candidate) -> dict[str, float]:
 
 
 def _merged(lists: list[list[Hit]], k: int) -> list[Hit]:
-    """Lists of several places meet on the calibrated relevance; inside each its own order stands."""
+    """Lists of several places meet on the calibrated relevance; inside each its own order stands.
+
+    What has had its say already counts a little less each time, so that many chats do not drown the one function.
+    """
     waiting = [list(reversed(hits)) for hits in lists if hits]
+    lengths = [len(hits) for hits in waiting]
     merged: list[Hit] = []
-    while waiting and len(merged) < k:
-        best = max(waiting, key=lambda hits: (hits[-1].score, hits[-1].chunk.uri))
-        merged.append(best.pop())
-        waiting = [hits for hits in waiting if hits]
+    while any(waiting) and len(merged) < k:
+        heads = [
+            (hits[-1].score * _HEARD ** (length - len(hits)), hits[-1].chunk.uri, place)
+            for place, (hits, length) in enumerate(zip(waiting, lengths, strict=True))
+            if hits
+        ]
+        merged.append(waiting[max(heads)[2]].pop())
     return merged

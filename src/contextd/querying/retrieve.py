@@ -18,6 +18,7 @@ from contextd.tongues import small_words
 from contextd.types import ChunkId, Found, Plan, Retrieved, Suggestion
 
 CANDIDATES = 200  # of each arm
+PERSON = "user"  # who asks, in a talk with a model
 OF_AN_ENTITY = 40  # that mention it: so that each of several is there
 MOST_PARTS = 200  # of words: those of about forty
 SPREAD = 1500  # of all arms together: a bound on the time of the steps after
@@ -41,6 +42,8 @@ def retrieve(
         found[field] = view.words(terms, CANDIDATES, field=field) if terms else []
     if "parts" in view.fields:
         found["parts"] = view.words({key(part, PARTS): 1.0 for part in _parts(plan)}, CANDIDATES, field="parts")
+    if "turns" in view.fields:
+        found["own"] = view.words({key(PERSON, NAME): 1.0}, 1, field="own")
     if "turns" in view.fields and plan.windows:
         found["during"] = view.during(plan.windows, CANDIDATES)
     if len(plan.entities) > 1 and "mention" in view.fields:

@@ -27,8 +27,8 @@ _ALIKE = 0.85  # cosine of static vectors: the same sentence with another day or
 
 
 _BEGINS = re.compile(
-    r"\b(?:since|as of|starting|from|moved|started|joined|switched|changed|became|turned|quit|left|stopped|began|married|adopted"
-    r"|seit|ab|zog|wechselte|begann|depuis|desde)\b",
+    r"\b(?:since|as of|starting|from|moved|started|joined|switched|changed|became|turned|quit|left|stopped|began|married"
+    r"|adopted|seit|ab|zog|wechselte|begann|depuis|desde)\b",
     re.IGNORECASE,
 )
 

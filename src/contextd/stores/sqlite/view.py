@@ -58,7 +58,7 @@ class View(Structure):
             return self._by_path(terms, k, field)
         if field == "defined":
             return self._by_definitions(terms, k)
-        if field in ("name", "parts", "mention"):
+        if field in ("name", "parts", "mention", "own"):
             score = self._arms[field] = self._named(terms)
             return self._top(score, score, k)
         scores = self._bm25(terms)
