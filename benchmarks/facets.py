@@ -62,9 +62,7 @@ def asked(people: Sequence[dict[str, Any]], engine: Engine, tier: str) -> list[A
         facts = person["facts"]
         near, static = (np.vstack([one.documents([fact]) for fact in facts]) for one in (best, engine.static))
         kinds = [_kind(fact, best, row) for fact, row in zip(facts, near, strict=True)]
-        tells = np.array(
-            [list(likelihoods("aspect", fact, best.space, row).values()) for fact, row in zip(facts, near, strict=True)]
-        )
+        tells = likelihoods("aspect", facts, best.space, near)
         topics = [set(routing.topics_of(fact)) for fact in facts]
         for question in person["queries"]:
             text = question["text"]

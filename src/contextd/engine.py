@@ -134,7 +134,7 @@ class Engine(Keeping):
         count: int = 5,
         own: Sequence[Facet] = (),
         min_score: float = 0.7,
-        k: int = 60,
+        k: int = 40,
         narrow: Narrow | None = None,
         history: Sequence[str] = (),
         deadline: float | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
@@ -46,10 +46,16 @@ def guess(what: str, text: str, vectors: Mapping[str, NDArray[np.float32]]) -> G
     return None
 
 
-def likelihoods(what: str, text: str, space: str, vector: NDArray[np.float32]) -> dict[str, float]:
-    """How likely each label of a guess is, by a vector of a text."""
+def likelihoods(what: str, texts: Sequence[str], space: str, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """How likely each label of a guess is, a row for each text by its vector."""
     model = learned(f"{what}-{space.split('/')[0]}")
-    return dict(zip(model.labels, _likely(model, text, vector).tolist(), strict=True))
+    size = len(model.weights) - len(model.words) - 1
+    scores = (vectors @ model.weights[:size]).astype(np.float64) + model.weights[-1]
+    for row, text in enumerate(texts):
+        known = [size + model.words[gram] for gram in grams(text) if gram in model.words]
+        scores[row] += model.weights[known].sum(axis=0)
+    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 
 
 def grams(text: str) -> set[str]:
@@ -68,15 +74,9 @@ def learned(name: str) -> Learned:
 
 
 def _likeliest(model: Learned, text: str, vector: NDArray[Any]) -> Guess:
-    likely = _likely(model, text, vector)
-    best = int(likely.argmax())
-    return Guess(model.labels[best], float(likely[best]))
-
-
-def _likely(model: Learned, text: str, vector: NDArray[Any]) -> NDArray[np.float32]:
     size = len(model.weights) - len(model.words) - 1
     known = [size + model.words[gram] for gram in grams(text) if gram in model.words]
     scores = vector.reshape(-1) @ model.weights[:size] + model.weights[known].sum(axis=0) + model.weights[-1]
-    likely: NDArray[np.float32] = np.exp(scores - scores.max())
-    likely /= likely.sum()
-    return likely
+    likely = np.exp(scores - scores.max())
+    best = int(likely.argmax())
+    return Guess(model.labels[best], float(likely[best] / likely.sum()))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from contextd.assemble import open_engine
 from contextd.engine import Engine
 from contextd.errors import InvalidInput
-from contextd.querying.allot import allot, shares
+from contextd.querying.allot import Costs, allot, shares
 from contextd.querying.compress import compress
 from contextd.querying.divide import divide, thing_of
 from contextd.querying.interpret import proposed, without_amounts
@@ -183,13 +183,17 @@ def test_shares_are_the_whole_and_the_remainder_goes_to_the_heaviest(weights: li
     assert shares([1.0, 0.9, 0.7, 0.5, 0.4], 390) == [113, 100, 78, 55, 44]
 
 
+def costs(hits: list[Hit]) -> Costs:
+    return Costs(0, dict.fromkeys("abc", 0), {hit.chunk.id: 10 for hit in hits})
+
+
 def test_a_quiet_facet_gives_its_share_to_the_others() -> None:
     facets = [Facet("a", "A", "a?"), Facet("b", "B", "b?", weight=0.5), Facet("c", "C", "c?", weight=0.5)]
     hits = [fact(f"fact {n}", facet="b", score=1 - n / 100) for n in range(10)]
-    chosen = allot(hits, facets, 100, lambda some: 10 * len(some), Trace())
+    chosen = allot(hits, facets, 100, costs(hits), Trace())
     assert len(chosen) == 10, "neither a nor c needs anything"
     crowded = [fact(f"a {n}", facet="a") for n in range(30)] + [fact("the one of c", facet="c")]
-    assert any(hit.facet == "c" for hit in allot(crowded, facets, 100, lambda some: 10 * len(some), Trace()))
+    assert any(hit.facet == "c" for hit in allot(crowded, facets, 100, costs(crowded), Trace()))
 
 
 def test_limits_on_one_thing_are_joined_and_none_is_lost() -> None:

@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from contextd.trace import Trace
-from contextd.types import Facet, Hit
-
-Cost = Callable[[Sequence[Hit]], int]
+from contextd.types import ChunkId, Facet, Hit
 
 
-def allot(hits: Sequence[Hit], facets: Sequence[Facet], limit: int, cost: Cost, trace: Trace) -> list[Hit]:
-    """The hits that fit, by facet in the order of their weights; the rendered whole is within the limit.
+class Costs(NamedTuple):
+    """Tokens of the parts of an answer: of what is around it, of the title of each facet, of each hit."""
+
+    frame: int
+    titles: Mapping[str, int]
+    hits: Mapping[ChunkId, int]
+
+
+def allot(hits: Sequence[Hit], facets: Sequence[Facet], limit: int, costs: Costs, trace: Trace) -> list[Hit]:
+    """The hits that fit, by facet in the order of their weights, the best of each first.
 
     A first round gives every facet its share and what heavier ones left over; a second one gives what is left then to what
     did not fit, the best first.
     """
-    chosen: list[Hit] = []
-    spare = 0
     heaviest = sorted(facets, key=lambda facet: -facet.weight)
-    for facet, share in zip(heaviest, shares([facet.weight for facet in heaviest], limit), strict=True):
-        before, room = cost(chosen) if chosen else 0, share + spare
+    chosen: list[Hit] = []
+    titled: set[str] = set()
+    left, spare = limit - costs.frame, 0
+
+    def take(hit: Hit, room: int) -> int:
+        """What a hit costs, if it fits into the room; 0 if it does not."""
+        cost = costs.hits[hit.chunk.id] + (0 if hit.facet in titled else costs.titles[hit.facet])
+        if cost > room:
+            return 0
+        titled.add(hit.facet)
+        chosen.append(hit)
+        return cost
+
+    for facet, share in zip(heaviest, shares([facet.weight for facet in heaviest], max(left, 0)), strict=True):
+        room = share + spare
         for hit in (hit for hit in hits if hit.facet == facet.name):
-            total = cost([*chosen, hit])
-            if total - before <= room and total <= limit:
-                chosen.append(hit)
-        spare = room - ((cost(chosen) if chosen else 0) - before)
+            spent = take(hit, room)
+            room, left = room - spent, left - spent
+        spare = room
     taken = {hit.chunk.id for hit in chosen}
     for hit in sorted((hit for hit in hits if hit.chunk.id not in taken), key=lambda hit: -hit.rank_score):
-        if cost([*chosen, hit]) <= limit:
-            chosen.append(hit)
+        if spent := take(hit, left):
+            left -= spent
         else:
             trace.drop("allot", hit.chunk.uri, "no room left")
     order = {facet.name: place for place, facet in enumerate(heaviest)}

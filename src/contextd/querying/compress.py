@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from contextd.terms import plain, split
 from contextd.tongues import small_words
-from contextd.types import Chunk, Hit
+from contextd.types import Hit
 
 _RANGE = re.compile(
     r"^(?:(?P<sign>[≤≥])\s*)?(?P<low>\d+(?:\.\d+)?)(?:\s?[-\u2013]\s?(?P<high>\d+(?:\.\d+)?))?\s*(?P<unit>\D*)$"
@@ -42,7 +43,8 @@ def compress(hits: Sequence[Hit]) -> list[Statement]:
     found: dict[str, list[str]] = {}
     for hit in hits:
         chunk = hit.chunk
-        key = f"@{chunk.label}" if chunk.label and chunk.value and _says_all(chunk) else plain(chunk.text)
+        short = bool(chunk.label and chunk.value) and _says_all(chunk.text, chunk.label, chunk.value)
+        key = f"@{chunk.label}" if short else plain(chunk.text)
         value = chunk.value if key.startswith("@") else " ".join(chunk.text.split())
         if value not in found.setdefault(key, []):
             found[key].append(value)
@@ -52,13 +54,14 @@ def compress(hits: Sequence[Hit]) -> list[Statement]:
     ]
 
 
-def _says_all(chunk: Chunk) -> bool:
+@lru_cache(maxsize=1 << 12)  # the same facts answer many questions
+def _says_all(text: str, attribute: str, value: str) -> bool:
     """Whether attribute and value say everything that the text says."""
-    if _DENIES.search(chunk.text):
+    if _DENIES.search(text):
         return False
-    said = set(split(f"{chunk.label.replace('_', ' ')} {chunk.value}")) | _SAID_BY_SIGN
-    small = small_words(chunk.text)
-    telling = " ".join(word for word in chunk.text.casefold().split() if word.strip(".,:;!?") not in small)
+    said = set(split(f"{attribute.replace('_', ' ')} {value}")) | _SAID_BY_SIGN
+    small = small_words(text)
+    telling = " ".join(word for word in text.casefold().split() if word.strip(".,:;!?") not in small)
     stems = {term[:_SAME] for term in said}
     return all(term in said or term[:_SAME] in stems for term in split(telling))
 

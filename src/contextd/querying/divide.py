@@ -68,7 +68,7 @@ def _weights(sides: Sequence[Side], text: str) -> list[float]:
 
 def _routed(side: Side, about: Sequence[str], topics_of: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
     """At most three of the person's topics: those of the question, and those of the side itself."""
-    return tuple(dict.fromkeys((*about[:2], *topics_of(side.question.replace("{thing}", "")))))[:MOST_TOPICS]
+    return tuple(dict.fromkeys((*about[:2], *topics_of(side.question.format(thing="")))))[:MOST_TOPICS]
 
 
 def _checked(own: Sequence[Facet]) -> tuple[Facet, ...]:

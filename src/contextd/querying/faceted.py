@@ -16,7 +16,7 @@ from contextd.errors import InvalidInput
 from contextd.guesses import likelihoods
 from contextd.ports import Embedder, Matrix, View
 from contextd.querying import pipeline
-from contextd.querying.allot import allot
+from contextd.querying.allot import Costs, allot
 from contextd.querying.compress import compress
 from contextd.querying.cut import cut
 from contextd.querying.diversify import diversify
@@ -29,7 +29,7 @@ from contextd.querying.retrieve import retrieve
 from contextd.querying.sides import aspects_of
 from contextd.querying.understand import understand
 from contextd.trace import Trace
-from contextd.types import About, Candidate, ChunkId, Context, Facet, Hit, Plan, Query
+from contextd.types import About, Candidate, Chunk, ChunkId, Context, Facet, Hit, Plan, Query
 
 TEMPLATE = "facets"
 _LOOKED_AT = 80  # facts whose texts are read: the nearest ones
@@ -64,8 +64,12 @@ def faceted(query: Query, means: Means, asked: Facets) -> Context:
         else:
             plan = replace(plan, facets=(_KNOWN,) if not plan.facets else plan.facets)
             hits = _plainly(query, plan, means)
-    chosen = trace.step("allot", lambda: allot(hits, plan.facets, query.budget, _cost_of(plan.facets, means), trace))
+    costs = _costs(hits, plan.facets, means)
+    chosen = trace.step("allot", lambda: allot(hits, plan.facets, query.budget, costs, trace))
     text = trace.step("render", lambda: _text(chosen, plan.facets))
+    while means.tokens.count(text) > query.budget:  # a promise: parts may cost more together than apart
+        chosen = chosen[:-1]
+        text = _text(chosen, plan.facets)
     return Context(
         text, means.tokens.count(text), query.budget, means.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
         len(chosen) < len(hits),
@@ -88,8 +92,15 @@ def _text(hits: Sequence[Hit], facets: Sequence[Facet]) -> str:
     return headed([(title, [str(one) for one in said]) for title, said in blocks if said])
 
 
-def _cost_of(facets: Sequence[Facet], means: Means) -> Callable[[Sequence[Hit]], int]:
-    return lambda hits: means.tokens.count(_text(hits, facets))
+def _costs(hits: Sequence[Hit], facets: Sequence[Facet], means: Means) -> Costs:
+    """What the parts of an answer cost, each by itself."""
+    count = means.tokens.count
+    frame = count(headed([("", [])]))
+    return Costs(
+        frame,
+        {facet.name: count(headed([(facet.title, [])])) - frame + 1 for facet in facets},
+        {hit.chunk.id: 1 + max(count(f"- {one}\n") for one in compress([hit])) for hit in hits},
+    )
 
 
 def _found(view: View, plan: Plan, query: Query, embedders: Sequence[Embedder], asked: Facets, trace: Trace) -> list[Hit]:
@@ -100,7 +111,7 @@ def _found(view: View, plan: Plan, query: Query, embedders: Sequence[Embedder], 
     vectors = {embedder.space: embedder.query(without_amounts(plan.text)) for embedder in held}
     chunks = trace.step("retrieve", lambda: _candidates(view, plan, held, vectors))
     facts = trace.step("read", lambda: _read(view, plan, chunks, held, vectors, asked))
-    likely = trace.step("judge", lambda: _relevance(facts, plan, held))
+    likely = trace.step("judge", lambda: _relevance(facts, plan))
     belongs = _sides(facts, plan, held, likely, bool(asked.own))
     order = [score + _raised(about, plan.subject) for score, about in zip(likely.tolist(), facts.about, strict=True)]
     candidates = [Candidate(chunk, {}, score) for chunk, score in zip(facts.chunks, order, strict=True)]
@@ -109,12 +120,12 @@ def _found(view: View, plan: Plan, query: Query, embedders: Sequence[Embedder], 
     kept = trace.step("cut", lambda: cut(best_first, by_chunk, query.min_score, trace))
     close = view.vectors([one.chunk for one in kept], held[0].space)
     spread = trace.step("diversify", lambda: diversify(kept, close, query.k, relevance=query.diversity))
-    read = {chunk.id: chunk for chunk in view.get([one.chunk for one in spread])}
     side = dict(zip(facts.chunks, belongs, strict=True))
     return [
-        Hit(read[one.chunk], by_chunk[one.chunk], one.score, {"relevance": round(by_chunk[one.chunk], 4)}, side[one.chunk])
+        Hit(
+            facts.read[one.chunk], by_chunk[one.chunk], one.score, {"relevance": round(by_chunk[one.chunk], 4)}, side[one.chunk]
+        )
         for one in spread
-        if one.chunk in read
     ]
 
 
@@ -133,6 +144,7 @@ class _Facts:
     """Facts that were looked at, with all that they are judged by in each tier; and how near each is to each facet."""
 
     chunks: list[ChunkId]
+    read: dict[ChunkId, Chunk]
     about: list[About]
     signals: dict[str, Signals]  # by space
     there: dict[str, NDArray[np.bool_]]  # which have a vector in it
@@ -143,25 +155,21 @@ def _read(
     view: View, plan: Plan, chunks: Sequence[ChunkId], held: Sequence[Embedder], vectors: dict[str, Matrix], asked: Facets
 ) -> _Facts:
     chunks, rows = _nearest(view, chunks, held, vectors)
+    read = {chunk.id: chunk for chunk in view.get(chunks)}
     about, coverage = view.about(chunks), view.fill(chunks).get("document_coverage", np.zeros(len(chunks)))
-    texts = {chunk.id: chunk.text for chunk in view.get(chunks)}
     wanted = set(asked.topics_of(plan.text))
     topics = np.array([float(bool(wanted & set(one.topics))) for one in about])
     kinds = [one.kind for one in about]
     static = rows[held[0].space] @ vectors[held[0].space]
-    signals, there = {}, {}
-    for embedder in held:
-        matrix = rows[embedder.space]
-        tells = [
-            list(likelihoods("aspect", texts[chunk], embedder.space, row).values())
-            for chunk, row in zip(chunks, matrix, strict=True)
-        ]
-        cosines = (matrix @ vectors[embedder.space]).astype(np.float64)
-        signals[embedder.space] = Signals(cosines, static.astype(np.float64), coverage, topics, np.array(tells), kinds)
-        there[embedder.space] = np.asarray(matrix.any(axis=1))
+    there = {space: np.asarray(matrix.any(axis=1)) for space, matrix in rows.items()}
+    signals = {}
+    for space in rows if not there[held[-1].space].all() else (held[-1].space,):  # the last is the best
+        tells = likelihoods("aspect", [read[chunk].text for chunk in chunks], space, rows[space])
+        cosines = (rows[space] @ vectors[space]).astype(np.float64)
+        signals[space] = Signals(cosines, static.astype(np.float64), coverage, topics, tells, kinds)
     asks = np.stack([held[-1].query(facet.question) for facet in plan.facets]) if asked.own else np.zeros((0, 0))
     near = rows[held[-1].space] @ asks.T if asked.own else np.zeros((len(chunks), 0))
-    return _Facts(chunks, about, signals, there, near.astype(np.float64))
+    return _Facts(chunks, read, about, signals, there, near.astype(np.float64))
 
 
 def _nearest(
@@ -174,16 +182,14 @@ def _nearest(
     return [chunks[place] for place in best.tolist()], {space: matrix[best] for space, matrix in rows.items()}
 
 
-def _relevance(facts: _Facts, plan: Plan, held: Sequence[Embedder]) -> NDArray[np.float64]:
+def _relevance(facts: _Facts, plan: Plan) -> NDArray[np.float64]:
     """How likely each fact matters, by the best tier it has a vector in."""
     subject = plan.subject or "information"
     found = np.zeros(len(facts.chunks))
-    for embedder in held:  # the static one first, the deep one, where it is there, in its place
-        signals = facts.signals[embedder.space]
+    for space, signals in facts.signals.items():  # the static one first, the deep one, where it is there, in its place
         if facts.near.size:
             signals = signals._replace(cosines=np.maximum(signals.cosines, facts.near.max(axis=1)))
-        likely = relevance(signals, subject, embedder.space.split("/")[0])
-        found = np.where(facts.there[embedder.space], likely, found)
+        found = np.where(facts.there[space], relevance(signals, subject, space.split("/")[0]), found)
     return found
 
 

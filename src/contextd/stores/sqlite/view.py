@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import apsw
 import numpy as np
@@ -31,9 +32,12 @@ _ACLS = "select distinct acl_id from acl where workspace_id = ? and principal in
 _TEXT = "select text from content where workspace_id = ? and content_id = ?"
 _AT = """
 select ordinal from chunk where workspace_id = ? and content_id = ? and start_line <= ? and end_line >= ?"""
-_CHUNKS = """
-select ordinal, kind, label, heading, start_line, end_line, start_at, end_at, tokens
-from chunk where workspace_id = ? and content_id = ? and ordinal between ? and ? order by ordinal"""
+_TEXTS = "select content_id, text from content where workspace_id = ? and content_id in (select value from json_each(?))"
+_PIECE = "kind, label, heading, start_line, end_line, start_at, end_at, tokens"
+_CHUNKS = f"select ordinal, {_PIECE} from chunk where workspace_id = ? and content_id = ? order by ordinal"  # noqa: S608
+_SOME = f"""
+select content_id, ordinal, {_PIECE} from json_each(?) j cross join chunk on content_id = j.value ->> 0 and ordinal = j.value ->> 1
+where workspace_id = ?"""  # noqa: S608
 
 
 class View(Structure):
@@ -141,7 +145,13 @@ class View(Structure):
 
     def chunks_of(self, document: int) -> list[Chunk]:
         """All chunks of a document, in order."""
-        return self._of_document(document, None)
+        if not self._may_see(document):
+            return []
+        here = (self._snapshot.workspace, self._snapshot.rows[document][3])
+        stored = rows(self._connection, _TEXT, here)
+        text = unpacked(stored[0][0]) if stored else ""
+        pieces = rows(self._connection, _CHUNKS, here) if stored else []
+        return [self._chunk(ChunkId(document, ordinal), text, rest) for ordinal, *rest in pieces]
 
     def knows(self, path: str) -> bool:
         """Whether a document that may be seen is at or below a path, or fits a pattern."""
@@ -185,11 +195,16 @@ class View(Structure):
 
     def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
         """The chunks with their texts, in the order asked for."""
-        found: dict[ChunkId, Chunk] = {}
-        for document in dict.fromkeys(chunk.document for chunk in chunks):
-            wanted = {chunk.ordinal for chunk in chunks if chunk.document == document}
-            found |= {chunk.id: chunk for chunk in self._of_document(document, wanted)}
-        return [found[chunk] for chunk in chunks if chunk in found]
+        contents = {one: self._snapshot.rows[one.document][3] for one in chunks if self._may_see(one.document)}
+        workspace, wanted = self._snapshot.workspace, json.dumps(sorted(set(contents.values())))
+        texts = {content: unpacked(data) for content, data in rows(self._connection, _TEXTS, (workspace, wanted))}
+        pairs = json.dumps(sorted({(content, one.ordinal) for one, content in contents.items()}))
+        pieces = {(content, ordinal): rest for content, ordinal, *rest in rows(self._connection, _SOME, (pairs, workspace))}
+        return [
+            self._chunk(one, texts[content], pieces[content, one.ordinal])
+            for one, content in contents.items()
+            if content in texts and (content, one.ordinal) in pieces
+        ]
 
     def vectors(self, chunks: Sequence[ChunkId], space: str) -> Float:
         """The vectors of these chunks, a row each; zeros for one without."""
@@ -356,27 +371,15 @@ class View(Structure):
             row = self._row_of[chunk] = int(self._snapshot.starts[place]) + chunk.ordinal
         return row
 
-    def _of_document(self, document: int, ordinals: set[int] | None) -> list[Chunk]:
-        row = self._snapshot.rows.get(document)
-        if row is None or not self._may_see(document):
-            return []
-        workspace = self._snapshot.workspace
-        stored = rows(self._connection, _TEXT, (workspace, row[3]))
-        if not stored:
-            return []
-        text = unpacked(stored[0][0])
-        first, last = (min(ordinals), max(ordinals)) if ordinals else (0, 1 << 30)
-        pieces = rows(self._connection, _CHUNKS, (workspace, row[3], first, last))
+    def _chunk(self, chunk: ChunkId, whole: str, piece: Sequence[Any]) -> Chunk:
+        row = self._snapshot.rows[chunk.document]
         place = self._snapshot.place_of_content[row[3]]
         total = int(self._snapshot.starts[place + 1] - self._snapshot.starts[place])
-        return [
-            Chunk(
-                ChunkId(document, ordinal), workspace, row[2], row[5], kind, label, tuple(json.loads(heading)),
-                text[start:end], start_line, end_line, start, end, tokens, row[6], total,
-            )
-            for ordinal, kind, label, heading, start_line, end_line, start, end, tokens in pieces
-            if ordinals is None or ordinal in ordinals
-        ]  # fmt: skip
+        kind, label, heading, start_line, end_line, start, end, tokens = piece
+        return Chunk(
+            chunk, self._snapshot.workspace, row[2], row[5], kind, label, tuple(json.loads(heading)), whole[start:end],
+            start_line, end_line, start, end, tokens, row[6], total,
+        )  # fmt: skip
 
     def _may_see(self, document: int) -> bool:
         place = self._snapshot.place_of_document.get(document)
