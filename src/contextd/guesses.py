@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 _TOKEN = re.compile(r"[\w']+|[€$£:?>=]")
 _TIERS = ("deep", "static")
+_TOGETHER = frozenset({"act"})  # what somebody does by saying something, the tiers know better together than either
 
 
 class Guess(NamedTuple):
@@ -38,12 +39,14 @@ class Learned(NamedTuple):
 
 
 def guess(what: str, text: str, vectors: Mapping[str, NDArray[np.float32]]) -> Guess | None:
-    """The most likely label of a text, by the best tier it has a vector in; None without a vector."""
-    for tier in _TIERS:
-        vector = next((found for space, found in vectors.items() if space.startswith(f"{tier}/")), None)
-        if vector is not None:
-            return _likeliest(learned(f"{what}-{tier}"), text, vector)
-    return None
+    """The most likely label of a text, by the best tier it has a vector in, or by all where that is better."""
+    spaces = [space for tier in _TIERS for space in vectors if space.startswith(f"{tier}/")]
+    if not spaces:
+        return None
+    used = spaces if what in _TOGETHER else spaces[:1]
+    likely = np.mean([likelihoods(what, [text], space, vectors[space].reshape(1, -1))[0] for space in used], axis=0)
+    best = int(likely.argmax())
+    return Guess(learned(f"{what}-{used[0].split('/')[0]}").labels[best], float(likely[best]))
 
 
 def likelihoods(what: str, texts: Sequence[str], space: str, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -71,12 +74,3 @@ def learned(name: str) -> Learned:
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
         words = {str(word): place for place, word in enumerate(stored["words"])}
         return Learned(tuple(str(label) for label in stored["labels"]), words, stored["weights"].astype(np.float32))
-
-
-def _likeliest(model: Learned, text: str, vector: NDArray[Any]) -> Guess:
-    size = len(model.weights) - len(model.words) - 1
-    known = [size + model.words[gram] for gram in grams(text) if gram in model.words]
-    scores = vector.reshape(-1) @ model.weights[:size] + model.weights[known].sum(axis=0) + model.weights[-1]
-    likely = np.exp(scores - scores.max())
-    best = int(likely.argmax())
-    return Guess(model.labels[best], float(likely[best] / likely.sum()))

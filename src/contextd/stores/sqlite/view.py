@@ -36,8 +36,8 @@ _TEXTS = "select content_id, text from content where workspace_id = ? and conten
 _PIECE = "kind, label, heading, start_line, end_line, start_at, end_at, tokens"
 _CHUNKS = f"select ordinal, {_PIECE} from chunk where workspace_id = ? and content_id = ? order by ordinal"  # noqa: S608
 _SOME = f"""
-select content_id, ordinal, {_PIECE} from json_each(?) j cross join chunk on content_id = j.value ->> 0 and ordinal = j.value ->> 1
-where workspace_id = ?"""  # noqa: S608
+select content_id, ordinal, {_PIECE} from json_each(?) j
+cross join chunk on content_id = j.value ->> 0 and ordinal = j.value ->> 1 where workspace_id = ?"""  # noqa: S608
 
 
 class View(Structure):
