@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import bugs, callers, code, data, scifact, secrets, speed, tune, watch
+from benchmarks import bugs, callers, chats, code, data, facets, guesses, memories, scifact, secrets, speed, tune, watch
 
 
 def main() -> None:
@@ -14,6 +14,10 @@ def main() -> None:
         ("secrets", secrets.main),
         ("callers", callers.main),
         ("bugs", bugs.main),
+        ("guesses", guesses.main),
+        ("facets", facets.main),
+        ("memories", memories.main),
+        ("chats", chats.main),
         ("speed", speed.main),
         ("watch", watch.main),
     ):

@@ -34,6 +34,7 @@ from contextd.types import Query, Reader, Scope
 Float = NDArray[np.float64]
 MOST = 10
 BUDGETS = (500, 1000, 2000)
+_JUDGED = ("mention", "during", "own")  # too rare in these questions to be learned from
 _DIALOG = re.compile(r"D\d+:\d+")
 
 
@@ -115,7 +116,7 @@ def _case(engine: Engine, one: dict[str, Any], evidence: set[str], deep: bool) -
         retrieved = retrieve(view, plan, vectors)
         uris = view.uris()
     arms, documents = normalized(retrieved)
-    columns = turns(arms, documents)
+    columns = {name: values for name, values in turns(arms, documents).items() if name not in _JUDGED}
     right = np.array([turn_of(uris[chunk.document], chunk.ordinal) in evidence for chunk in retrieved.chunks])
     signals = np.stack(list(columns.values()), 1)
     return Case("", one["category"], one["question"], signals, right, len(evidence)), list(columns)

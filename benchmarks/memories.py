@@ -28,6 +28,18 @@ _WHAT = "tea|running shoes|a tent|the database|old clocks|sailing|garlic|a piano
 _WHEN = "on Mondays|since May|every week|last summer|at the lake|in Lisbon|for {} euros|with {} friends|at {} pm".split("|")
 
 
+_QUESTIONS = (
+    "Help me find running shoes under 150€",
+    "plan my trip with friends next week",
+    "recommend a tent for my sister",
+    "what do I repair on Mondays",
+    "suggest a gift for my boss",
+    "plan a weekend at the lake with our dog",
+    "which piano should I buy",
+    "where did I buy old clocks",
+)
+
+
 def facts(count: int) -> list[str]:
     """Texts that differ from each other."""
     found: dict[str, None] = {}
@@ -77,6 +89,17 @@ def many(engine: Engine) -> None:
     print(f"recall among them: p50 {np.percentile(times, 50):.1f} ms, p95 {np.percentile(times, 95):.1f} ms")
 
 
+def facets(engine: Engine) -> None:
+    """A question through facets among all of them, as soon as they have deep vectors."""
+    engine.memories.enrich()
+    times = []
+    for number in range(80):
+        began = time.perf_counter()
+        engine.facets(_QUESTIONS[number % len(_QUESTIONS)])
+        times.append((time.perf_counter() - began) * 1000)
+    print(f"facets among them: p50 {np.percentile(times, 50):.1f} ms, p95 {np.percentile(times, 95):.1f} ms")
+
+
 def main() -> None:
     home = linked_home("memories").absolute()
     for leftover in home.glob("*.db*"):
@@ -85,6 +108,7 @@ def main() -> None:
     engine = open_engine(None, home=home, environment={})
     telling(engine, home)
     many(engine)
+    facets(engine)
 
 
 if __name__ == "__main__":
