@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from contextd.assemble import open_engine
+from contextd.conversation import Conversation, Message
 from contextd.engine import Engine
 from contextd.errors import InvalidInput
 from contextd.memory import Recall
@@ -45,6 +46,10 @@ def told(home: Path, events: list[tuple[str, str, frozenset[str], bool]], reader
         ids[text] = memory.id
         if before in ids:
             engines[author].memories.link(memory.id, ids[before], f"after {before}")
+        talk = Conversation(
+            f"talk/{place}", f"about {text[-8:]}", [Message(author, f"we spoke of {text}", said), Message("bob", "yes", said)]
+        )
+        engines[author].chats().take([talk], principals=readers)
     for engine in engines.values():
         engine.close()
     return ids
@@ -63,6 +68,17 @@ def seen(engine: Engine) -> list[object]:
         links = engine.memories.links(memory.id)
         found.append((memory.text, memory.kind, memory.topics, sorted((link.kind, other.text) for link, other in links)))
         found.append([version.before.text for version in engine.memories.history(memory.id)])
+    for question in ("Help me find shoes", "what may my boat cost", "plan my Tuesday at the lake", "and that one?"):
+        answer = engine.facets(question, min_score=0.1, history=["I want to buy coffee"])
+        found.append(
+            (answer.text, answer.tokens, answer.plan.facets, [hit.facet for hit in answer.hits], answer.trace.warnings)
+        )
+        found.append(engine.context(question, min_score=0, template="chat", budget=300).text)
+    for question in ("spoke of heron", "who said yes about shoes", "coffee on 14 November 2023"):
+        hits = engine.search(question, k=8, min_score=0).hits
+        found.append([(hit.chunk.uri, hit.chunk.text) if hit.chunk.uri.startswith("chat:") else hit.chunk.text for hit in hits])
+        found.append(pytest.approx([hit.score for hit in hits], abs=1e-4))
+    found += [[(one.uri, one.title) for one in engine.chats().all()]]
     found += [engine.memories.quality(), [topic.name for topic in engine.memories.topics()]]
     return found
 
