@@ -35,6 +35,7 @@ from contextd.types import Facet, Query, Reader, Scope
 LEARNED = Path(__file__).parent.parent / "src/contextd/learned"
 ITEMS = Path(__file__).parent.parent / "tests/querying/items/facets.json"
 THRESHOLD = 0.7
+BEFORE = 0.35  # the share of facts that matter, as it is assumed before looking: about one in three
 _FOLDS = 7
 _PENALTY, _OF_NEARNESS = 2.0, 0.01
 
@@ -94,7 +95,7 @@ def learn(engine: Engine, tier: str) -> None:
     right = np.array([bool(side) for one in some for side in one.side])
     person = np.array([one.person for one in some for _ in one.side])
     share = right.mean()
-    even = np.log((1 - share) / share)  # so that half the facts matter before looking
+    even = np.log(BEFORE / (1 - BEFORE)) - np.log(share / (1 - share))
     scores = np.zeros(len(right))
     for fold in range(_FOLDS):
         held = person % _FOLDS == fold
@@ -146,7 +147,7 @@ def fitted(data: Float, right: NDArray[np.bool_], steps: int = 4000) -> Float:
 
 
 def told(name: str, likely: Float, right: NDArray[np.bool_]) -> None:
-    """Precision and recall at the threshold, average precision, and the curve at even odds."""
+    """Precision and recall at the threshold, average precision, and the curve at the odds assumed before looking."""
     order = np.argsort(-likely, kind="stable")
     hits = np.cumsum(right[order])
     precision = (hits / np.arange(1, len(order) + 1))[right[order]].mean()
@@ -156,7 +157,7 @@ def told(name: str, likely: Float, right: NDArray[np.bool_]) -> None:
         f"{right[above].mean():.3f}, recall {right[above].sum() / right.sum():.3f}"
     )
     share = right.mean()
-    weights = np.where(right, 0.5 / share, 0.5 / (1 - share))
+    weights = np.where(right, BEFORE / share, (1 - BEFORE) / (1 - share))
     for low in np.arange(0, 1, 0.1):
         inside = (likely >= low) & (likely < low + 0.1)
         if inside.any():

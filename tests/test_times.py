@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contextd.times import windows
 
@@ -56,3 +58,13 @@ def test_what_is_no_time_is_none(text: str) -> None:
 
 def test_several_times_are_several_windows() -> None:
     assert len(days("between 3 May 2023 and 5 June 2023")) == 2
+
+
+@given(
+    st.text(max_size=60)
+    | st.from_regex(r"(in|on|since|vor|last) [0-9]{1,4}[-. ][0-9a-z]{1,9}[-. ,][0-9]{1,5}", fullmatch=True),
+    st.integers(0, 4 * 10**15),
+)
+def test_no_text_and_no_moment_breaks_it(text: str, now: int) -> None:
+    assert all(first <= last for first, last in windows(text, now))
+    windows(f"valid_to = 9999-12-31 {text}", now)

@@ -61,7 +61,8 @@ class Chats:
         progress: Callable[[Taken], None] = lambda _: None,
     ) -> Taken:
         """Keep conversations and notes; findable by words and static vectors when this returns, by who takes them."""
-        means = pipeline.Means(self.kept, self.static, self.tokens, frozenset(principals) | {self.reader.name}, self.rules)
+        readers = frozenset(principals) | {self.reader.name}
+        means = pipeline.Means(self.kept, self.static, self.tokens, self.reader.name, readers, self.rules)
         return pipeline.take(read, means, dry_run=dry_run, progress=progress)
 
     def deepen(self, report: Callable[[int], None] = lambda _: None, go_on: Callable[[], bool] = lambda: True) -> int:
@@ -77,8 +78,11 @@ class Chats:
         return self.kept.sessions(self.reader)
 
     def forget(self, name: str) -> tuple[int, str]:
-        """Erase a conversation with all its sittings, or one sitting or note: how many, and `gone` or `pending`."""
-        found = [one.uri for one in self.all() if one.uri == name or one.uri.rpartition("#")[0] == name]
+        """Erase a conversation with its sittings and branches, or one sitting or note: how many, and `gone` or `pending`."""
+        seen = [one.uri for one in self.all() if one.uri == name or one.uri.startswith((f"{name}#", f"{name}/"))]
+        found = list(self.kept.known(seen, self.reader.name))
+        if seen and not found:
+            raise InvalidInput(f"{name!r} was taken in by somebody else, who alone can forget it")
         if not found:
             raise InvalidInput(f"there is no chat {name!r} that you may read; `contextd chats` lists them")
-        return len(found), self.kept.forget(found)
+        return len(found), self.kept.forget(found, name, self.reader.name)

@@ -146,7 +146,14 @@ class Engine(Keeping):
         query = self._query(text, replace(narrow or Narrow(), memories_only=True), deadline)
         query = replace(query, budget=budget, template=TEMPLATE, k=k, min_score=min_score, history=tuple(history))
         routing = Routing(self.memories.topics(), self.static)
-        return faceted(query, self._means(query), Facets(count, own, routing.topics_of))
+
+        def topics_of(topic: str) -> Sequence[str]:
+            try:
+                return routing.topics_of(topic)
+            except Unavailable:  # which the trace will tell of the question itself
+                return ()
+
+        return faceted(query, self._means(query), Facets(count, own, topics_of))
 
     def task(self, task: Task, *, min_score: float | None = None, deadline: float | None = None) -> TaskContext:
         """The context of a task within the budget it deserves, and the prompt with it."""

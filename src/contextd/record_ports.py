@@ -96,20 +96,20 @@ class Relations(Protocol):
 class Chats(Store, Waiting, Protocol):
     """Conversations and notes from elsewhere, which cannot be read again: durable when a call returns."""
 
-    def known(self) -> Mapping[str, bytes]:
-        """The digests of all of them, by uri, whoever may read them."""
+    def known(self, uris: Collection[str], author: str) -> Mapping[str, bytes]:
+        """The digests of those that an author has taken in before, by uri."""
 
-    def forgotten(self, uris: Collection[str]) -> set[str]:
-        """Those that a person has forgotten: they are not taken again."""
+    def forgotten(self, uris: Collection[str], author: str) -> set[str]:
+        """Those that their author has forgotten, alone or with the whole conversation: they are not taken again."""
 
-    def keep(self, kept: Sequence[Kept], principals: frozenset[str]) -> None:
-        """Write some in one transaction, in place of what they were before."""
+    def keep(self, kept: Sequence[Kept], author: str, principals: frozenset[str]) -> int:
+        """Write some in one transaction, in place of what they were before; how many. What was forgotten meanwhile stays so."""
 
     def sessions(self, reader: Reader) -> list[Session]:
         """All that a reader may see, the latest first."""
 
-    def forget(self, uris: Collection[str]) -> str:
-        """Erase some; a mark without content stays. `gone`, or `pending` while somebody reads."""
+    def forget(self, uris: Collection[str], place: str, author: str) -> str:
+        """Erase some of an author's; a mark without content stays for each, and for `place` if they are all of it."""
 
 
 class Record(Protocol):

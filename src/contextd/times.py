@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 Window = tuple[int, int]  # first and last moment, microseconds
 
@@ -50,13 +50,16 @@ def windows(text: str, now: int) -> tuple[Window, ...]:
     """The windows a text speaks of, as far as they can be told; none for most texts."""
     if not any(sign in lowered for lowered in [text.lower()] for sign in _SIGNS) and not re.search(r"\d{4}|\d\.", text):
         return ()
-    today = datetime.fromtimestamp(now / 1e6, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    today = datetime.fromtimestamp(now / 1e6).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     found: dict[Window, None] = {}
     rest = text.lower()
     for pattern, read in _PATTERNS:
         for match in pattern.finditer(rest):
-            for first, last in read(match, today):
-                found[int(first.timestamp() * 1e6), int(last.timestamp() * 1e6) - 1] = None
+            try:
+                for first, last in read(match, today):
+                    found[int(first.timestamp() * 1e6), int(last.timestamp() * 1e6) - 1] = None
+            except (OverflowError, ValueError, OSError):  # the end of the calendar
+                continue
         rest = pattern.sub(" ", rest)
     return tuple(found)[:8]
 
@@ -68,31 +71,28 @@ def _span(first: datetime, days: int) -> tuple[datetime, datetime]:
     return first, first + timedelta(days=days)
 
 
-def _date(year: int, month: int, day: int) -> Days:
-    try:
-        yield _span(datetime(year, month, day, tzinfo=UTC), 1)
-    except ValueError:
-        return
+def _date(today: datetime, year: int, month: int, day: int) -> Days:
+    yield _span(datetime(year, month, day, tzinfo=today.tzinfo), 1)
 
 
 def _iso(match: re.Match[str], today: datetime) -> Days:
-    yield from _date(int(match[1]), int(match[2]), int(match[3]))
+    yield from _date(today, int(match[1]), int(match[2]), int(match[3]))
 
 
 def _day_first(match: re.Match[str], today: datetime) -> Days:
     yield from _date(
-        int(match[3]) if match[3] else _latest(today, _MONTHS[match[2]], int(match[1])), _MONTHS[match[2]], int(match[1])
+        today, int(match[3]) if match[3] else _latest(today, _MONTHS[match[2]], int(match[1])), _MONTHS[match[2]], int(match[1])
     )
 
 
 def _month_first(match: re.Match[str], today: datetime) -> Days:
     yield from _date(
-        int(match[3]) if match[3] else _latest(today, _MONTHS[match[1]], int(match[2])), _MONTHS[match[1]], int(match[2])
+        today, int(match[3]) if match[3] else _latest(today, _MONTHS[match[1]], int(match[2])), _MONTHS[match[1]], int(match[2])
     )
 
 
 def _dotted(match: re.Match[str], today: datetime) -> Days:
-    yield from _date(int(match[3]), int(match[2]), int(match[1]))
+    yield from _date(today, int(match[3]), int(match[2]), int(match[1]))
 
 
 def _latest(today: datetime, month: int, day: int) -> int:
@@ -104,18 +104,21 @@ def _month(match: re.Match[str], today: datetime) -> Days:
     month = _MONTHS[match[1]]
     year = int(match[2]) if match[2] else _latest(today, month, 1)
     if 1 < year < 9999:
-        yield datetime(year, month, 1, tzinfo=UTC), datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+        yield (
+            datetime(year, month, 1, tzinfo=today.tzinfo),
+            datetime(year + month // 12, month % 12 + 1, 1, tzinfo=today.tzinfo),
+        )
 
 
 def _year(match: re.Match[str], today: datetime) -> Days:
-    yield datetime(int(match[1]), 1, 1, tzinfo=UTC), datetime(int(match[1]) + 1, 1, 1, tzinfo=UTC)
+    yield datetime(int(match[1]), 1, 1, tzinfo=today.tzinfo), datetime(int(match[1]) + 1, 1, 1, tzinfo=today.tzinfo)
 
 
 def _season(match: re.Match[str], today: datetime) -> Days:
     month = _SEASONS[match[1]]
     year = int(match[2]) if match[2] else today.year - (today.month < month + 3 if month < 12 else 1)
     if 1 < year < 9999:
-        yield _span(datetime(year, month, 1, tzinfo=UTC), 92)
+        yield _span(datetime(year, month, 1, tzinfo=today.tzinfo), 92)
 
 
 def _weekday(match: re.Match[str], today: datetime) -> Days:
@@ -148,7 +151,7 @@ def _last_unit(match: re.Match[str], today: datetime) -> Days:
         first = today.replace(day=1)
         yield (first - timedelta(days=1)).replace(day=1), first
     elif unit == 365:
-        yield datetime(today.year - 1, 1, 1, tzinfo=UTC), datetime(today.year, 1, 1, tzinfo=UTC)
+        yield datetime(today.year - 1, 1, 1, tzinfo=today.tzinfo), datetime(today.year, 1, 1, tzinfo=today.tzinfo)
 
 
 def _this_unit(match: re.Match[str], today: datetime) -> Days:

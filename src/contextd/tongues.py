@@ -35,6 +35,7 @@ _SMALL = {
         wanneer wie welke hoe hoeveel mij je jij dit deze moet kan""",
 }
 _WORDS = {language: frozenset(words.split()) for language, words in _SMALL.items()}
+ANY_SMALL = frozenset().union(*_WORDS.values())  # in any of them
 _LETTERS = {"de": "äöüß", "fr": "éèêàçùœ", "es": "ñ¿¡áíóú", "pt": "ãõ"}
 
 

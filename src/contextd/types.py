@@ -301,6 +301,7 @@ class Plan:
     wants_history: bool = False
     entities: tuple[str, ...] = ()  # what is named: people, places, things
     windows: tuple[tuple[int, int], ...] = ()  # times it speaks of, in microseconds
+    bare: bool = False  # it asks what was said then, or by whom, and nothing more
     private: bool = False  # about what is nobody else's business: not for a remote model
     act: str = ""  # recall, task, question or preference_update
     subject: str = ""  # shopping, recommendation, planning, information or nothing

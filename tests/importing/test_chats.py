@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -159,3 +160,23 @@ def test_F2_a_killed_import_goes_on_where_it_was(home: Path, tmp_path: Path) -> 
     assert report["conversations"] == 3000 and report["unchanged"] >= kept and report["written"] + report["unchanged"] == 3000
     assert len(engine.chats().all()) == 3000
     assert engine.search("message number 2999", min_score=0).hits
+
+
+def test_a_question_may_ask_for_a_time_or_a_speaker_alone(person: Engine) -> None:
+    now = time.time_ns() // 1000
+    person.chats().take([
+        Conversation("t/1", "", [Message("Ana", "The walnuts are in the cellar", now - 400 * 24 * HOUR)]),
+        Conversation("t/2", "", [Message("user", "Is pink mould dangerous?", now - 24 * HOUR, "user"), Message("assistant", "Throw it away.", now - 24 * HOUR)]),
+    ])  # fmt: skip
+    assert [hit.chunk.text.strip() for hit in person.search("what did Ana say?").hits] == ["The walnuts are in the cellar"]
+    found = {hit.chunk.text.strip() for hit in person.search("what did we talk about in the past 3 days?").hits}
+    assert found == {"Is pink mould dangerous?", "Throw it away."}
+    assert not person.search("what did we talk about in 2007?").hits
+
+
+def test_a_time_raises_what_was_said_then_and_excludes_nothing(person: Engine) -> None:
+    for month, at in (("May", MAY), ("August", MAY + 92 * 24 * HOUR)):
+        person.chats().take([talk(f"We planned the trip to the lake, in {at}", place=f"trip/{month}", at=at)])
+    for month in ("May", "August"):
+        hits = person.search(f"what did we plan for the trip to the lake in {month} 2023", min_score=0).hits
+        assert hits[0].chunk.uri == f"chat:trip/{month}#1" and len(hits) == 2

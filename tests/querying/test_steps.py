@@ -58,8 +58,8 @@ def test_what_the_budget_drops_is_in_the_trace() -> None:
 class Around:
     """A view of one document of five touching chunks."""
 
-    def chunks_of(self, document: int) -> list[Chunk]:
-        return [chunk(document, ordinal, pieces=5) for ordinal in range(5)]
+    def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
+        return [chunk(one.document, one.ordinal, pieces=5) for one in chunks if one.ordinal < 5]
 
 
 def test_expansion_joins_neighbors_while_there_is_room_and_never_twice() -> None:

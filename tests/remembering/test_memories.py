@@ -342,3 +342,21 @@ def test_a_kind_or_topic_that_is_not_there_is_told(person: Engine) -> None:
     assert any("kind constrant" in one and "decision" in one for one in warnings)
     warnings = person.recall("deploy", narrow=Narrow(recall=Recall(topics=frozenset({"Wrok"})))).trace.warnings
     assert any("topic Wrok" in one and "Work" in one for one in warnings)
+
+
+def test_A5_what_a_person_says_too_is_theirs(person: Engine) -> None:
+    person.remember("I live in Paris", source="chat:assistant")
+    own = person.remember("I live in Paris").memory
+    planted = person.remember("I live in Lyon", source="chat:assistant")
+    assert own.trusted and not planted.replaced and person.memories.get(own.id).valid_to is None
+
+
+def test_a_fact_is_found_by_the_words_it_is_asked_for_with(person: Engine) -> None:
+    person.remember("I moved to Hamburg")
+    assert texts(person, "where do I live")[0] == "I moved to Hamburg" and person.recall("where do I live").hits
+    assert person.memories.all()[0].text == "I moved to Hamburg", "which are not part of it"
+
+
+def test_of_several_dates_the_last_is_since_when_it_holds(person: Engine) -> None:
+    moved = person.remember("I left Berlin in 2019 and moved to Lyon in 2022", said=1_718_200_000_000_000).memory
+    assert moved.valid_from == 1_640_995_200_000_000, "the first day of 2022"

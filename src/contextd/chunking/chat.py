@@ -13,10 +13,11 @@ _PAUSE = 4 * 3600 * 1_000_000  # microseconds of silence after which people begi
 
 
 def sittings(messages: Sequence[Message]) -> list[list[Message]]:
-    """The messages of each sitting: a long silence ends one. A message without a time belongs to the one before it."""
+    """The messages of each sitting, in time: a long silence ends one. One without a time belongs to the one before it."""
     found: list[list[Message]] = []
     last = 0
-    for message in messages:
+    known = all(message.at for message in messages)
+    for message in sorted(messages, key=lambda message: message.at) if known else messages:
         if not found or (last and message.at and message.at - last > _PAUSE):
             found.append([])
         found[-1].append(message)

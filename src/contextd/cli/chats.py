@@ -51,7 +51,7 @@ def import_(
         from contextd.cli.memories import take_memories
 
         return take_memories(path, dry_run, project, reader, json_output)
-    chats = opened(project if in_project or project else None, reader).chats(in_project=in_project)
+    chats = opened(project or ("." if in_project else None), reader).chats(in_project=in_project)
     taken = chats.take(read_export(path, kind), dry_run=dry_run, progress=_progress())
     for problem in taken.unread[:10]:
         note(f"warning: {problem.place}: {problem.reason}")
@@ -83,7 +83,7 @@ def chats(ctx: click.Context, project: str | None, reader: str, json_output: boo
     """
     if ctx.invoked_subcommand is not None:
         return
-    found = opened(project, reader).chats(in_project=in_project).all()
+    found = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).all()
     if json_output:
         as_json([{"uri": one.uri, "title": one.title, "at": _day(one.at), "pieces": one.messages} for one in found[:limit]])
         return
@@ -97,7 +97,7 @@ def chats(ctx: click.Context, project: str | None, reader: str, json_output: boo
 @personal_options
 def forget(chat: str, in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
     """Erase CHAT, a conversation or one sitting of it, for good; an import does not bring it back."""
-    count, state = opened(project, reader).chats(in_project=in_project).forget(chat)
+    count, state = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).forget(chat)
     as_json({"forgotten": count, "state": state}) if json_output else out(f"{count} forgotten: {state}")
     return 0
 
@@ -107,7 +107,7 @@ def forget(chat: str, in_project: bool, project: str | None, reader: str, json_o
 @personal_options
 def deepen(in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
     """Embed deeply what has only static vectors: better answers to questions in other words."""
-    done = opened(project, reader).chats(in_project=in_project).deepen(_counted())
+    done = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).deepen(_counted())
     as_json({"embedded_deeply": done}) if json_output else out(f"{done} pieces embedded deeply")
     return 0
 
@@ -144,7 +144,11 @@ def _told(taken: Any, kind: str, dry_run: bool) -> str:
     read = [f"{taken.conversations} conversations with {taken.messages} messages"] if taken.conversations else []
     read += [f"{taken.notes} notes"] if taken.notes else []
     done = "would be written" if dry_run else "written"
-    parts = [f"{kind}: {' and '.join(read) or 'nothing'} read", f"{taken.written} {done}", f"{taken.unchanged} unchanged"]
+    parts = [
+        f"{kind}: {' and '.join(read) or 'nothing'} read",
+        f"{taken.written} sittings or notes {done}",
+        f"{taken.unchanged} unchanged",
+    ]
     parts += [f"{taken.forgotten} stay forgotten"] if taken.forgotten else []
     parts += [f"{taken.secrets} secrets left out"] if taken.secrets else []
     return ", ".join(parts)

@@ -16,7 +16,13 @@ from contextd.cli.show import as_json, note, opened, personal_options, spoken, t
 @click.option(
     "--facet", "own", multiple=True, metavar="NAME: QUESTION", help="A facet of your own, instead of ours; may be repeated."
 )
-@click.option("--min-score", type=float, default=0.7, show_default=True, help="The least relevance, 0 to 1.")
+@click.option(
+    "--min-score",
+    type=float,
+    default=0.7,
+    show_default=True,
+    help="The least relevance, 0 to 1; the best of a side, if it would be empty, three quarters.",
+)
 @click.option(
     "--after", "history", multiple=True, metavar="TEXT", help="What was said before, for a follow-up; may be repeated."
 )
@@ -49,7 +55,10 @@ def facets(
         note(f"warning: {warning}")
     if explain:
         _explain(answer)
-    click.echo(answer.text, nl=False) if answer.text else note("nothing you told matters for this")
+    if answer.text:
+        click.echo(answer.text, nl=False)
+    elif not answer.truncated:
+        note("nothing you told matters for this" if spoken(query).strip() else "the question is empty")
     if answer.plan.proposal:
         note(f"this sounds like something to remember; to keep it: contextd remember {_quoted(answer.plan.proposal)}")
     note(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")

@@ -70,6 +70,7 @@ def recall(
         note(f"warning: {warning}")
     if not found.hits:
         note("nothing found")
+        return 1
     known = engine.memories.several([hit.chunk.uri for hit in found.hits])
     rows = [(f"{hit.score:.2f}", one.id[:8], one.kind, one.text) for hit, one in zip(found.hits, known, strict=True)]
     table(("score", "id", "kind", "memory"), rows)

@@ -35,6 +35,7 @@ class Means:
     chats: Chats
     static: Embedder | None
     tokens: Tokens
+    author: str
     principals: frozenset[str]
     rules: Sequence[Rule] = ()
     limits: Limits = field(default_factory=Limits)
@@ -59,15 +60,21 @@ def take(
     read: Iterable[Read], means: Means, *, dry_run: bool = False, progress: Callable[[Taken], None] = lambda _: None
 ) -> Taken:
     """Keep what is read; of a dry run, only say what would be kept."""
-    taken, known, waiting = Taken(), means.chats.known(), list[Kept]()
+    taken, waiting = Taken(), list[Kept]()
     for one in read:
         if isinstance(one, Unread):
             taken.unread.append(one)
             continue
         taken.conversations += isinstance(one, Conversation)
         taken.notes += isinstance(one, Note)
-        for uri, at, text in _documents(one):
-            _judge(uri, at, text, known, means, taken, waiting)
+        documents = list(_documents(one))
+        uris = [uri for uri, _, _ in documents]
+        known, gone = means.chats.known(uris, means.author), means.chats.forgotten(uris, means.author)
+        for uri, at, text in documents:
+            if uri in gone:
+                taken.forgotten += 1
+            else:
+                _judge(uri, at, text, known, means, taken, waiting)
         if len(waiting) >= _BATCH:
             _write(waiting, means, taken, dry_run=dry_run)
             progress(taken)
@@ -82,23 +89,21 @@ Text = tuple[str, Sequence[Message] | str]  # a title, and messages or the text 
 def _documents(one: Conversation | Note) -> Iterator[tuple[str, int, Text]]:
     """The documents of what was read: every sitting of a conversation is one."""
     if isinstance(one, Note):
-        yield f"note:{one.place}", one.at, (one.title, one.text)
+        yield _readable(f"note:{one.place}"), one.at, (one.title, one.text)
         return
     said = [message for message in one.messages if message.text.strip()]
     for number, messages in enumerate(sittings(said), 1):
         at = next((message.at for message in messages if message.at), 0)
-        yield f"chat:{one.place}#{number}", at, (one.title, messages)
+        yield _readable(f"chat:{one.place}#{number}"), at, (one.title, messages)
 
 
 def _judge(uri: str, at: int, text: Text, known: Mapping[str, bytes], means: Means, taken: Taken, waiting: list[Kept]) -> None:
-    """Whether a document is new, changed, the same as before, or one that its person wants forgotten."""
+    """Whether a document is new, changed, or the same as before."""
     title, content = text
     taken.messages += 0 if isinstance(content, str) else len(content)
     digest = _digest(at, title, content)
     if known.get(uri) == digest:
         taken.unchanged += 1
-    elif uri not in known and means.chats.forgotten([uri]):
-        taken.forgotten += 1
     else:
         language = "markdown" if isinstance(content, str) else CHAT
         parsed = _note(title, content, means) if isinstance(content, str) else _sitting(title, content, means)
@@ -124,8 +129,12 @@ def _note(title: str, text: str, means: Means) -> Parsed:
 
 
 def _clean(text: str, means: Means) -> tuple[str, list[Find]]:
-    readable = text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd").replace("\r\n", "\n")
-    return scrub_text(readable, means.rules)
+    return scrub_text(_readable(text).replace("\r\n", "\n"), means.rules)
+
+
+def _readable(text: str) -> str:
+    """A text that can be written down: what is no letter in any encoding becomes a mark."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
 def _parsed(text: str, pieces: Sequence[Piece], finds: Sequence[Find]) -> Parsed:
@@ -134,7 +143,7 @@ def _parsed(text: str, pieces: Sequence[Piece], finds: Sequence[Find]) -> Parsed
 
 def _digest(at: int, title: str, content: Sequence[Message] | str) -> bytes:
     told = content if isinstance(content, str) else [(one.author, one.role, one.at, one.text) for one in content]
-    return blake2b(json.dumps([at, title, told]).encode(), digest_size=16).digest()
+    return blake2b(json.dumps([at, title, told]).encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def _write(waiting: list[Kept], means: Means, taken: Taken, *, dry_run: bool) -> None:
@@ -158,4 +167,5 @@ def _write(waiting: list[Kept], means: Means, taken: Taken, *, dry_run: bool) ->
             written = [
                 one._replace(vectors={space: matrix[a:b]}) for one, a, b in zip(written, starts, starts[1:], strict=False)
             ]
-    means.chats.keep(written, means.principals)
+    kept = means.chats.keep(written, means.author, means.principals)
+    taken.written, taken.forgotten = taken.written - len(written) + kept, taken.forgotten + len(written) - kept

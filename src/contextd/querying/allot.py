@@ -20,8 +20,8 @@ class Costs(NamedTuple):
 def allot(hits: Sequence[Hit], facets: Sequence[Facet], limit: int, costs: Costs, trace: Trace) -> list[Hit]:
     """The hits that fit, by facet in the order of their weights, the best of each first.
 
-    A first round gives every facet its share and what heavier ones left over; a second one gives what is left then to what
-    did not fit, the best first.
+    First the best of every facet, while there is room: what is most likely to matter and on the heaviest side. Then every
+    facet has its share and what heavier ones left over; what is left then goes to what did not fit, the best first.
     """
     heaviest = sorted(facets, key=lambda facet: -facet.weight)
     chosen: list[Hit] = []
@@ -37,10 +37,20 @@ def allot(hits: Sequence[Hit], facets: Sequence[Facet], limit: int, costs: Costs
         chosen.append(hit)
         return cost
 
-    for facet, share in zip(heaviest, shares([facet.weight for facet in heaviest], max(left, 0)), strict=True):
-        room = share + spare
-        for hit in (hit for hit in hits if hit.facet == facet.name):
-            spent = take(hit, room)
+    weights = {facet.name: facet.weight for facet in facets}
+    firsts: dict[str, Hit] = {}
+    for hit in hits:
+        firsts.setdefault(hit.facet, hit)
+    spent_on: dict[str, int] = {}
+    for hit in sorted(firsts.values(), key=lambda hit: -hit.rank_score * (1 + weights[hit.facet])):
+        spent_on[hit.facet] = take(hit, left)
+        left -= spent_on[hit.facet]
+    taken = {hit.chunk.id for hit in chosen}
+    whole = max(left + sum(spent_on.values()), 0)
+    for facet, share in zip(heaviest, shares([facet.weight for facet in heaviest], whole), strict=True):
+        room = share + spare - spent_on.get(facet.name, 0)
+        for hit in (hit for hit in hits if hit.facet == facet.name and hit.chunk.id not in taken):
+            spent = take(hit, min(room, left))
             room, left = room - spent, left - spent
         spare = room
     taken = {hit.chunk.id for hit in chosen}

@@ -40,7 +40,7 @@ def calibrate(
         return {}
     arms = {name: np.array([one.arms[name] for one in candidates]) for name in candidates[0].arms}
     static, deep, pair = (_tier(arms, tier, len(candidates)) for tier in ("static/", "deep/", "pair/"))
-    chat = "before chunk" in arms
+    chat = any(name.startswith("before ") for name in arms)
     by_deep, by_static, by_words = (_CHAT_DEEP, _CHAT_STATIC, _CHAT_WORDS) if chat else (_DEEP, _STATIC, _WORDS)
     arms = arms | {"pair": np.maximum(np.where(pair > -2, pair, deep), 0)}
     scores = np.where(static > -2, _score(arms, by_static, static), _score(arms, by_words, static))

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from contextd.terms import plain, split
-from contextd.tongues import small_words
+from contextd.tongues import ANY_SMALL
 from contextd.types import Hit
 
 _RANGE = re.compile(
@@ -22,8 +21,8 @@ _DENIES = re.compile(
     r"\b(?:no|not|never|nothing|without|except|unless|only|but|kein\w*|nicht|nie|ohne|nur|pas|jamais|sans|nunca|sin)\b", re.I
 )
 _SAID_BY_SIGN = frozenset(
-    term for word in "max maximum most least min minimum under below over above up more less than limit cap within around "
-    "about höchstens mindestens maximal bis unter über".split() for term in split(word)
+    term for word in "max maximum most least min minimum under below over above up more less than limit cap within "
+    "höchstens mindestens maximal bis unter über".split() for term in split(word)
 )  # fmt: skip
 _SAME = 5  # letters two words share when one is made from the other: allergic, allergy
 
@@ -54,46 +53,44 @@ def compress(hits: Sequence[Hit]) -> list[Statement]:
     ]
 
 
-@lru_cache(maxsize=1 << 12)  # the same facts answer many questions
 def _says_all(text: str, attribute: str, value: str) -> bool:
     """Whether attribute and value say everything that the text says."""
     if _DENIES.search(text):
         return False
     said = set(split(f"{attribute.replace('_', ' ')} {value}")) | _SAID_BY_SIGN
-    small = small_words(text)
-    telling = " ".join(word for word in text.casefold().split() if word.strip(".,:;!?") not in small)
+    telling = " ".join(word for word in text.casefold().split() if word.strip(".,:;!?") not in ANY_SMALL)
     stems = {term[:_SAME] for term in said}
     return all(term in said or term[:_SAME] in stems for term in split(telling))
 
 
-class _Limits(NamedTuple):
-    low: float | None
-    high: float | None
-    unit: str
+class _Limit(NamedTuple):
+    """An end of a range: the number, and as it was written."""
+
+    number: float
+    text: str
 
 
 def _joined(values: Sequence[str]) -> list[str]:
     """Limits of one unit as the one range that meets all of them; as they are when there is none, or they are no limits."""
-    limits = [_limits(value) for value in values]
-    units = {limit.unit for limit in limits if limit is not None}
-    if len(values) < 2 or None in limits or len(units) != 1:
+    ranges = [_limits(value) for value in values]
+    units = {found[2] for found in ranges if found is not None}
+    if len(values) < 2 or None in ranges or len(units) != 1:
         return list(values)
-    lows = [limit.low for limit in limits if limit is not None and limit.low is not None]
-    highs = [limit.high for limit in limits if limit is not None and limit.high is not None]
-    low, high = max(lows, default=None), min(highs, default=None)
-    if low is not None and high is not None and low > high:
+    low = max((found[0] for found in ranges if found is not None and found[0] is not None), default=None)
+    high = min((found[1] for found in ranges if found is not None and found[1] is not None), default=None)
+    if low is not None and high is not None and low.number > high.number:
         return list(values)
     unit = f" {units.pop()}".rstrip()
     if low is not None and high is not None:
-        return [f"{low:g}\u2013{high:g}{unit}"]
-    return [f"≤ {high:g}{unit}" if high is not None else f"≥ {low:g}{unit}"]
+        return [f"{low.text}\u2013{high.text}{unit}"]
+    return [f"≤ {high.text}{unit}" if high is not None else f"≥ {low.text if low is not None else ''}{unit}"]
 
 
-def _limits(value: str) -> _Limits | None:
+def _limits(value: str) -> tuple[_Limit | None, _Limit | None, str] | None:
     match = _RANGE.match(value)
     if match is None or not (match["sign"] or match["high"]):
         return None  # a plain number is no limit
-    low, unit = float(match["low"]), match["unit"].strip()
+    low, unit = _Limit(float(match["low"]), match["low"]), match["unit"].strip()
     if match["high"]:
-        return _Limits(low, float(match["high"]), unit)
-    return _Limits(None, low, unit) if match["sign"] == "≤" else _Limits(low, None, unit)
+        return low, _Limit(float(match["high"]), match["high"]), unit
+    return (None, low, unit) if match["sign"] == "≤" else (low, None, unit)

@@ -31,7 +31,11 @@ _ASKING = re.compile(
     + r")\b(?:['\u2019]s)?[ ,']*)+",
     re.IGNORECASE,
 )
-_END = re.compile(r"[?!.;\n]|,| (?:under|below|for|that|which|who|with|because|so|in order|unter|für|damit)\b", re.IGNORECASE)
+_END = re.compile(
+    r"[?!.;\n]|,| (?:under|below|for|that|which|who|with|should|can|could|would|do|does|fits?|because|so|in order|unter|für"
+    r"|damit)\b",
+    re.IGNORECASE,
+)
 
 
 def divide(

@@ -30,7 +30,8 @@ def _grown(hit: Hit, taken: set[ChunkId], views: Sequence[View], room: float) ->
     chunk = hit.chunk
     if room < 40 or chunk.pieces_in_document < 2:
         return hit
-    around = {one.id.ordinal: one for view in views for one in view.chunks_of(chunk.id.document)}
+    beside = [chunk.id._replace(ordinal=chunk.id.ordinal + step) for step in (-1, 1) if chunk.id.ordinal + step >= 0]
+    around = {one.id.ordinal: one for view in views for one in view.get(beside)}
     for ordinal in (chunk.id.ordinal - 1, chunk.id.ordinal + 1):
         near = around.get(ordinal)
         if near is None or near.id in taken or near.tokens > room or not _touching(chunk, near):

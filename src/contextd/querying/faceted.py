@@ -5,9 +5,10 @@ The same question as in `pipeline`, asked of a person's own facts from several s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from contextd.guesses import likelihoods
 from contextd.ports import Embedder, Matrix, View
 from contextd.querying import pipeline
 from contextd.querying.allot import Costs, allot
-from contextd.querying.compress import compress
+from contextd.querying.compress import Statement, compress
 from contextd.querying.cut import cut
 from contextd.querying.diversify import diversify
 from contextd.querying.divide import USUAL, divide
@@ -34,7 +35,12 @@ from contextd.types import About, Candidate, Chunk, ChunkId, Context, Facet, Hit
 TEMPLATE = "facets"
 _LOOKED_AT = 80  # facts whose texts are read: the nearest ones
 _BY_FACET = 40  # facts that each facet brings in
+_NEARLY = 0.75  # of the least relevance: what the best fact of a side that would be empty must have, in an answer that is sure
+_SURE = 0.95
+_CERTAIN = 0.9  # who asks for one thing is answered with what is nearly certain, where there is something
+_TOPIC = 0.1  # of a topic that its facet is about
 _PINNED, _FEEDBACK = 0.1, 0.02  # beside boosts by kind, which are .15 at the most
+_PLAIN = 0.5  # the least relevance of what answers a question without sides, which is judged by less
 _KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
 
 
@@ -56,20 +62,25 @@ def faceted(query: Query, means: Means, asked: Facets) -> Context:
     plan = trace.step("understand", lambda: understand(query))
     with ExitStack() as open_views:
         views = [view for view in pipeline.views_of(query, plan, means, open_views) if view.size()]
-        embedders = means.embedders({space for view in views for space in view.spaces()})
+        vectors = pipeline.vectors_of(views, replace(plan, text=without_amounts(plan.text)), means, trace)
+        embedders = [one for one in means.embedders(set(vectors)) if one.space in vectors]
         plan = trace.attempt("interpret", lambda: interpret(plan, _as_text(plan.text, embedders)), plan)
         plan = replace(plan, facets=trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own)))
-        if plan.facets and embedders:
-            hits = [hit for view in views for hit in _found(view, plan, query, embedders, asked, trace)]
-        else:
-            plan = replace(plan, facets=(_KNOWN,) if not plan.facets else plan.facets)
-            hits = _plainly(query, plan, means)
+        hits = list[Hit]()
+        for view in views if plan.facets and embedders else ():
+            work = partial(_found, view, plan, query, embedders, vectors, asked, trace)
+            hits += trace.attempt("facts", work, [])
+    if not plan.facets or not embedders:
+        plan = replace(plan, facets=plan.facets or (_KNOWN,))
+        hits = _plainly(query, plan, means, trace)
     costs = _costs(hits, plan.facets, means)
     chosen = trace.step("allot", lambda: allot(hits, plan.facets, query.budget, costs, trace))
     text = trace.step("render", lambda: _text(chosen, plan.facets))
     while means.tokens.count(text) > query.budget:  # a promise: parts may cost more together than apart
         chosen = chosen[:-1]
         text = _text(chosen, plan.facets)
+    if hits and not chosen:
+        trace.warn(f"{len(hits)} facts matter, but a budget of {query.budget} tokens holds none of them; ask for more")
     return Context(
         text, means.tokens.count(text), query.budget, means.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
         len(chosen) < len(hits),
@@ -81,46 +92,67 @@ def _as_text(text: str, embedders: Sequence[Embedder]) -> dict[str, NDArray[np.f
     return {embedder.space: embedder.documents([text])[0] for embedder in embedders}
 
 
-def _plainly(query: Query, plan: Plan, means: Means) -> list[Hit]:
-    """What answers a question without sides, or without vectors: one block."""
-    hits, _, _ = pipeline.search(query, means)
+def _plainly(query: Query, plan: Plan, means: Means, trace: Trace) -> list[Hit]:
+    """What answers a question without sides, or without vectors: one block, by the relevance every question has."""
+    hits, _, found = pipeline.search(replace(query, min_score=min(query.min_score, _PLAIN)), means)
+    for warning in found.warnings if query.text.strip() else ():
+        trace.warn(warning)
     return [replace(hit, facet=plan.facets[0].name) for hit in hits]
 
 
 def _text(hits: Sequence[Hit], facets: Sequence[Facet]) -> str:
     blocks = [(facet.title, compress([hit for hit in hits if hit.facet == facet.name])) for facet in facets]
-    return headed([(title, [str(one) for one in said]) for title, said in blocks if said])
+    return headed([(title, *_parted(said)) for title, said in blocks if said])
+
+
+def _parted(said: Sequence[Statement]) -> tuple[list[str], list[str]]:
+    """Short statements, and facts as they were told."""
+    return [str(one) for one in said if one.attribute], [str(one) for one in said if not one.attribute]
 
 
 def _costs(hits: Sequence[Hit], facets: Sequence[Facet], means: Means) -> Costs:
     """What the parts of an answer cost, each by itself."""
     count = means.tokens.count
-    frame = count(headed([("", [])]))
+    frame = count(headed([("", [], [])]))
     return Costs(
         frame,
-        {facet.name: count(headed([(facet.title, [])])) - frame + 1 for facet in facets},
+        {facet.name: count(headed([(facet.title, [], [])])) - frame + 1 for facet in facets},
         {hit.chunk.id: 1 + max(count(f"- {one}\n") for one in compress([hit])) for hit in hits},
     )
 
 
-def _found(view: View, plan: Plan, query: Query, embedders: Sequence[Embedder], asked: Facets, trace: Trace) -> list[Hit]:
+def _found(
+    view: View,
+    plan: Plan,
+    query: Query,
+    embedders: Sequence[Embedder],
+    vectors: Mapping[str, Matrix],
+    asked: Facets,
+    trace: Trace,
+) -> list[Hit]:
     """The facts of one workspace that matter, each on its side."""
     held = [embedder for embedder in embedders if view.spaces().get(embedder.space)]
-    if not held:
+    vectors = {embedder.space: vectors[embedder.space] for embedder in held}
+    chunks = trace.step("retrieve", lambda: _candidates(view, plan, held, vectors)) if held else []
+    if not chunks:
         return []
-    vectors = {embedder.space: embedder.query(without_amounts(plan.text)) for embedder in held}
-    chunks = trace.step("retrieve", lambda: _candidates(view, plan, held, vectors))
     facts = trace.step("read", lambda: _read(view, plan, chunks, held, vectors, asked))
     likely = trace.step("judge", lambda: _relevance(facts, plan))
     belongs = _sides(facts, plan, held, likely, bool(asked.own))
-    order = [score + _raised(about, plan.subject) for score, about in zip(likely.tolist(), facts.about, strict=True)]
+    topics = {facet.name: set(facet.topics) for facet in plan.facets}
+    order = [
+        score + _raised(about, plan.subject) + _TOPIC * bool(topics[name] & set(about.topics))
+        for score, about, name in zip(likely.tolist(), facts.about, belongs, strict=True)
+    ]
     candidates = [Candidate(chunk, {}, score) for chunk, score in zip(facts.chunks, order, strict=True)]
     by_chunk = dict(zip(facts.chunks, likely.tolist(), strict=True))
     best_first = sorted(candidates, key=lambda one: (-one.score, one.chunk))
-    kept = trace.step("cut", lambda: cut(best_first, by_chunk, query.min_score, trace))
+    least = max(query.min_score, _CERTAIN) if plan.act == "recall" and likely.max() >= _CERTAIN else query.min_score
+    side = dict(zip(facts.chunks, belongs, strict=True))
+    enough = trace.step("cut", lambda: cut(best_first, by_chunk, least, trace))
+    kept = [*enough, *_nearly(best_first, enough, side, by_chunk, least)]
     close = view.vectors([one.chunk for one in kept], held[0].space)
     spread = trace.step("diversify", lambda: diversify(kept, close, query.k, relevance=query.diversity))
-    side = dict(zip(facts.chunks, belongs, strict=True))
     return [
         Hit(
             facts.read[one.chunk], by_chunk[one.chunk], one.score, {"relevance": round(by_chunk[one.chunk], 4)}, side[one.chunk]
@@ -129,7 +161,23 @@ def _found(view: View, plan: Plan, query: Query, embedders: Sequence[Embedder], 
     ]
 
 
-def _candidates(view: View, plan: Plan, held: Sequence[Embedder], vectors: dict[str, Matrix]) -> list[ChunkId]:
+def _nearly(
+    candidates: Sequence[Candidate],
+    enough: Sequence[Candidate],
+    side: Mapping[ChunkId, str],
+    likely: Mapping[ChunkId, float],
+    least: float,
+) -> list[Candidate]:
+    """For every side of an answer that would stay empty its best fact, if that is nearly likely enough."""
+    taken = {side[one.chunk] for one in enough}
+    found: dict[str, Candidate] = {}
+    for one in candidates if likely[candidates[0].chunk] >= _SURE else ():
+        if side[one.chunk] not in taken and likely[one.chunk] >= _NEARLY * least:
+            found.setdefault(side[one.chunk], one)
+    return list(found.values())
+
+
+def _candidates(view: View, plan: Plan, held: Sequence[Embedder], vectors: Mapping[str, Matrix]) -> list[ChunkId]:
     """Facts near the question in any way, and near what each facet asks."""
     near = retrieve(view, plan, vectors).chunks
     static = held[0]
@@ -152,7 +200,7 @@ class _Facts:
 
 
 def _read(
-    view: View, plan: Plan, chunks: Sequence[ChunkId], held: Sequence[Embedder], vectors: dict[str, Matrix], asked: Facets
+    view: View, plan: Plan, chunks: Sequence[ChunkId], held: Sequence[Embedder], vectors: Mapping[str, Matrix], asked: Facets
 ) -> _Facts:
     chunks, rows = _nearest(view, chunks, held, vectors)
     read = {chunk.id: chunk for chunk in view.get(chunks)}
@@ -169,11 +217,13 @@ def _read(
         signals[space] = Signals(cosines, static.astype(np.float64), coverage, topics, tells, kinds)
     asks = np.stack([held[-1].query(facet.question) for facet in plan.facets]) if asked.own else np.zeros((0, 0))
     near = rows[held[-1].space] @ asks.T if asked.own else np.zeros((len(chunks), 0))
+    for column, facet in enumerate(plan.facets if asked.own else ()):  # who names topics of a facet means only those
+        near[[bool(facet.topics) and not set(facet.topics) & set(one.topics) for one in about], column] = -1
     return _Facts(chunks, read, about, signals, there, near.astype(np.float64))
 
 
 def _nearest(
-    view: View, chunks: Sequence[ChunkId], held: Sequence[Embedder], vectors: dict[str, Matrix]
+    view: View, chunks: Sequence[ChunkId], held: Sequence[Embedder], vectors: Mapping[str, Matrix]
 ) -> tuple[list[ChunkId], dict[str, Matrix]]:
     """The facts nearest to the question by any vector, and their vectors by space."""
     rows = {embedder.space: view.vectors(chunks, embedder.space) for embedder in held}

@@ -67,6 +67,6 @@ def _subject(text: str, found: Guess | None) -> str:
     own = bool(_OWN.search(text))
     if found is None:
         return ""
-    if found.label in ("None", "information"):
-        return "information" if own else ""
-    return found.label if found.confidence >= (_SURE if own else _SURE_OF_OTHERS) else ""
+    if found.label not in ("None", "information") and found.confidence >= (_SURE if own else _SURE_OF_OTHERS):
+        return found.label
+    return "information" if own else ""

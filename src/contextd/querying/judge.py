@@ -1,9 +1,10 @@
 """How likely a fact matters for a question, and on which side of it: a relevance that means the same for every question.
 
-It is the probability that a careful assistant would use the fact, at even odds before looking, from absolute features only:
-how near fact and question are, in words, vectors and topics, and what kind of fact it is for the subject of the question. A
-logistic regression on the labelled examples in `learned/facets.json` (`python -m benchmarks.facets --learn`); the benchmarks
-page shows the curve on questions by another hand.
+It is the probability that a careful assistant would use the fact, as if one in three mattered before looking (of what a person
+has told one in six does; then 0.7 means that it does rather than not). It is made from absolute features only: how near fact
+and question are, in words, vectors and topics, and what kind of fact it is for the subject of the question. A logistic
+regression on the labelled examples in `learned/facets.json` (`python -m benchmarks.facets --learn`); the benchmarks page shows
+the curve on questions by another hand.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def _found(query: Query, means: Means, open_views: ExitStack) -> tuple[list[Hit]
     if not plan.text.strip() and query.vector is None:
         trace.warn("there are no words to look for" + (" beside the filters" if query.text.strip() else ": the query is empty"))
     views = views_of(query, plan, means, open_views)
-    vectors = _vectors(views, plan, means, trace) if query.vector is None else _given(query.vector, views)
+    vectors = vectors_of(views, plan, means, trace) if query.vector is None else _given(query.vector, views)
     others = {name: retriever for name, (_, retriever) in means.retrievers.items()}
     suggested = trace.step("consult", lambda: consult(others, plan, trace)) if others and plan.text.strip() else {}
     pasts = _pasts(query, plan, views)
@@ -150,7 +150,7 @@ def _pasts(query: Query, plan: Plan, views: Sequence[View]) -> list[View | None]
     return [past if past.size() else None for past in pasts]
 
 
-def _vectors(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> dict[str, NDArray[np.float32]]:
+def vectors_of(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> dict[str, NDArray[np.float32]]:
     """The question as a vector in every space some view holds vectors of; without one, words must do."""
     held = {space for view in views for space, count in view.spaces().items() if count}
     found: dict[str, NDArray[np.float32]] = {}
@@ -227,6 +227,9 @@ def _search_one(
     if query.rerank and view.fields & _SPOKEN and plan.text.strip():
         boosted = trace.attempt("rerank", lambda: _reread(boosted, view, plan, query, means), boosted)
     asked_for = {one.chunk for one, where in zip(fused, about, strict=True) if named(where.uri, plan.paths)}
+    if plan.bare and "turns" in view.fields:
+        wanted = [arm for arm, there in (("during", plan.windows), ("name", plan.entities)) if there]
+        asked_for |= {one.chunk for one in fused if all(one.arms.get(arm, 0) > 0 for arm in wanted)}
     likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     several = "turns" in view.fields  # of a chat any number of messages may answer

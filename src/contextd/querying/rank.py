@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from contextd.errors import InvalidInput
 from contextd.types import Hit
 
 RELEVANCE = "relevance"
@@ -24,14 +25,17 @@ Ranker = Callable[[Hit, int], float]  # of a hit, now in microseconds
 
 
 def rank(hits: Sequence[Hit], ranker: Ranker, now: int) -> list[Hit]:
-    """The hits by a ranker; equals stay as they were."""
-    ranked = [replace(hit, rank_score=float(ranker(hit, now))) for hit in hits]
+    """The hits by a ranker; equals stay as they were. One of somebody's own may fail, and that is said to be so."""
+    try:
+        ranked = [replace(hit, rank_score=float(ranker(hit, now))) for hit in hits]
+    except Exception as error:
+        raise InvalidInput(f"the ranker failed: {type(error).__name__}: {error}") from error
     return sorted(ranked, key=lambda hit: -hit.rank_score)
 
 
 def recency(hit: Hit, now: int) -> float:
-    """1 for today, a half three months ago; of one day all are equal."""
-    return float(2.0 ** (-(max(0, now - hit.chunk.modified) // _DAY) / _HALVES))
+    """1 for now, a half three months ago."""
+    return float(2.0 ** (-max(0, now - hit.chunk.modified) / _DAY / _HALVES))
 
 
 def similarity(hit: Hit, now: int) -> float:

@@ -64,7 +64,7 @@ SIDES: dict[str, tuple[Side, ...]] = {
         Side(
             "usage",
             "Usage Context",
-            "What will I use {thing} for, and how?",
+            "What will I use {thing} for: sport, walking, every day?",
             "what it has to stand up to",
             0.4,
             "activity people goal place manner time",

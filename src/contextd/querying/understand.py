@@ -70,6 +70,17 @@ _ASKING = frozenset(
     "help suggest recommend give make plan buy find did does is are was were has have had should would will can could who "
     "whose remember add fix".split()
 )
+_TALKING = frozenset(
+    "say said says talk talked talking speak spoke speaking discuss discussed discussing ask asked asking mention mentioned "
+    "tell told chat chatted conversation conversations messages message write wrote written answer answered reply replied "
+    "s t re ve ll".split()
+)
+_TIME_WORDS = re.compile(
+    r"\b(?:last|past|previous|this|ago|today|yesterday|week|weeks|month|months|year|years|day|days|summer|winter|spring|autumn|fall"
+    r"|early|late|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november"
+    r"|december|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|\d+(?:st|nd|rd|th)?|one|two|three|four|five|six|few|couple)\b",
+    re.IGNORECASE,
+)
 _ADDS = re.compile(r"\s*(?:and|or|but|also|then|what about|how about|und|oder|aber|was ist mit|et|y)\b", re.IGNORECASE)
 _POINTS = re.compile(
     r"\b(?:it|that|this|those|these|them|they|he|she|him|her|one|ones|other|same|there|das|dies\w*|er|sie|ihn|davon)\b",
@@ -91,7 +102,20 @@ def understand(query: Query) -> Plan:
     if not past and query.occasional:
         scope = replace(scope, sources=scope.sources - query.occasional)
     tests, times = bool(_TESTS.search(text)), windows(text, query.now) if query.now else ()
-    return Plan(route, text, scope, terms, names, _paths(text), _places(text), tests, past, entities(text), times)
+    named = entities(text)
+    bare = _is_bare(text, named) and bool(times or named)
+    return Plan(route, text, scope, terms, names, _paths(text), _places(text), tests, past, named, times, bare)
+
+
+def _is_bare(text: str, named: Sequence[str]) -> bool:
+    """Whether a question speaks of nothing but talking, names and times: "what did Ann say last week"."""
+    if len(text) > _SHORT:
+        return False
+    rest = text
+    for name in named:
+        rest = rest.replace(name, " ")
+    rest = _TIME_WORDS.sub(" ", rest)
+    return not [word for word in re.findall(r"[^\W\d_]+", rest.lower()) if word not in STOP and word not in _TALKING]
 
 
 def entities(text: str) -> tuple[str, ...]:

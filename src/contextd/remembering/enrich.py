@@ -36,8 +36,7 @@ _BEGINS = re.compile(
 def began(text: str, said: int) -> int:
     """Since when a fact holds, if it says so and that is past: "I moved to Lyon in March"; 0 otherwise."""
     times = windows(text, said) if _BEGINS.search(text) else ()
-    first = min((start for start, _ in times), default=0)
-    return first if 0 < first < said else 0
+    return max((start for start, _ in times if 0 < start < said), default=0)  # of several the last: what began then holds
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,8 +80,14 @@ def _words(memory: Memory) -> frozenset[str]:
 def _confirmed(old: Memory, new: Memory) -> Memory:
     """An old memory that was said again; what the person set the first time stays."""
     topics = tuple(dict.fromkeys((*old.topics, *new.topics)))
+    source = new.source if new.trusted else old.source  # what a person says, too, is theirs from then on
     return replace(
-        old, said=max(old.said, new.said), confidence=max(old.confidence, new.confidence), topics=topics, changed=new.changed
+        old,
+        source=source,
+        said=max(old.said, new.said),
+        confidence=max(old.confidence, new.confidence),
+        topics=topics,
+        changed=new.changed,
     )
 
 

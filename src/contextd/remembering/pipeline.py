@@ -22,6 +22,13 @@ from contextd.types import Parsed, Piece
 
 _LONGEST = 100_000
 _BATCH = 500  # memories in one transaction
+# Of what a person has one of: the words of the question, which the answer need not have ("I moved to Hamburg").
+_ASKED_BY = {
+    "home": "where I live home address city", "job": "what I work as job profession", "employer": "where I work company",
+    "age": "how old I am age", "height": "how tall I am height", "weight": "how much I weigh weight",
+    "birthday": "when I was born birthday", "birthplace": "where I was born", "blood_type": "my blood type group",
+    "wake_up_time": "when I get up wake", "bedtime": "when I go to bed sleep", "shoe_size": "my shoe size",
+}  # fmt: skip
 
 Vectors = Mapping[str, Matrix]
 
@@ -44,7 +51,7 @@ def remember(told: Sequence[Memory], means: Means) -> list[Remembered]:
         batch = [clean(memory, means.rules) for memory in told[start : start + _BATCH]]
         vectors, problems = _embedded([memory.text for memory, _ in batch], means.embedders)
         known = [means.enricher.enrich(memory, vector) for (memory, _), vector in zip(batch, vectors, strict=True)]
-        entries = [(memory, parsed(memory.text, means.tokens), v) for memory, v in zip(known, vectors, strict=True)]
+        entries = [(memory, parsed(memory.text, means.tokens, memory), v) for memory, v in zip(known, vectors, strict=True)]
         for (_, finds), decided in zip(batch, means.memories.remember(entries, merge), strict=True):
             warnings = (*(f"a secret was left out (rule {rule})" for rule in finds), *problems)
             done.append(Remembered(decided.memory, decided.known, decided.ended, decided.against, warnings))
@@ -56,7 +63,7 @@ def reword(memory: Memory, by: str, means: Means) -> Remembered:
     memory, finds = clean(memory, means.rules)
     (vectors,), problems = _embedded([memory.text], means.embedders)
     memory = means.enricher.enrich(memory, vectors)
-    kept = means.memories.change(memory, by, parsed(memory.text, means.tokens), vectors)
+    kept = means.memories.change(memory, by, parsed(memory.text, means.tokens, memory), vectors)
     return Remembered(kept, warnings=(*(f"a secret was left out (rule {rule})" for rule in finds), *problems))
 
 
@@ -79,10 +86,11 @@ def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
     return replace(memory, id=memory.id or secrets.token_hex(16), text=text), [find.rule for find in finds]
 
 
-def parsed(text: str, tokens: Tokens) -> Parsed:
-    """A memory's text as a document of one piece."""
+def parsed(text: str, tokens: Tokens, memory: Memory | None = None) -> Parsed:
+    """A memory's text as a document of one piece, found by its own words and by those it is usually asked for with."""
     piece = Piece(0, len(text), 1, text.count("\n") + 1, "memory", "", (), tokens.count(text))
-    return Parsed(text, (piece,), (words_of(piece, text),), ())
+    asked = _ASKED_BY.get(memory.attribute, "") if memory is not None and not memory.about else ""
+    return Parsed(text, (piece,), (words_of(replace(piece, heading=(asked,) if asked else ()), text),), ())
 
 
 def _embedded(texts: Sequence[str], embedders: Sequence[Embedder]) -> tuple[list[dict[str, Matrix]], list[str]]:

@@ -21,6 +21,7 @@ _WHERE = ("conversation", "conversation_id", "thread", "session", "session_id", 
 
 def kind_of(path: Path) -> str:
     """Whose transcript a file is, by its first lines; `memories` for other lines with texts, empty for none."""
+    found = ""
     for entry in _first(path, 20):
         kind = entry.get("type")
         if "sessionId" in entry or kind == "summary":
@@ -29,8 +30,8 @@ def kind_of(path: Path) -> str:
             return "codex"
         if isinstance(entry.get("messages"), list) or (_value(entry, _WHO) and _value(entry, _WHAT)):
             return "jsonl" if kind not in ("manifest", "memories", "topics") else "memories"
-        return "memories"
-    return ""
+        found = "memories"
+    return found
 
 
 def claude_code(path: Path) -> Iterator[Conversation | Unread]:
@@ -72,11 +73,12 @@ def codex(path: Path) -> Iterator[Conversation | Unread]:
         yield Conversation(f"codex/{session}", _title(messages), messages)
 
 
-def plain(path: Path) -> Iterator[Conversation | Unread]:
+def plain(path: Path, file: str = "") -> Iterator[Conversation | Unread]:
     """Lines of one's own: a whole conversation on each (`messages`), or a message on each, which names its conversation.
 
     The file is read twice, so that a conversation is given away with its last line and few are held at a time.
     """
+    file = file or path.stem
     last = {_place(entry): number for number, entry in enumerate(_lines(path)) if not isinstance(entry, Unread)}
     waiting: dict[str, list[Message]] = {}
     for number, entry in enumerate(_lines(path)):
@@ -85,7 +87,7 @@ def plain(path: Path) -> Iterator[Conversation | Unread]:
         elif isinstance(entry.get("messages"), list):
             said = [message for one in entry["messages"] if isinstance(one, dict) and (message := _message(one))]
             name = entry.get("id") or _value(entry, _WHERE) or number
-            yield Conversation(f"{path.stem}/{name}", str(entry.get("title") or ""), said)
+            yield Conversation(f"{file}/{name}", str(entry.get("title") or ""), said)
         else:
             place = _place(entry)
             message = _message(entry)
@@ -94,7 +96,9 @@ def plain(path: Path) -> Iterator[Conversation | Unread]:
             else:
                 waiting.setdefault(place, []).append(message)
             if last[place] == number and place in waiting:
-                yield Conversation(f"{path.stem}/{place}" if place else path.stem, "", waiting.pop(place))
+                yield Conversation(f"{file}/{place}" if place else file, "", waiting.pop(place))
+    for place, messages in waiting.items():  # whose last line was a whole conversation
+        yield Conversation(f"{file}/{place}" if place else file, "", messages)
 
 
 def text_of(content: Any) -> str:
@@ -110,9 +114,9 @@ def moment(value: Any) -> int:
     """A time as microseconds: seconds or milliseconds since 1970, or a date; 0 for anything else."""
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return int(value * 1e6) if value < 1e11 else int(value * 1e3) if value < 1e14 else 0
+            return (int(value * 1e6) if value < 1e11 else int(value * 1e3)) if 0 < value < 1e14 else 0
         read = datetime.fromisoformat(str(value))
-        return int((read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp() * 1e6)
+        return max(0, int((read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp() * 1e6))
     except (ValueError, OverflowError):
         return 0
 

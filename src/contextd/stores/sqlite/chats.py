@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,7 +18,7 @@ from contextd.conversation import Session
 from contextd.ports import Matrix
 from contextd.record_ports import Kept
 from contextd.stores.sqlite.store import SqliteStore, acl_id
-from contextd.stores.sqlite.view import Float, Ints, View
+from contextd.stores.sqlite.view import Bools, Float, Ints, View
 from contextd.types import CHATS, Change, ChunkId, DocumentRow, Found, Reader, Scope, Stamp
 
 _SESSIONS = """
@@ -26,6 +27,10 @@ join chunk k on k.workspace_id = d.workspace_id and k.content_id = d.content_id
 where d.workspace_id = ? and d.source_id = ? and d.dead_seq is null and exists (select 1 from acl a
   where a.workspace_id = d.workspace_id and a.acl_id = d.acl_id and a.principal in (select value from json_each(?)))
 group by d.document_id order by d.modified desc, d.uri"""
+_DIGESTS = """
+select document_id, digest from document where workspace_id = ? and dead_seq is null
+and document_id in (select value from json_each(?))"""
+_MARKED = "select memory_id from tombstone where workspace_id = ? and memory_id in (select value from json_each(?))"
 _NAMELESS = "update document set uri = '', digest = x'', path_terms = x'' where workspace_id = ? and document_id = ?"
 _NOTHING = -1  # no source has this id
 _AROUND = 40  # of the best in an arm: those whose neighbors are candidates as well
@@ -49,15 +54,18 @@ class ChatStore:
         """Every change behind a position, in order."""
         return self._store.changes(after)
 
-    def known(self) -> dict[str, bytes]:
-        """The digests of all of them, by uri, whoever may read them."""
-        return {uri: row.digest for uri, row in self._store.documents(CHATS).items()}
+    def known(self, uris: Collection[str], author: str) -> dict[str, bytes]:
+        """The digests of those that an author has taken in before, by uri."""
+        numbers = {self._number(uri, author): uri for uri in uris}
+        found = self._store.rows(_DIGESTS, json.dumps(sorted(numbers)))
+        return {numbers[number]: digest for number, digest in found}
 
-    def forgotten(self, uris: Collection[str]) -> set[str]:
-        """Those that a person has forgotten: they are not taken again."""
-        marks = {self._mark(uri): uri for uri in uris}
-        query = "select memory_id from tombstone where workspace_id = ? and memory_id in (select value from json_each(?))"
-        return {marks[mark] for (mark,) in self._store.rows(query, json.dumps(sorted(marks)))}
+    def forgotten(self, uris: Collection[str], author: str) -> set[str]:
+        """Those that their author has forgotten, alone or with the whole conversation: they are not taken again."""
+        marks = {uri: {self._mark(uri, author), self._mark(whole(uri), author)} for uri in uris}
+        wanted = json.dumps(sorted(set().union(*marks.values())))
+        there = {mark for (mark,) in self._store.rows(_MARKED, wanted)}
+        return {uri for uri, own in marks.items() if own & there}
 
     def sessions(self, reader: Reader) -> list[Session]:
         """All that a reader may see, the latest first."""
@@ -78,45 +86,52 @@ class ChatStore:
         """Keep vectors for contents that are still there."""
         self._store.add_vectors(space, vectors)
 
-    def keep(self, kept: Sequence[Kept], principals: frozenset[str]) -> None:
-        """Write some in one transaction, in place of what they were before; what was erased is wiped."""
+    def keep(self, kept: Sequence[Kept], author: str, principals: frozenset[str]) -> int:
+        """Write some in one transaction, in place of what they were before; what was forgotten meanwhile stays so."""
         store = self._store
 
-        def write(connection: apsw.Connection) -> None:
+        def write(connection: apsw.Connection) -> int:
             store.grant_row(connection, principals)
-            for one in kept:
-                number = self._number(one.uri)
+            gone = self.forgotten([one.uri for one in kept], author)
+            for one in (one for one in kept if one.uri not in gone):
+                number = self._number(one.uri, author)
                 store.erase_row(connection, number)
-                content = self._number(f"{one.uri}\n{one.digest.hex()}")
+                content = self._number(f"{one.uri}\n{one.digest.hex()}", author)
                 row = DocumentRow(
                     number, CHATS, one.uri, content, acl_id(principals), one.language, Stamp(0, 0, 0, 0), one.digest, one.at
                 )
                 store.put_row(connection, row, one.parsed, one.vectors)
+            return len(kept) - len(gone)
 
-        if kept:
-            store.database.transact(write)
+        return store.database.transact(write) if kept else 0
 
-    def forget(self, uris: Collection[str]) -> str:
-        """Erase some; a mark without content stays. `gone`, or `pending` while somebody reads."""
+    def forget(self, uris: Collection[str], place: str, author: str) -> str:
+        """Erase some of an author's; a mark without content stays for each, and for `place` if they are all of it."""
         store = self._store
 
         def erase(connection: apsw.Connection) -> None:
             for uri in uris:
-                store.erase_row(connection, self._number(uri))
-                connection.execute(_NAMELESS, (store.workspace, self._number(uri)))
-                mark = (store.workspace, self._mark(uri), self._tick(connection))
+                store.erase_row(connection, self._number(uri, author))
+                connection.execute(_NAMELESS, (store.workspace, self._number(uri, author)))
+            for name in (*uris, place):
+                mark = (store.workspace, self._mark(name, author), self._tick(connection))
                 connection.execute("insert or replace into tombstone values (?, ?, ?)", mark)
 
         store.database.transact(erase)
         return "gone" if store.database.checkpoint() else "pending"
 
-    def _number(self, name: str) -> int:
-        """The number of a document: the workspace's own is random, so that it tells nobody else what was here."""
-        data = f"{self._store.workspace}\n{name}".encode("utf-8", "replace")
+    def _number(self, name: str, author: str) -> int:
+        """The number of a document: two people may have taken the same. The workspace's own is random, so it tells nothing."""
+        data = f"{self._store.workspace}\n{author}\n{name}".encode("utf-8", "replace")
         return int.from_bytes(blake2b(data, digest_size=8).digest(), "little") >> 1
 
-    def _mark(self, uri: str) -> str:
-        return f"chat-{self._number(uri):016x}"
+    def _mark(self, name: str, author: str) -> str:
+        return f"chat-{self._number(name, author):016x}"
+
+
+def whole(uri: str) -> str:
+    """The conversation that a sitting or a branch belongs to."""
+    return re.sub(r"(?:/branch-\d+)?#\d+$", "", uri)
 
 
 class ChatView(View):
@@ -143,15 +158,19 @@ class ChatView(View):
         """An arm's scores of the rows so far away; outside the same sitting there is nothing."""
         scores, nothing = self._arms[arm], -2.0 if "/" in arm else 0.0
         there = np.clip(rows + step, 0, self._snapshot.total - 1)
-        same = (there == rows + step) & (self._snapshot.content_of_row[there] == self._snapshot.content_of_row[rows])
-        return np.where(same, scores[there], nothing).astype(np.float64)
+        return np.where(self._same(rows, step), scores[there], nothing).astype(np.float64)
+
+    def _same(self, rows: Ints, step: int) -> Bools:
+        """Whether the rows so far away are of the same sitting: what stands beside it in the store is none of its business."""
+        there = np.clip(rows + step, 0, self._snapshot.total - 1)
+        of = self._snapshot.content_of_row
+        return np.asarray((there == rows + step) & (of[there] == of[rows]))
 
     def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0) -> list[Found]:
         """The best rows, and the neighbors of the very best."""
         best = super()._top(scores, coverage, k, offset)
         rows = self._rows([one.chunk for one in best[:_AROUND]])
-        near = np.unique(np.concatenate([rows - 1, rows + 1]))
-        near = near[(near >= 0) & (near < self._snapshot.total)]
+        near = np.unique(np.concatenate([rows[self._same(rows, step)] + step for step in (-1, 1)]))
         near = np.setdiff1d(near[self._answering[near]], self._rows([one.chunk for one in best]))
         return best + self._found(near, (scores[near] + offset).astype(np.float32), coverage[near])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -57,9 +57,12 @@ class MemoryView(View):
 
     @cached_property
     def _candidates(self) -> Bools:
-        keep: Bools = super()._candidates.copy()
+        return self._without(self._left_out(self._scope.recall or Recall()))
+
+    def _without(self, left_out: Iterable[Any]) -> Bools:
+        keep: Bools = View._candidates.func(self).copy()  # type: ignore[attr-defined]  # not `super()`, whose value is kept under the same name as ours
         places = self._snapshot.place_of_document
-        keep[[places[document] for (document,) in self._left_out() if document in places]] = False
+        keep[[places[document] for (document,) in left_out if document in places]] = False
         return keep
 
     @cached_property
@@ -76,14 +79,15 @@ class MemoryView(View):
         return mask & (self._of_kinds() | self._snapshot.rows_of(of_kind))
 
     def kinds(self) -> frozenset[str]:
-        """The kinds of the memories that may be seen."""
-        seen = self._snapshot.document_ids[self._allowed].tolist()
+        """The kinds of the memories that may answer."""
+        seen = self._snapshot.document_ids[self._candidates].tolist()
         query = "select distinct kind from memory where workspace_id = ? and document_id in (select value from json_each(?))"
         return frozenset(kind for (kind,) in rows(self._connection, query, (self._snapshot.workspace, json.dumps(seen))))
 
     def topics(self) -> frozenset[str]:
-        """The topics of the memories that may be seen."""
-        seen = self._snapshot.document_ids[self._allowed].tolist()
+        """The topics of the memories that may answer, whatever topics are asked for."""
+        others = self._without(self._left_out(replace(self._scope.recall or Recall(), topics=frozenset())))
+        seen = self._snapshot.document_ids[others].tolist()
         query = """select distinct t.value from memory m, json_each(m.topics) t
         where m.workspace_id = ? and m.document_id in (select value from json_each(?))"""
         return frozenset(topic for (topic,) in rows(self._connection, query, (self._snapshot.workspace, json.dumps(seen))))
@@ -113,9 +117,8 @@ class MemoryView(View):
                 found.setdefault(here, []).append(there)
         return found
 
-    def _left_out(self) -> list[Any]:
+    def _left_out(self, asked: Recall) -> list[Any]:
         """Memories that may not answer: not now or then, never, or not what is asked for."""
-        asked = self._scope.recall or Recall()
         private = "" if asked.private else " or private"
         then = time.time_ns() // 1000 if asked.as_of is None else asked.as_of
         conditions: list[str] = [_OUT.format(private=private)]
