@@ -165,3 +165,13 @@ def test_Q10_a_users_pattern_cannot_hang() -> None:
 def test_a_pattern_re2_cannot_run_is_refused_by_name(pattern: str) -> None:
     with pytest.raises(InvalidInput, match="secret_patterns"):
         user_rules([pattern])
+
+
+@pytest.mark.parametrize(
+    "text", ["My password for the router is hunter2secret!", "das Passwort vom WLAN ist blau-77-Kuh", "passcode: 4711-abc"]
+)
+def test_a_password_told_in_a_sentence_is_left_out(text: str) -> None:
+    clean, finds = scrub_text(text)
+    assert finds and text.split()[-1].strip("!") not in clean
+    for harmless in ("the password for admins is required", "My password is in the safe", "a password of 12 letters is better"):
+        assert scrub_text(harmless) == (harmless, [])

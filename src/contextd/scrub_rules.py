@@ -107,4 +107,12 @@ CONFIGURATION = (
 # In a comment or a sentence whatever follows the word is the value; it must look like no word of a language.
 _SAID = r"[ \t]{0,3}['\"]?([^\s'\",;()]{6,128})(?:[\s'\",;]|$)"
 COMMENTS = (Rule("comment", rf"(?im)\b({_KEY})[ \t]{{0,3}}[:=]{_SAID}", "mixed", in_comments=True),)
-SENTENCES = (Rule("sentence", rf"(?im)\b({_KEY})[ \t]{{0,3}}(?:\bis\b|[:=]){_SAID}", "mixed"),)
+SENTENCES = (
+    Rule("sentence", rf"(?im)\b({_KEY})[ \t]{{0,3}}(?:\bis\b|[:=]){_SAID}", "mixed"),
+    Rule(
+        "spoken-password",  # "my password for the router is …"
+        r"(?i)\b(?:password|passwort|passcode|passphrase|kennwort|mot de passe|contraseña)\b"
+        r"(?:\s+(?:for|of|to|on|für|vom|pour|de)(?:\s+[\w'-]{1,30}){1,4}?)?\s*(?:is|was|ist|lautet|est|es|[:=])\s*['\"`]?([^\s'\"`]{5,80})",
+        "mixed",
+    ),
+)
