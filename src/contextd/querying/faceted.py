@@ -34,6 +34,7 @@ from contextd.types import About, Candidate, Chunk, ChunkId, Context, Facet, Hit
 
 TEMPLATE = "facets"
 _LOOKED_AT = 80  # facts whose texts are read: the nearest ones
+_NEAR = 200  # facts near the question itself
 _BY_FACET = 40  # facts that each facet brings in
 _NEARLY = 0.75  # of the least relevance: what the best fact of a side that would be empty must have, in an answer that is sure
 _SURE = 0.95
@@ -179,7 +180,7 @@ def _nearly(
 
 def _candidates(view: View, plan: Plan, held: Sequence[Embedder], vectors: Mapping[str, Matrix]) -> list[ChunkId]:
     """Facts near the question in any way, and near what each facet asks."""
-    near = retrieve(view, plan, vectors).chunks
+    near = retrieve(view, plan, vectors).chunks[:_NEAR]
     static = held[0]
     of_facets = [
         one.chunk for facet in plan.facets for one in view.near(static.query(facet.question), _BY_FACET, space=static.space)
