@@ -79,7 +79,7 @@ class Chats:
 
     def forget(self, name: str) -> tuple[int, str]:
         """Erase a conversation with its sittings and branches, or one sitting or note: how many, and `gone` or `pending`."""
-        seen = [one.uri for one in self.all() if one.uri == name or one.uri.startswith((f"{name}#", f"{name}/"))]
+        seen = [one.uri for one in self.all() if one.uri == name or one.uri.startswith((f"{name}#", f"{name}/branch-"))]
         found = list(self.kept.known(seen, self.reader.name))
         if seen and not found:
             raise InvalidInput(f"{name!r} was taken in by somebody else, who alone can forget it")

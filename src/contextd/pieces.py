@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from contextd.terms import encode, parts_of_words
-from contextd.types import MEMORY, Piece
+from contextd.types import MEMORY, Parsed, Piece
 
 
 def words_of(piece: Piece, text: str) -> bytes:
@@ -13,6 +13,11 @@ def words_of(piece: Piece, text: str) -> bytes:
     labels = (piece.label, *piece.names) if piece.names else ()
     whole = with_context(text[piece.start : piece.end], piece.label, piece.heading)
     return encode(whole, labels, parts_of_words(whole) if piece.kind == MEMORY else ())
+
+
+def texts_of(parsed: Parsed) -> list[str]:
+    """What is embedded of each piece."""
+    return [with_context(parsed.text[p.start : p.end], p.label, p.heading) for p in parsed.pieces]
 
 
 def with_context(text: str, label: str, heading: Sequence[str]) -> str:

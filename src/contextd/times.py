@@ -64,6 +64,14 @@ def windows(text: str, now: int) -> tuple[Window, ...]:
     return tuple(found)[:8]
 
 
+def without_times(text: str) -> str:
+    """What is left of a text when it no longer says when."""
+    rest = text.lower()
+    for pattern, _ in _PATTERNS:
+        rest = pattern.sub(" ", rest)
+    return rest
+
+
 Days = Iterator[tuple[datetime, datetime]]
 
 

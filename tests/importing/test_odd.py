@@ -58,6 +58,14 @@ def test_F17_a_conversation_is_forgotten_with_its_branches_and_however_it_grows(
     assert taken.written == 0 and taken.forgotten == 3 and person.chats().all() == []
 
 
+def test_the_beginning_of_a_name_forgets_nothing(home: Path) -> None:
+    person = opened(home)
+    person.chats().take([talk("one", "codex/a"), talk("two", "codex/b")])
+    with pytest.raises(InvalidInput, match="no chat"):
+        person.chats().forget("chat:codex")
+    assert len(person.chats().all()) == 2
+
+
 def test_an_entry_of_no_known_shape_costs_only_itself(home: Path, tmp_path: Path) -> None:
     odd = node("d", None, "user", "fine")
     odd["message"]["metadata"], odd["message"]["create_time"] = "x", -1e13

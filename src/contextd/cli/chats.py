@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -112,26 +113,24 @@ def deepen(in_project: bool, project: str | None, reader: str, json_output: bool
     return 0
 
 
-def _progress() -> Any:
+def _now_and_then(told: Callable[[Any], str]) -> Callable[[Any], None]:
+    """Says how far something is, every few seconds."""
     last = [time.monotonic()]
 
-    def say(taken: Any) -> None:
+    def say(state: Any) -> None:
         if time.monotonic() - last[0] >= _EVERY:
             last[0] = time.monotonic()
-            note(f"{taken.conversations} conversations, {taken.notes} notes, {taken.messages} messages read")
+            note(told(state))
 
     return say
 
 
-def _counted() -> Any:
-    last = [time.monotonic()]
+def _progress() -> Callable[[Any], None]:
+    return _now_and_then(lambda t: f"{t.conversations} conversations, {t.notes} notes, {t.messages} messages read")
 
-    def say(done: int) -> None:
-        if time.monotonic() - last[0] >= _EVERY:
-            last[0] = time.monotonic()
-            note(f"{done} pieces embedded deeply")
 
-    return say
+def _counted() -> Callable[[Any], None]:
+    return _now_and_then(lambda done: f"{done} pieces embedded deeply")
 
 
 def _payload(taken: Any, kind: str) -> dict[str, Any]:

@@ -45,8 +45,9 @@ def facets(
     """
     from contextd import payloads
 
+    text = spoken(query)
     answer = opened(project, reader).facets(
-        spoken(query), budget=budget, count=count, own=[_facet(one) for one in own], min_score=min_score, history=history
+        text, budget=budget, count=count, own=[_facet(one) for one in own], min_score=min_score, history=history
     )
     if json_output:
         as_json(payloads.context(answer) | {"plan": payloads.plan(answer.plan), "trace": payloads.trace(answer.trace)})
@@ -58,7 +59,7 @@ def facets(
     if answer.text:
         click.echo(answer.text, nl=False)
     elif not answer.truncated:
-        note("nothing you told matters for this" if spoken(query).strip() else "the question is empty")
+        note("nothing you told matters for this" if text.strip() else "the question is empty")
     if answer.plan.proposal:
         note(f"this sounds like something to remember; to keep it: contextd remember {_quoted(answer.plan.proposal)}")
     note(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")

@@ -16,7 +16,7 @@ from contextd.chunking.cut import Limits
 from contextd.chunking.dispatch import chunk
 from contextd.conversation import Conversation, Message, Note, Unread
 from contextd.errors import Unavailable
-from contextd.pieces import with_context, words_of
+from contextd.pieces import texts_of, words_of
 from contextd.ports import Embedder, Tokens
 from contextd.record_ports import Chats, Kept
 from contextd.scrub import scrub_text
@@ -153,7 +153,7 @@ def _write(waiting: list[Kept], means: Means, taken: Taken, *, dry_run: bool) ->
     taken.written += len(written)
     if dry_run or not written:
         return
-    texts = [[with_context(one.parsed.text[p.start : p.end], p.label, p.heading) for p in one.parsed.pieces] for one in written]
+    texts = [texts_of(one.parsed) for one in written]
     if means.static is not None:
         try:
             matrix = means.static.documents([text for several in texts for text in several])

@@ -7,17 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from contextd.errors import Unavailable
-from contextd.pieces import with_context
 from contextd.ports import Embedder, Matrix, Waiting
-from contextd.types import Parsed
 
 _TEXTS = 8  # in one call of a slow model: how soon it can be interrupted
 _CONTENTS = 16  # at a time, when vectors are added later: what is lost when the process is killed
-
-
-def texts_of(parsed: Parsed) -> list[str]:
-    """What is embedded of each piece."""
-    return [with_context(parsed.text[p.start : p.end], p.label, p.heading) for p in parsed.pieces]
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> Matrix:

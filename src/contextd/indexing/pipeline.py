@@ -14,7 +14,8 @@ from blake3 import blake3
 
 from contextd.errors import ContextdError, Unavailable
 from contextd.indexing.changes import Changes, changes
-from contextd.indexing.embed import embed, embed_missing, texts_of
+from contextd.indexing.embed import embed, embed_missing
+from contextd.pieces import texts_of
 from contextd.ports import Embedder, FileState, Parser, ProjectStore, Recipe, Skip, Source, Written
 from contextd.types import COMMIT, DocumentRow, Outcome, Parsed, Raw, Stamp
 

@@ -37,12 +37,8 @@ def allot(hits: Sequence[Hit], facets: Sequence[Facet], limit: int, costs: Costs
         chosen.append(hit)
         return cost
 
-    weights = {facet.name: facet.weight for facet in facets}
-    firsts: dict[str, Hit] = {}
-    for hit in hits:
-        firsts.setdefault(hit.facet, hit)
     spent_on: dict[str, int] = {}
-    for hit in sorted(firsts.values(), key=lambda hit: -hit.rank_score * (1 + weights[hit.facet])):
+    for hit in _best_of_each(hits, facets):
         spent_on[hit.facet] = take(hit, left)
         left -= spent_on[hit.facet]
     taken = {hit.chunk.id for hit in chosen}
@@ -61,6 +57,15 @@ def allot(hits: Sequence[Hit], facets: Sequence[Facet], limit: int, costs: Costs
             trace.drop("allot", hit.chunk.uri, "no room left")
     order = {facet.name: place for place, facet in enumerate(heaviest)}
     return sorted(chosen, key=lambda hit: (order[hit.facet], -hit.rank_score))
+
+
+def _best_of_each(hits: Sequence[Hit], facets: Sequence[Facet]) -> list[Hit]:
+    """The best hit of every facet: the likeliest to matter, on the heaviest side, first."""
+    weights = {facet.name: facet.weight for facet in facets}
+    best: dict[str, Hit] = {}
+    for hit in hits:
+        best.setdefault(hit.facet, hit)
+    return sorted(best.values(), key=lambda hit: -hit.rank_score * (1 + weights[hit.facet]))
 
 
 def shares(weights: Sequence[float], limit: int) -> list[int]:

@@ -41,7 +41,7 @@ _SURE = 0.95
 _CERTAIN = 0.9  # who asks for one thing is answered with what is nearly certain, where there is something
 _TOPIC = 0.1  # of a topic that its facet is about
 _PINNED, _FEEDBACK = 0.1, 0.02  # beside boosts by kind, which are .15 at the most
-_PLAIN = 0.5  # the least relevance of what answers a question without sides, which is judged by less
+_PLAIN = 0.7  # of the least relevance: for a question without sides, which is judged by less
 _KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
 
 
@@ -95,7 +95,7 @@ def _as_text(text: str, embedders: Sequence[Embedder]) -> dict[str, NDArray[np.f
 
 def _plainly(query: Query, plan: Plan, means: Means, trace: Trace) -> list[Hit]:
     """What answers a question without sides, or without vectors: one block, by the relevance every question has."""
-    hits, _, found = pipeline.search(replace(query, min_score=min(query.min_score, _PLAIN)), means)
+    hits, _, found = pipeline.search(replace(query, min_score=_PLAIN * query.min_score), means)
     for warning in found.warnings if query.text.strip() else ():
         trace.warn(warning)
     return [replace(hit, facet=plan.facets[0].name) for hit in hits]
@@ -172,7 +172,7 @@ def _nearly(
     """For every side of an answer that would stay empty its best fact, if that is nearly likely enough."""
     taken = {side[one.chunk] for one in enough}
     found: dict[str, Candidate] = {}
-    for one in candidates if likely[candidates[0].chunk] >= _SURE else ():
+    for one in candidates if enough and max(likely.values()) >= _SURE else ():
         if side[one.chunk] not in taken and likely[one.chunk] >= _NEARLY * least:
             found.setdefault(side[one.chunk], one)
     return list(found.values())

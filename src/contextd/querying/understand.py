@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from contextd.languages import ALIASES
 from contextd.terms import defined_names, parts_of, split, terms_of
-from contextd.times import windows
+from contextd.times import windows, without_times
 from contextd.tongues import small_words
 from contextd.types import Plan, Query, Scope
 
@@ -75,12 +75,6 @@ _TALKING = frozenset(
     "tell told chat chatted conversation conversations messages message write wrote written answer answered reply replied "
     "s t re ve ll".split()
 )
-_TIME_WORDS = re.compile(
-    r"\b(?:last|past|previous|this|ago|today|yesterday|week|weeks|month|months|year|years|day|days|summer|winter|spring|autumn|fall"
-    r"|early|late|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november"
-    r"|december|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|\d+(?:st|nd|rd|th)?|one|two|three|four|five|six|few|couple)\b",
-    re.IGNORECASE,
-)
 _ADDS = re.compile(r"\s*(?:and|or|but|also|then|what about|how about|und|oder|aber|was ist mit|et|y)\b", re.IGNORECASE)
 _POINTS = re.compile(
     r"\b(?:it|that|this|those|these|them|they|he|she|him|her|one|ones|other|same|there|das|dies\w*|er|sie|ihn|davon)\b",
@@ -114,8 +108,7 @@ def _is_bare(text: str, named: Sequence[str]) -> bool:
     rest = text
     for name in named:
         rest = rest.replace(name, " ")
-    rest = _TIME_WORDS.sub(" ", rest)
-    return not [word for word in re.findall(r"[^\W\d_]+", rest.lower()) if word not in STOP and word not in _TALKING]
+    return not [word for word in re.findall(r"[^\W\d_]+", without_times(rest)) if word not in STOP and word not in _TALKING]
 
 
 def entities(text: str) -> tuple[str, ...]:
