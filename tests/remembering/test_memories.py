@@ -8,12 +8,14 @@ import sys
 import zlib
 from pathlib import Path
 
+import apsw
 import pytest
 
 from contextd.assemble import open_engine
 from contextd.engine import Engine
 from contextd.errors import InvalidInput
 from contextd.memory import Recall
+from contextd.stores.sqlite import recall as queries_of_recall
 from contextd.types import Narrow
 
 DAY = 86_400_000_000
@@ -168,6 +170,17 @@ def test_recall_is_narrowed_by_kind_topic_time_confidence_and_conversation(perso
     assert texts(person, "herons", since=1_650_000_000_000_000) == ["I like herons"]
     assert texts(person, "herons", until=1_650_000_000_000_000) == ["herons eat fish"]
     assert texts(person, "herons", recall=Recall(min_confidence=1.01)) == []
+
+
+@pytest.mark.parametrize("query", ["_PAST", "_FUTURE", "_KNOWN", "_STATED"])
+def test_recall_reads_what_it_needs_and_not_the_whole_table(person: Engine, home: Path, query: str) -> None:
+    person.remember("herons eat fish")
+    connection = apsw.Connection(str(home / "record.db"), apsw.SQLITE_OPEN_READONLY)
+    text = getattr(queries_of_recall, query).format(private=" or private")
+    values = {"workspace": 1, "then": 0} if ":then" in text else ("[1]", 1)
+    steps = [row[3] for row in connection.execute(f"explain query plan {text}", values)]
+    assert any("USING INDEX" in step for step in steps)
+    assert not any("PRIMARY KEY" in step for step in steps), steps
 
 
 def test_links_are_seen_from_both_sides_and_go_with_what_is_forgotten(person: Engine) -> None:

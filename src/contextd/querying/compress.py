@@ -20,11 +20,11 @@ _RANGE = re.compile(
 _DENIES = re.compile(
     r"\b(?:no|not|never|nothing|without|except|unless|only|but|kein\w*|nicht|nie|ohne|nur|pas|jamais|sans|nunca|sin)\b", re.I
 )
+_SAME = 5  # letters two words share when one is made from the other: allergic, allergy
 _SAID_BY_SIGN = frozenset(
-    term for word in "max maximum most least min minimum under below over above up more less than limit cap within "
+    term[:_SAME] for word in "max maximum most least min minimum under below over above up more less than limit cap within "
     "höchstens mindestens maximal bis unter über".split() for term in split(word)
 )  # fmt: skip
-_SAME = 5  # letters two words share when one is made from the other: allergic, allergy
 
 
 class Statement(NamedTuple):
@@ -57,10 +57,9 @@ def _says_all(text: str, attribute: str, value: str) -> bool:
     """Whether attribute and value say everything that the text says."""
     if _DENIES.search(text):
         return False
-    said = set(split(f"{attribute.replace('_', ' ')} {value}")) | _SAID_BY_SIGN
-    telling = " ".join(word for word in text.casefold().split() if word.strip(".,:;!?") not in ANY_SMALL)
-    stems = {term[:_SAME] for term in said}
-    return all(term in said or term[:_SAME] in stems for term in split(telling))
+    said = {term[:_SAME] for term in split(f"{attribute.replace('_', ' ')} {value}")} | _SAID_BY_SIGN
+    telling = (word for word in text.casefold().split() if word.strip(".,:;!?") not in ANY_SMALL)
+    return all(term[:_SAME] in said for word in telling for term in split(word))  # ends at the first that says more
 
 
 class _Limit(NamedTuple):

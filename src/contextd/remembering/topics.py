@@ -48,8 +48,10 @@ class Routing:
         if not self.topics:
             return ()
         words = set(split(text))
-        named = [topic.name for topic in self.topics if set(split(topic.name)) <= words]
-        spoken_of = [topic.name for topic in self.topics if words & set(split(STARTING.get(topic.name, "")))]
+        names = tuple(topic.name for topic in self.topics)
+        spelled = _spelled(names)
+        named = [name for name, (own, _) in zip(names, spelled, strict=True) if own <= words]
+        spoken_of = [name for name, (_, about) in zip(names, spelled, strict=True) if words & about]
         return tuple(dict.fromkeys([*named, *spoken_of, *self._near(text, vector)]))[:most]
 
     def _near(self, text: str, vector: Vector | None) -> list[str]:
@@ -64,6 +66,12 @@ class Routing:
         order = np.argsort(-best)
         least = max(_NEAR, _BESIDE * float(best[order[0]]))
         return [self.topics[place].name for place in order.tolist() if best[place] >= least]
+
+
+@lru_cache(maxsize=4)
+def _spelled(names: tuple[str, ...]) -> list[tuple[set[str], set[str]]]:
+    """The words of each topic's name, and of what it is about."""
+    return [(set(split(name)), set(split(STARTING.get(name, "")))) for name in names]
 
 
 @lru_cache(maxsize=4)

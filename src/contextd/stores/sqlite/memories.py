@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Protocol
 
@@ -336,7 +336,7 @@ def _memory(workspace: int, memory: str, text: str, principals: frozenset[str], 
 
 
 def _values(memory: Memory) -> list[Any]:
-    fields = asdict(memory)
+    fields = {name: getattr(memory, name) for name in _FIELDS}
     for name in _LISTS:
         fields[name] = json.dumps(list(fields[name]) if name == "topics" else sorted(fields[name]))
     for name in _FLAGS:

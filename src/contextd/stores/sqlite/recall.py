@@ -19,21 +19,22 @@ from contextd.stores.sqlite.store import SqliteStore
 from contextd.stores.sqlite.view import Bools, View
 from contextd.types import MEMORIES, About, Chunk, ChunkId, Scope
 
-# The first part is that of the index `memory_not_answering`.
-_OUT = """((valid_to is not null or silent or private) and (silent or (valid_to is not null and valid_to <= :then){private}))
-or valid_from > :then"""
+# What holds no longer, is silent or private; what does not hold yet; what is not asked for. All but the last by an index.
+_PAST = """select document_id from memory indexed by memory_not_answering where workspace_id = :workspace
+and (valid_to is not null or silent or private) and (silent or (valid_to is not null and valid_to <= :then){private})"""
+_FUTURE = "select document_id from memory where workspace_id = :workspace and valid_from > :then"
+_OTHERS = "select document_id from memory where workspace_id = :workspace and ({conditions})"
 _RELATED = """
 select a.document_id, b.document_id from memory a join link l on l.workspace_id = a.workspace_id
 and a.memory_id in (l.start_id, l.end_id) join memory b on b.workspace_id = l.workspace_id
 and b.memory_id = iif(l.start_id = a.memory_id, l.end_id, l.start_id)
 where a.workspace_id = ? and a.document_id in (select value from json_each(?)) order by l.clock"""
 _KNOWN = """
-select document_id, kind, said, confidence, pinned, useful - useless, topics from memory
-where workspace_id = ? and document_id in (select value from json_each(?))"""
-
+select document_id, kind, said, confidence, pinned, useful - useless, topics
+from json_each(?) j cross join memory on workspace_id = ? and document_id = j.value"""
 _STATED = """
-select document_id, kind, confidence, said, attribute, trim(value || ' ' || unit) from memory
-where workspace_id = ? and document_id in (select value from json_each(?))"""
+select document_id, kind, confidence, said, attribute, trim(memory.value || ' ' || unit)
+from json_each(?) j cross join memory on workspace_id = ? and document_id = j.value"""
 
 
 class MemoryStore(SqliteStore):
@@ -95,16 +96,17 @@ class MemoryView(View):
     def about(self, chunks: Sequence[ChunkId]) -> list[About]:
         """Where these chunks come from; a memory has its own kind and time."""
         wanted = json.dumps(sorted({chunk.document for chunk in chunks}))
-        known = {row[0]: row[1:] for row in rows(self._connection, _KNOWN, (self._snapshot.workspace, wanted))}
+        known = {row[0]: row[1:] for row in rows(self._connection, _KNOWN, (wanted, self._snapshot.workspace))}
+        topics = {written: tuple(json.loads(written)) for written in {row[-1] for row in known.values()}}
         return [
-            _known(one, known[chunk.document]) if chunk.document in known else one
+            _known(one, known[chunk.document], topics) if chunk.document in known else one
             for chunk, one in zip(chunks, super().about(chunks), strict=True)
         ]
 
     def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
         """The chunks with their texts; a memory is labelled with what it is about, and says what it states of it."""
         wanted = json.dumps(sorted({chunk.document for chunk in chunks}))
-        known = {row[0]: row[1:] for row in rows(self._connection, _STATED, (self._snapshot.workspace, wanted))}
+        known = {row[0]: row[1:] for row in rows(self._connection, _STATED, (wanted, self._snapshot.workspace))}
         return [
             _stated(chunk, *known[chunk.id.document]) if chunk.id.document in known else chunk for chunk in super().get(chunks)
         ]
@@ -121,7 +123,7 @@ class MemoryView(View):
         """Memories that may not answer: not now or then, never, or not what is asked for."""
         private = "" if asked.private else " or private"
         then = time.time_ns() // 1000 if asked.as_of is None else asked.as_of
-        conditions: list[str] = [_OUT.format(private=private)]
+        conditions: list[str] = []
         values: dict[str, Any] = {"workspace": self._snapshot.workspace, "then": then}
         if asked.min_confidence > 0:
             conditions.append("confidence < :least")
@@ -134,20 +136,14 @@ class MemoryView(View):
                 "not exists (select 1 from json_each(topics) t where t.value in (select value from json_each(:topics)))"
             )
             values["topics"] = json.dumps(sorted(asked.topics))
-        query = f"select document_id from memory where workspace_id = :workspace and ({' or '.join(conditions)})"  # noqa: S608
+        others = [_OTHERS.format(conditions=" or ".join(conditions))] if conditions else []
+        query = " union all ".join([_PAST.format(private=private), _FUTURE, *others])
         return self._connection.execute(query, values).fetchall()
 
 
-def _known(where: About, memory: Sequence[Any]) -> About:
-    kind, said, confidence, pinned, feedback, topics = memory
-    return where._replace(
-        kind=kind,
-        modified=said,
-        confidence=confidence,
-        pinned=bool(pinned),
-        feedback=feedback,
-        topics=tuple(json.loads(topics)),
-    )
+def _known(where: About, memory: Sequence[Any], topics: Mapping[str, tuple[str, ...]]) -> About:
+    kind, said, confidence, pinned, feedback, written = memory
+    return About(where.uri, where.language, kind, said, where.pieces, confidence, bool(pinned), feedback, topics[written])
 
 
 def _stated(chunk: Chunk, kind: str, confidence: float, said: int, attribute: str, value: str) -> Chunk:
