@@ -1,4 +1,4 @@
-"""Guesses about facts and questions: how often kind, act, subject and attribute are right on items nothing was learned from.
+"""Guesses about facts and questions: how often kind, act and subject are right on items nothing was learned from.
 
 `python -m benchmarks.guesses` judges the shipped weights on tests/remembering/items; `--learn` makes the weights again from the
 examples in src/contextd/learned. The items were written, and committed, before there were rules or weights.
@@ -21,7 +21,6 @@ from benchmarks.data import linked_home
 from contextd.assemble import open_engine
 from contextd.guesses import grams, guess
 from contextd.ports import Embedder
-from contextd.remembering.attributes import stated
 
 LEARNED = Path(__file__).parent.parent / "src/contextd/learned"
 ITEMS = Path(__file__).parent.parent / "tests/remembering/items"
@@ -114,23 +113,6 @@ def judge(embedders: dict[str, Embedder]) -> None:
             print(
                 f"{what}, {tier}: forced {right.mean():.3f}, sure of {sure.mean():.2f}, of those right {right[sure].mean():.3f}"
             )
-    _judge_attributes()
-
-
-def _judge_attributes() -> None:
-    known = [one for one in items("facts") if one["attribute"]]
-    found = [stated(one["text"]) for one in known]
-    values = [_same(got.value, one["value"]) and _same(got.unit, one["unit"]) for got, one in zip(found, known, strict=True)]
-    names = [
-        bool({*got.attribute.split("_"), got.about} & set(one["attribute"].split("_")))
-        for got, one in zip(found, known, strict=True)
-    ]
-    both = np.mean([value and name for value, name in zip(values, names, strict=True)])
-    print(f"attributes: {len(known)} facts, value and unit exact {np.mean(values):.3f}, and the name shares a word {both:.3f}")
-
-
-def _same(got: str, wanted: str | None) -> bool:
-    return " ".join(got.casefold().split()) == " ".join((wanted or "").casefold().split())
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 Window = tuple[int, int]  # first and last moment, microseconds
 
 _DAY = 86_400_000_000
-_MONTHS = {
+MONTHS = {
     name: number
     for number, names in enumerate(
         "january jan januar jänner|february feb februar|march mar märz|april apr|may mai|june jun juni|july jul juli|august aug"
@@ -21,7 +21,7 @@ _MONTHS = {
     )
     for name in names.split()
 }
-_WEEKDAYS = {
+WEEKDAYS = {
     name: number
     for number, names in enumerate(
         "monday montag|tuesday dienstag|wednesday mittwoch|thursday donnerstag|friday freitag|saturday samstag|sunday sonntag"
@@ -29,7 +29,7 @@ _WEEKDAYS = {
     )
     for name in names.split()
 }
-_NUMBERS = {
+NUMBERS = {
     word: number
     for number, words in enumerate(
         "|a an one ein einer einem eine|two zwei couple|three drei few|four vier|five fünf|six sechs|seven sieben|eight acht"
@@ -37,11 +37,11 @@ _NUMBERS = {
     )
     for word in words.split()
 }
-_UNITS = {"day": 1, "tag": 1, "week": 7, "woche": 7, "month": 30, "monat": 30, "year": 365, "jahr": 365}
-_SEASONS = {"spring": 3, "frühling": 3, "summer": 6, "sommer": 6, "autumn": 9, "fall": 9, "herbst": 9, "winter": 12}
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_NUMBER = "|".join(sorted(_NUMBERS, key=len, reverse=True)) + r"|\d{1,3}"
-_UNIT = "|".join(_UNITS)
+UNITS = {"day": 1, "tag": 1, "week": 7, "woche": 7, "month": 30, "monat": 30, "year": 365, "jahr": 365}
+SEASONS = {"spring": 3, "frühling": 3, "summer": 6, "sommer": 6, "autumn": 9, "fall": 9, "herbst": 9, "winter": 12}
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+_NUMBER = "|".join(sorted(NUMBERS, key=len, reverse=True)) + r"|\d{1,3}"
+_UNIT = "|".join(UNITS)
 _LAST = r"(?:last|previous|past|letzte[nrsm]?|vergangene[nrsm]?|vorige[nrsm]?)"
 _THIS = r"(?:this|current|diese[nrsm]?)"
 
@@ -89,13 +89,13 @@ def _iso(match: re.Match[str], today: datetime) -> Days:
 
 def _day_first(match: re.Match[str], today: datetime) -> Days:
     yield from _date(
-        today, int(match[3]) if match[3] else _latest(today, _MONTHS[match[2]], int(match[1])), _MONTHS[match[2]], int(match[1])
+        today, int(match[3]) if match[3] else _latest(today, MONTHS[match[2]], int(match[1])), MONTHS[match[2]], int(match[1])
     )
 
 
 def _month_first(match: re.Match[str], today: datetime) -> Days:
     yield from _date(
-        today, int(match[3]) if match[3] else _latest(today, _MONTHS[match[1]], int(match[2])), _MONTHS[match[1]], int(match[2])
+        today, int(match[3]) if match[3] else _latest(today, MONTHS[match[1]], int(match[2])), MONTHS[match[1]], int(match[2])
     )
 
 
@@ -109,7 +109,7 @@ def _latest(today: datetime, month: int, day: int) -> int:
 
 
 def _month(match: re.Match[str], today: datetime) -> Days:
-    month = _MONTHS[match[1]]
+    month = MONTHS[match[1]]
     year = int(match[2]) if match[2] else _latest(today, month, 1)
     if 1 < year < 9999:
         yield (
@@ -123,21 +123,21 @@ def _year(match: re.Match[str], today: datetime) -> Days:
 
 
 def _season(match: re.Match[str], today: datetime) -> Days:
-    month = _SEASONS[match[1]]
+    month = SEASONS[match[1]]
     year = int(match[2]) if match[2] else today.year - (today.month < month + 3 if month < 12 else 1)
     if 1 < year < 9999:
         yield _span(datetime(year, month, 1, tzinfo=today.tzinfo), 92)
 
 
 def _weekday(match: re.Match[str], today: datetime) -> Days:
-    back = (today.weekday() - _WEEKDAYS[match[1]]) % 7 or 7
+    back = (today.weekday() - WEEKDAYS[match[1]]) % 7 or 7
     yield _span(today - timedelta(days=back), 1)
 
 
 def _ago(match: re.Match[str], today: datetime) -> Days:
     """So many units ago: the larger the unit, the vaguer the person."""
-    number = int(match[1]) if match[1].isdigit() else _NUMBERS[match[1]]
-    unit = _UNITS[match[2]]
+    number = int(match[1]) if match[1].isdigit() else NUMBERS[match[1]]
+    unit = UNITS[match[2]]
     middle, slack = number * unit, {1: 1, 7: 4, 30: 16, 365: 183}[unit]
     if middle < 60_000:
         yield _span(today - timedelta(days=middle + slack), 2 * slack + 1)
@@ -145,13 +145,13 @@ def _ago(match: re.Match[str], today: datetime) -> Days:
 
 def _past(match: re.Match[str], today: datetime) -> Days:
     """Since so many units: until now."""
-    number = int(match[1]) if match[1] and match[1].isdigit() else _NUMBERS.get(match[1] or "a", 1)
-    days = min(number * _UNITS[match[2]], 60_000)
+    number = int(match[1]) if match[1] and match[1].isdigit() else NUMBERS.get(match[1] or "a", 1)
+    days = min(number * UNITS[match[2]], 60_000)
     yield today - timedelta(days=days), today + timedelta(days=1)
 
 
 def _last_unit(match: re.Match[str], today: datetime) -> Days:
-    unit = _UNITS[match[1]]
+    unit = UNITS[match[1]]
     if unit == 7:
         monday = today - timedelta(days=today.weekday())
         yield _span(monday - timedelta(days=7), 7)
@@ -163,7 +163,7 @@ def _last_unit(match: re.Match[str], today: datetime) -> Days:
 
 
 def _this_unit(match: re.Match[str], today: datetime) -> Days:
-    unit = _UNITS[match[1]]
+    unit = UNITS[match[1]]
     start = {7: today - timedelta(days=today.weekday()), 30: today.replace(day=1), 365: today.replace(month=1, day=1)}
     if unit in start:
         yield start[unit], today + timedelta(days=1)
@@ -183,9 +183,9 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Days
         (rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d),?(?: (\d{{4}})\b)?", _month_first),
         (rf"\b(?:in|during|since|of|im|seit|early|late|{_LAST}) ({_MONTH})\b,?(?: (\d{{4}})\b)?", _month),
         (rf"\b({_MONTH}),? (\d{{4}})\b", _month),
-        (rf"\b(?:last|letzte[nrsm]?|in|during|the|im|in the) ({'|'.join(_SEASONS)})(?: of)?(?: (\d{{4}})\b)?", _season),
+        (rf"\b(?:last|letzte[nrsm]?|in|during|the|im|in the) ({'|'.join(SEASONS)})(?: of)?(?: (\d{{4}})\b)?", _season),
         (r"\b(?:in|during|since|of|from|jahr|im jahr|seit) ((?:19|20)\d\d)\b", _year),
-        (rf"\b(?:{_LAST}|on|am) ({'|'.join(_WEEKDAYS)})\b", _weekday),
+        (rf"\b(?:{_LAST}|on|am) ({'|'.join(WEEKDAYS)})\b", _weekday),
         (rf"\b({_NUMBER})(?: of)? ({_UNIT})(?:s|n|en)? (?:ago|before|back)\b", _ago),
         (rf"\bvor ({_NUMBER}) ({_UNIT})(?:n|en|e)?\b", _ago),
         (rf"\b(?:in|over|during|within) the {_LAST} (?:({_NUMBER}) )?({_UNIT})s?\b", _past),
@@ -196,6 +196,6 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Days
     )
 )
 _SIGNS = frozenset(
-    (*_MONTHS, *_WEEKDAYS, *_SEASONS, "ago", "vor ", "today", "yesterday", "heute", "gestern", "last ", "past ", "previous ",
+    (*MONTHS, *WEEKDAYS, *SEASONS, "ago", "vor ", "today", "yesterday", "heute", "gestern", "last ", "past ", "previous ",
      "this ", "letzte", "vergangene", "vorige", "diese", "current ")
 )  # fmt: skip

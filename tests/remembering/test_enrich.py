@@ -40,7 +40,7 @@ ITEMS = Path(__file__).parent / "items"
     ],
 )
 def test_attribute_value_and_unit(text: str, attribute: str, value: str, unit: str) -> None:
-    assert stated(text)[1:] == (attribute, value, unit)
+    assert stated(text)[1:4] == (attribute, value, unit)
 
 
 def test_whose_fact_it_is() -> None:

@@ -36,15 +36,19 @@ _LEAST = _any(
     r"min(?:imum|imal)?\.?|at least|(?:no|not) less than|more than|over|above|mindestens|wenigstens|au moins|plus de|al menos",
     r"como mínimo|[>≥]",
 )
-_QUANTITY = re.compile(
+QUANTITY = re.compile(
     rf"(?P<limit>{_MOST}|{_LEAST})?\s*(?:of |about |around |roughly |ca\.? |~)?(?P<before>{_MONEY})?\s?"
     rf"(?P<low>{_NUMBER})(?:\s?(?:-|\u2013|to|bis|à)\s?(?P<high>{_NUMBER}))?\s?"
     rf"(?:[- ]?(?P<unit>{_UNITS})(?![\w²]))?(?:\s*{_PERIOD})?",
     re.IGNORECASE,
 )
-_IS_MOST = re.compile(rf"^(?:{_MOST})$", re.IGNORECASE)
-_DENIED = re.compile(r"\b(?:no|not|never|nothing|anything|forbids?|doesn'?t|don'?t|can'?t|cannot|kein\w*)\b", re.IGNORECASE)
-_AT_MOST_AFTER = re.compile(r"\s*(?:,\s*)?(?:at (?:the )?most|max(?:imum)?\b|tops\b|or less|not a cent more)", re.IGNORECASE)
+MOST = re.compile(rf"(?<!\w)(?:{_MOST})(?!\w)", re.IGNORECASE)
+LEAST = re.compile(rf"(?<!\w)(?:{_LEAST})(?!\w)", re.IGNORECASE)
+DENIED = re.compile(r"\b(?:no|not|never|nothing|anything|forbids?|doesn'?t|don'?t|can'?t|cannot|kein\w*)\b", re.IGNORECASE)
+_AT_MOST_AFTER = re.compile(
+    r"\s*(?:,\s*)?(?:\w+ ){0,2}(?:at (?:the )?most|max(?:imum)?\b|tops\b|or (?:less|fewer|smaller|below|lower|shorter)|not a cent more)",
+    re.IGNORECASE,
+)
 _NOT_PAST = re.compile(
     r"(?:shouldn'?t|can'?t|cannot|must not|may not|no puede) (?:exceed|go over|pass|pasar de|be longer th[ae]n)\s*$",
     re.IGNORECASE,
@@ -62,7 +66,7 @@ _SPANS = {
     "täglich": "day", "wöchentlich": "week", "monat": "month", "mois": "month", "mes": "month", "jahr": "year", "an": "year", "año": "year",
 }  # fmt: skip
 _SIZE = re.compile(
-    r"\b(?P<what>(?:\w+ )?(?:size|talla|größe|grösse|pointure|taille)):?\s(?:is |de |in )?(?P<unit>EU|US|UK|FR|IT|JP)?\s?(?P<value>\d+(?:[.,]\d)?|x{0,3}[sml]\b|[sml]/[ml])",
+    r"\b(?P<what>(?:\w+ )?(?:size|talla|größe|grösse|pointure|taille)):?\s(?:is |de |in )?(?P<unit>EU|US|UK|FR|IT|JP)?\s?(?P<value>\d+(?:[.,]\d)?(?:[A-K]{1,2}\b)?|x{0,3}[sml]\b|[sml]/[ml])(?:\s?(?P<after>EU|US|UK)\b)?",
     re.IGNORECASE,
 )
 _DATE = (
@@ -72,7 +76,11 @@ _DATE = (
     r"september|october|november|december|spring|summer|autumn|fall|winter|christmas|easter)(?: \d{4})?|the \d{1,2}(?:st|nd|rd|th)|20\d\d)"
 )
 _CLOCK = r"\d{1,2}(?::\d\d)?\s?(?:am|pm|h|uhr)|\d{1,2}[:.]\d\d"
-_LIST = r"(?P<value>[^.;!?()]+)"
+DATE, CLOCK = (re.compile(pattern, re.IGNORECASE) for pattern in (_DATE, _CLOCK))
+_LIST = r"(?P<value>[^.;!?(),]+?(?:,? (?:and|or|und|et|y) [^.;!?(),]+?|, \w+(?=,|$| and| or| und| et| y))*)(?=[.;!?(),]| so | since | because |$)"
+_PLACE = (
+    r"(?P<value>(?!(?:the|a|an|my|our|his|her|their|this|that|which|one)\b)[^\W\d][\w'\u2019-]+(?: (?-i:[A-Z])[\w'\u2019-]+)*)"
+)
 _OWNER = r"(?:(?:my|our|the|mein|meine|mon|ma|mi)\s+)?"
 # Attribute, and a pattern whose group `value` is the value; `who` and `what` are added to the name.
 _PHRASES = tuple(
@@ -91,10 +99,10 @@ _PHRASES = tuple(
         ("bedtime", rf"\b(?:go to bed|bedtime|asleep)\b.{{0,14}}?(?P<value>{_CLOCK})"),
         ("blood_type", r"\bblood (?:type|group):? (?:is )?(?P<value>(?:a|b|ab|o|0)\b ?(?:\+|-|\u2212|positive|negative|pos|neg)?)"),
         ("job", r"\b(?:work|works|working|arbeite|travaille|trabajo) (?:as|als|comme|como) (?:an? |the |de )?(?P<value>[\w -]+?)(?= at | in | for | bei | since |[.,;]|$)"),
-        ("employer", r"\b(?:work|works|working) (?:at|for) (?P<value>[A-Z][\w&' -]*)"),
-        ("home", r"\b(?:live|lives|living|based|wohne|wohnen|habite|vivo|moved) (?:in|to|à|en) (?P<value>[A-Z][\w'\u2019-]+(?: [A-Z][\w'\u2019-]+)*)"),
-        ("birthplace", r"\b(?:born(?: and raised)?|grew up|raised) in (?P<value>[A-Z][\w'\u2019-]+(?: [A-Z][\w'\u2019-]+)*)"),
-        ("language", r"\bspeaks? (?:fluent |some |a little |basic )?(?P<value>[A-Z]\w+(?:(?:, | and )[A-Z]\w+)*)"),
+        ("employer", r"\b(?:work|works|working) (?:at|for) (?P<value>(?-i:[A-Z])[\w&']*(?: (?-i:[A-Z&])[\w&']*)*)"),
+        ("home", r"\b(?:live|lives|living|based|wohne|wohnen|habite|vivo|moved) (?:in|to|à|en) " + _PLACE),
+        ("birthplace", r"\b(?:born(?: and raised)?|grew up|raised) in " + _PLACE),
+        ("language", r"\bspeaks? (?:fluent |some |a little |basic )?(?P<value>(?-i:[A-Z])\w+(?:(?:, | and )(?-i:[A-Z])\w+)*)"),
         ("medication", r"\b(?:take|takes|taking|on) (?P<value>\w+(?: \d+ ?mg)?) (?:for my|daily|every|each)"),
         ("port", r"\b(?:listens? on|runs? on|on|at) port (?P<value>\d{2,5})"),
         ("email", r"(?P<value>[\w.+-]+@[\w-]+\.[\w.]+)"),
@@ -103,7 +111,7 @@ _PHRASES = tuple(
         ("favorite_{what}", r"(?P<value>[\w' -]+?) (?:is|are) (?:my|our) favou?rite (?P<what>\w+)"),
         ("age", r"\b(?:i'?m|i am|she'?s|he'?s|is|turns?|turned|aged?|bin|j'ai|tengo) (?P<value>\d{1,3})(?![.,]\d)(?= years?(?: old)?\b| jahre\b| ans\b| años\b| and\b| und\b|[.,;]|$)"),
         ("age", r"\b(?P<value>\d{1,3})[- ](?:years?|yrs?)[- ]old"),
-        ("name_{what}", rf"{_OWNER}(?P<what>[\w' ]{{2,24}}?) is (?:called|named) (?P<value>[A-Z]\w+(?: [A-Z]\w+)?)"),
+        ("name_{what}", rf"{_OWNER}(?P<what>[\w' ]{{2,24}}?) is (?:called|named) (?P<value>[^\W\d]\w+(?: (?-i:[A-Z])\w+)?)"),
     )
 )  # fmt: skip
 _DECIDED = re.compile(
@@ -150,27 +158,25 @@ class Stated(NamedTuple):
     attribute: str = ""
     value: str = ""
     unit: str = ""
+    loose: bool = False  # the name may be trusted more than where the value ends
 
 
 def stated(text: str) -> Stated:
     """The attribute of a fact with its value; empty when no pattern fits."""
     line = " ".join(text.split())
-    about, rest = _whose(line)
-    found = (
-        _sized(rest) or _frequency(rest) or _phrased(rest) or _budget(rest) or _keyed(rest)
-        or _decided(rest) or _dated(rest) or _measured(rest)
-    )  # fmt: skip
-    if found is None or (
-        _NOT_NOW.search(rest) and found[1][:1] not in ("≤", "≥")
-    ):  # a limit may well be denied: "not over 10 kg"
-        return Stated()
-    return Stated(about, *found)
+    about, rest = whose(line)
+    for pattern in (_sized, _frequency, _phrased, _budget, _keyed, _decided, _dated, _measured):
+        if found := pattern(rest):
+            if _NOT_NOW.search(rest) and found[1][:1] not in ("≤", "≥"):  # a limit may well be denied: "not over 10 kg"
+                break
+            return Stated(about, *found, loose=pattern in (_keyed, _dated))
+    return Stated()
 
 
 Found = tuple[str, str, str] | None
 
 
-def _whose(line: str) -> tuple[str, str]:
+def whose(line: str) -> tuple[str, str]:
     """Whose fact it is, when it says so, and the rest of it."""
     if match := _POSSESSIVE.match(line):
         return match["who"].casefold(), match["rest"]
@@ -186,8 +192,8 @@ def _sized(text: str) -> Found:
     match = _SIZE.search(text)
     if match is None:
         return None
-    what = _name(match["what"])
-    return what, match["value"], (match["unit"] or "").upper()
+    what = name_of(match["what"])
+    return what, match["value"], (match["unit"] or match["after"] or "").upper()
 
 
 def _frequency(text: str) -> Found:
@@ -217,21 +223,21 @@ def _phrased(text: str) -> Found:
     for name, pattern in _PHRASES:
         if match := pattern.search(text):
             groups = match.groupdict()
-            attribute = name.format(what=_name(groups.get("what") or ""))
+            attribute = name.format(what=name_of(groups.get("what") or ""))
             return attribute, _listed(match["value"]), ""
     return None
 
 
 def _budget(text: str) -> Found:
     """A limit in money: the budget of what it is for."""
-    match = next((found for found in _QUANTITY.finditer(text) if _is_money(found)), None)
+    match = next((found for found in QUANTITY.finditer(text) if _is_money(found)), None)
     if match is None or not (
         re.search(r"\bbudget|presupuesto|spend|afford\w*|ausgeben\b", text, re.IGNORECASE) or match["limit"]
     ):
         return None
     what = _ABOUT_MONEY.search(text)
-    named = _name(what["what"]) if what else _name(re.sub(r"\bbudget\b", " ", text[: match.start()], flags=re.IGNORECASE))
-    value, unit = _amount(match, text)
+    named = name_of(what["what"]) if what else name_of(re.sub(r"\bbudget\b", " ", text[: match.start()], flags=re.IGNORECASE))
+    value, unit = amount(match, text)
     return f"budget_{named}".rstrip("_"), value, unit
 
 
@@ -242,12 +248,12 @@ def _keyed(text: str) -> Found:
     for pattern in (_KEYED, _IS):
         if (
             (match := pattern.match(text))
-            and (name := _name(match["what"]))
+            and (name := name_of(match["what"]))
             and name not in ("it", "this", "that", "there", "he", "she")
         ):
-            quantity = _QUANTITY.match(match["value"])
+            quantity = QUANTITY.match(match["value"])
             if quantity and quantity.end() >= len(match["value"].rstrip(" .!")) - 12:
-                return name, *_amount(quantity, match["value"])
+                return name, *amount(quantity, match["value"])
             if pattern is _KEYED or len(match["value"].split()) <= 6:
                 return name, _listed(match["value"]), ""
     return None
@@ -257,7 +263,7 @@ def _decided(text: str) -> Found:
     match = _DECIDED.search(text)
     if match is None or not match["what"]:
         return None
-    return _name(match["what"]), match["value"].strip(), ""
+    return name_of(match["what"]), match["value"].strip(), ""
 
 
 def _dated(text: str) -> Found:
@@ -274,11 +280,11 @@ def _dated(text: str) -> Found:
 
 def _measured(text: str) -> Found:
     """A number with a unit, named by the noun before it or after it."""
-    for match in _QUANTITY.finditer(text):
+    for match in QUANTITY.finditer(text):
         bare = not (match["unit"] or match["before"] or match["period"] or match["limit"])
         if bare or match["low"].casefold() == "one":  # a number alone may be the name of something: "note 3"
             continue
-        value, unit = _amount(match, text)
+        value, unit = amount(match, text)
         before = re.findall(
             r"[^\W\d]+", re.sub(rf"\b(?:{_MOST}|{_LEAST})\b", " ", text[: match.start()], flags=re.IGNORECASE).casefold()
         )
@@ -297,11 +303,11 @@ def _is_money(match: re.Match[str]) -> bool:
     return bool(re.fullmatch(_MONEY, match["before"] or match["unit"] or "", re.IGNORECASE))
 
 
-def _amount(match: re.Match[str], text: str) -> tuple[str, str]:
+def amount(match: re.Match[str], text: str) -> tuple[str, str]:
     """Value and unit of a quantity, with its limit: "no pets over 10 kilos" is at most ten."""
     value = match["low"] if not match["high"] else f"{match['low']}-{match['high']}"
     if limit := match["limit"]:
-        most = bool(_IS_MOST.match(limit)) != bool(_DENIED.search(text[: match.start()]))
+        most = bool(MOST.fullmatch(limit)) != bool(DENIED.search(text[: match.start()]))
         value = f"{'≤' if most else '≥'} {value}"
     elif _AT_MOST_AFTER.match(text[match.end() :]) or _NOT_PAST.search(text[: match.start()]):
         value = f"≤ {value}"
@@ -310,7 +316,7 @@ def _amount(match: re.Match[str], text: str) -> tuple[str, str]:
     return value.strip(), f"{unit}/{_SPANS.get(period.casefold(), period.casefold())}" if period else unit
 
 
-def _name(words: str) -> str:
+def name_of(words: str) -> str:
     """A snake_case name of at most three words that tell something."""
     parts = [word for word in re.findall(r"[^\W_]+", words.casefold()) if word not in _FILLER]
     return "_".join(parts[:3])

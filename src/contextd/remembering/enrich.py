@@ -16,12 +16,12 @@ import numpy as np
 from contextd.guesses import guess
 from contextd.memory import GUESSED, UNKNOWN, Memory
 from contextd.ports import Embedder, Matrix
-from contextd.remembering.attributes import stated
 from contextd.remembering.topics import Routing, Vector
+from contextd.remembering.values import valued
 from contextd.times import windows
 from contextd.tongues import language_of
 
-VERSION = 1
+VERSION = 2
 _SURE = 0.65  # below, a guess is told as unknown; of examples by another hand 95 % above .6 were right
 _ALIKE = 0.85  # cosine of static vectors: the same sentence with another day or number in it
 
@@ -54,13 +54,13 @@ class Enricher:
         static = vectors.get(self.static.space) if self.static is not None else None
         vector = static[0] if static is not None else None
         kind, confidence = self._kind(memory.text, vectors, vector)
-        about, attribute, value, unit = stated(memory.text)
+        fact = valued(memory.text)
         guesses: dict[str, Any] = {
             "kind": kind,
-            "about": about,
-            "attribute": attribute,
-            "value": value,
-            "unit": unit,
+            "about": fact.about,
+            "attribute": fact.attribute,
+            "value": fact.value,
+            "unit": fact.unit,
             "topics": self.routing.topics_of(memory.text, vector),
             "language": language_of(memory.text),
         }

@@ -1,0 +1,254 @@
+"""The value of a fact that no pattern fits, by examples: which of its words say how much, when, where or which.
+
+A linear chain over the words of a fact: each word has marks (how it is written, what stands around it, what the patterns
+make of it), each mark speaks for some parts of a value, and the best sequence of parts is read off. The weights are made from
+the facts in `learned/` by `python -m benchmarks.values --learn`.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.remembering.attributes import CLOCK, DATE, DENIED, LEAST, MOST, QUANTITY, Stated, amount, name_of, stated, whose
+from contextd.times import MONTHS, NUMBERS, SEASONS, UNITS, WEEKDAYS
+from contextd.tongues import ANY_SMALL
+
+PARTS = ("none", "value", "on", "most", "least", "unit", "period", "times")  # `on` goes on with what is before it
+_NONE, _VALUE, _ON, _MOST, _LEAST, _UNIT, _PERIOD, _TIMES = range(len(PARTS))
+_BEGINS = (_VALUE, _MOST, _LEAST)
+_SIGNS = {_MOST: "≤ ", _LEAST: "≥ "}
+_EAGER = 0.5  # how much less a word must be like one without a part: of two facts with a value, one more is found
+_LONGEST = 60  # words; a longer text tells more than one value
+_WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d]+(?:['\u2019][^\W\d]+)*|[^\w\s]|_")
+_JOINED = re.compile(r"\s*(?:,|and|or|und|oder|et|ou|y|o|\+|&|/|,\s*(?:and|or|und|et|y))\s*", re.IGNORECASE)
+_COUNTS = {"once": "1", "twice": "2", "thrice": "3", "einmal": "1", "zweimal": "2", "every": "1", "each": "1"}
+_CLASSES: Mapping[str, Mapping[str, object]] = {
+    "number": NUMBERS, "month": MONTHS, "season": SEASONS, "day": WEEKDAYS, "span": UNITS,
+}  # fmt: skip
+_NEAR = 25  # characters between a limit and what it limits
+
+Float = NDArray[np.float64]
+
+
+class Word(NamedTuple):
+    """A word, number or sign, and where it stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Chain(NamedTuple):
+    """Learned weights: of every mark for every part, of a part after another, and at both ends."""
+
+    marks: Mapping[str, int]
+    weights: Float
+    steps: Float
+    first: Float
+    last: Float
+
+
+def valued(text: str, chain: Chain | None = None) -> Stated:
+    """What a fact states: by the patterns, and where they find no value or only a loose one, by examples."""
+    line = " ".join(text.split())
+    found = stated(line)
+    if found.attribute and not found.loose:
+        return found
+    words = words_of(line)
+    if not words or len(words) > _LONGEST:
+        return found
+    value, unit = read(line, words, parts_of(marks_of(line, words, found), chain or learned()))
+    if not value:
+        return found
+    about, rest = whose(line)
+    return Stated(about, found.attribute or _called(rest, about, value, unit), value, unit, loose=True)
+
+
+def words_of(text: str) -> list[Word]:
+    """The words, numbers and signs of a text."""
+    return [Word(match.group(), match.start(), match.end()) for match in _WORD.finditer(text)]
+
+
+# Marks
+
+
+def marks_of(text: str, words: Sequence[Word], found: Stated) -> list[list[str]]:
+    """What can be said of every word: how it is written, what is beside it, what was before, what the patterns make of it."""
+    lower = [word.text.casefold() for word in words]
+    shapes = [_shape(word.text) for word in words]
+    classes = [_classes(word) for word in lower]
+    counted = any("number" in one or "digit" in one for one in classes)
+    patterned = _patterned(text, words, found)
+    marks = []
+    for place, word in enumerate(words):
+        here = [f"w={lower[place]}", f"s={shapes[place]}", f"end={lower[place][-3:]}", f"start={lower[place][:3]}"]
+        here += [f"at={min(place, 4)}", f"left={min(len(words) - 1 - place, 3)}", f"long={min(len(words) // 3, 5)}"]
+        here += [f"counted={counted}", f"counted={counted} {shapes[place]}", "keyed" if ":" in lower[:place] else "not keyed"]
+        here += [f"c={one}" for one in classes[place]]
+        here += [f"before={one}" for one in lower[:place]]
+        for step in (-3, -2, -1, 1, 2):
+            other = place + step
+            if not 0 <= other < len(words):
+                here.append(f"w{step}=")
+                continue
+            here.append(f"w{step}={lower[other]}")
+            if abs(step) < 3:
+                here += [f"s{step}={shapes[other]}", *(f"c{step}={one}" for one in classes[other])]
+        if place:
+            here += [f"two={lower[place - 1]} {lower[place]}", "glued" if word.start == words[place - 1].end else "apart"]
+        if place > 1:
+            here.append(f"two before={lower[place - 2]} {lower[place - 1]}")
+        if place + 1 < len(words):
+            here += [f"two on={lower[place]} {lower[place + 1]}", f"shapes={shapes[place]} {shapes[place + 1]}"]
+        marks.append(here + patterned[place])
+    return marks
+
+
+def _shape(word: str) -> str:
+    if word[0].isdigit():
+        return f"{min(len(word), 4)}d" if word.isdigit() else "d."
+    if not word[0].isalnum():
+        return word
+    if word.isupper():
+        return "A" if len(word) > 1 else "A1"
+    return "Aa" if word[0].isupper() else "aA" if any(sign.isupper() for sign in word) else "a"
+
+
+def _classes(word: str) -> list[str]:
+    """What sort of word it is; the plural of a day or a span is one as well."""
+    found = [sort for sort, known in _CLASSES.items() if word in known or word.removesuffix("s") in known]
+    return [*found, "digit"] if word[0].isdigit() else found
+
+
+def _patterned(text: str, words: Sequence[Word], found: Stated) -> list[list[str]]:
+    """What the patterns say of every word."""
+    marks: list[list[str]] = [[] for _ in words]
+    spans = [("date", *match.span()) for match in DATE.finditer(text)] + [
+        ("clock", *match.span()) for match in CLOCK.finditer(text)
+    ]
+    spans += [("loose", *span) for span in _places(text, found)]
+    denied = bool(DENIED.search(text))
+    for match in QUANTITY.finditer(text):
+        spans += [(f"quantity {group}", *match.span(group)) for group in ("low", "high", "unit", "period") if match[group]]
+        if match["limit"]:
+            spans.append((f"limited, denied={denied}", *match.span()))
+    limits = [(sort, match.end()) for sort, pattern in (("most", MOST), ("least", LEAST)) for match in pattern.finditer(text)]
+    for here, word in zip(marks, words, strict=True):
+        for sort, start, end in spans:
+            if start <= word.start and word.end <= end:
+                here.append(sort)
+                here += [f"{sort} starts"] * (start == word.start) + [f"{sort} ends"] * (end == word.end)
+        here += [f"{sort} near, denied={denied}" for sort, end in limits if 0 <= word.start - end < _NEAR]
+        if denied:
+            here += ["denied", f"denied {_shape(word.text)}"]
+    return marks
+
+
+def _places(text: str, found: Stated) -> Iterator[tuple[int, int]]:
+    """Where the value that was found stands in the text."""
+    lower, value = text.casefold(), found.value.lstrip("≤≥ ").casefold()
+    for part in [value] if value in lower else value.split(", "):
+        if part and (start := lower.find(part)) >= 0:
+            yield start, start + len(part)
+
+
+# Parts
+
+
+def parts_of(marks: Sequence[Sequence[str]], chain: Chain, eager: float = _EAGER) -> list[int]:
+    """The most likely part of every word."""
+    scores = spoken_for(marks, chain)
+    scores[:, _NONE] -= eager
+    best, back = chain.first + scores[0], []
+    for score in scores[1:]:
+        ways = best[:, None] + chain.steps
+        back.append(ways.argmax(axis=0))
+        best = ways.max(axis=0) + score
+    parts = [int((best + chain.last).argmax())]
+    for step in reversed(back):
+        parts.append(int(step[parts[-1]]))
+    return parts[::-1]
+
+
+def spoken_for(marks: Sequence[Sequence[str]], chain: Chain) -> Float:
+    """How much the marks of every word speak for every part."""
+    known = [[chain.marks[mark] for mark in set(here) if mark in chain.marks] for here in marks]
+    return np.stack([chain.weights[places].sum(axis=0) for places in known])
+
+
+def read(text: str, words: Sequence[Word], parts: Sequence[int]) -> tuple[str, str]:
+    """Value and unit, from the parts of the words; empty when there is none."""
+    period = _span(text, words, parts, _PERIOD)
+    if _TIMES in parts:
+        count = words[parts.index(_TIMES)].text.casefold()
+        return str(_COUNTS.get(count) or NUMBERS.get(count, count)), f"times/{period}".rstrip("/")
+    runs = _runs(text, words, parts)
+    if not runs:
+        return "", ""
+    value = ", ".join(text[words[first].start : words[last].end] for first, last in runs)
+    unit = _span(text, words, parts, _UNIT)
+    unit = f"{unit}/{period}" if period else unit or _unit_beside(text, words[runs[0][0]])
+    return _SIGNS.get(parts[runs[0][0]], "") + value, unit
+
+
+def _runs(text: str, words: Sequence[Word], parts: Sequence[int]) -> list[tuple[int, int]]:
+    """The first and last words of a value; of several they are one list, or the first that is a number counts."""
+    runs: list[tuple[int, int]] = []
+    for place, part in enumerate(parts):
+        if part in _BEGINS or (part == _ON and (not place or parts[place - 1] not in (*_BEGINS, _ON))):
+            runs.append((place, place))
+        elif part == _ON:
+            runs[-1] = runs[-1][0], place
+    lists: list[list[tuple[int, int]]] = []
+    for run in runs:
+        if lists and _JOINED.fullmatch(text[words[lists[-1][-1][1]].end : words[run[0]].start]):
+            lists[-1].append(run)
+        else:
+            lists.append([run])
+    if _UNIT in parts:
+        lists.sort(key=lambda one: not _is_number(words[one[0][0]].text))
+    return lists[0] if lists else []
+
+
+def _is_number(word: str) -> bool:
+    return word[0].isdigit() or word.casefold() in NUMBERS
+
+
+def _span(text: str, words: Sequence[Word], parts: Sequence[int], part: int) -> str:
+    """The first words of a part that follow each other."""
+    if part not in parts:
+        return ""
+    first = last = parts.index(part)
+    while last + 1 < len(parts) and parts[last + 1] == part:
+        last += 1
+    return text[words[first].start : words[last].end]
+
+
+def _unit_beside(text: str, word: Word) -> str:
+    """The unit that a pattern sees beside a number."""
+    near = (match for match in QUANTITY.finditer(text) if match["low"] and match.span("low") == (word.start, word.end))
+    return next((amount(match, text)[1] for match in near), "")
+
+
+def _called(text: str, *known: str) -> str:
+    """A name for what no pattern has one: the first words that tell something beside whose it is, the value and the unit."""
+    said = {word.text.casefold() for part in known for word in words_of(part)}
+    rest = [word.text for word in words_of(text) if word.text.casefold() not in said | ANY_SMALL]
+    return name_of(" ".join(rest)) or "value"
+
+
+@lru_cache
+def learned() -> Chain:
+    """Weights that come with the package."""
+    data = files("contextd").joinpath("learned", "values.npz").read_bytes()
+    with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+        marks = {mark: place for place, mark in enumerate(str(stored["marks"]).split("\n"))}
+        return Chain(marks, *(stored[part].astype(np.float64) for part in ("weights", "steps", "first", "last")))

@@ -1,0 +1,71 @@
+"""Values by examples: what no pattern fits, what is read off, and what it may not do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextd.assemble import open_engine
+from contextd.remembering.attributes import Stated, stated
+from contextd.remembering.values import PARTS, read, valued, words_of
+
+ITEMS = Path(__file__).parent / "items"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("Gym Mon/Wed/Fri 7am", "Mon/Wed/Fri 7am", ""),
+        ("I drink four cups of tea a day", "four", "cups/day"),
+        ("Dr. Aydin is my dentist", "Dr. Aydin", ""),
+        ("We play chess on Thursdays", "Thursdays", ""),
+    ],
+)
+def test_a_value_is_found_where_no_pattern_fits(text: str, value: str, unit: str) -> None:
+    assert stated(text).value != value
+    assert valued(text)[2:4] == (value, unit)
+
+
+@pytest.mark.parametrize("text", ["Budget for shoes: max 150€", "Shoe size: EU 42", "I work as a nurse", "I run 3x a week"])
+def test_a_pattern_that_fits_exactly_is_left_alone(text: str) -> None:
+    assert valued(text) == stated(text)
+
+
+@pytest.mark.parametrize("text", ["", " ", ".", "日本語を勉強しています", "word " * 61])
+def test_no_words_or_too_many_have_no_value(text: str) -> None:
+    assert valued(text) == Stated()
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read_and_a_value_is_made_of_its_words(text: str) -> None:
+    found = valued(text)
+    if found.loose and found.unit.split("/")[0] != "times":
+        for part in found.value.removeprefix("≤ ").removeprefix("≥ ").split(", "):
+            assert part.casefold() in " ".join(text.casefold().split())
+
+
+def test_whose_it_is_is_no_part_of_the_name() -> None:
+    assert valued("Tom likes tea") == ("tom", "likes", "tea", "", True)
+
+
+def test_parts_of_a_list_are_joined_and_others_are_not() -> None:
+    text = "tea and coffee since the flood"
+    none, value = PARTS.index("none"), PARTS.index("value")
+    assert read(text, words_of(text), [value, none, value, none, none, value]) == ("tea, coffee", "")
+
+
+def test_what_examples_suggest_ends_nothing(home: Path) -> None:
+    person = open_engine(None, home=home, environment={})
+    kept = [person.remember(f"we use {thing}") for thing in ("PostgreSQL", "MySQL")]
+    assert [(one.memory.attribute, one.memory.value) for one in kept] == [("use", "PostgreSQL"), ("use", "MySQL")]
+    assert [one.valid_to for one in person.memories.all()] == [None, None], "all words but the value agree, and both hold"
+
+
+def test_most_values_of_the_items_are_exactly_right() -> None:
+    known = [one for one in json.loads((ITEMS / "facts.json").read_text("utf-8")) if one["attribute"]]
+    right = sum(valued(one["text"])[2:4] == (one["value"], one["unit"] or "") for one in known)
+    assert right / len(known) > 0.58
