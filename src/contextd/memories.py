@@ -128,7 +128,7 @@ class Memories:
         """Say whether a memory was of use in an answer."""
         old = self.get(memory)
         more = {"useful": old.useful + 1} if useful else {"useless": old.useless + 1}
-        self.record.memories.note([replace(old, **more)])  # type: ignore[arg-type]
+        self.record.memories.note(replace(old, **more))  # type: ignore[arg-type]
         return self.get(old.id)
 
     def forget(self, memory: str) -> str:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextd.terms import encode, parts_of_words
+from contextd.concepts import concepts_of, widened
+from contextd.terms import about, encode, parts_of_words
 from contextd.types import MEMORY, Parsed, Piece
 
 
 def words_of(piece: Piece, text: str) -> bytes:
-    """The terms of a piece: its text, label, headings and the names it defines; of a memory, which is short, parts of words."""
+    """The terms of a piece: its text, label, headings and the names it defines.
+
+    Of a memory, which is short, also parts of words, and what they are about.
+    """
     labels = (piece.label, *piece.names) if piece.names else ()
     whole = with_context(text[piece.start : piece.end], piece.label, piece.heading)
-    return encode(whole, labels, parts_of_words(whole) if piece.kind == MEMORY else ())
+    parts = parts_of_words(whole) | {about(concept) for concept in widened(concepts_of(whole))} if piece.kind == MEMORY else ()
+    return encode(whole, labels, parts)
 
 
 def texts_of(parsed: Parsed) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from contextd.conversation import Session
@@ -55,8 +55,8 @@ class Memories(Protocol):
     ) -> Memory:
         """Write a changed memory, and what it was into its history; `parsed` when its text is another."""
 
-    def note(self, memories: Iterable[Memory], vectors: Mapping[str, Mapping[str, Matrix]] | None = None) -> None:
-        """Write fields that are no change of what was said, such as guesses, and vectors by memory and space."""
+    def note(self, memory: Memory, vectors: Mapping[str, Matrix] | None = None, parsed: Parsed | None = None) -> None:
+        """Write fields that are no change of what was said, such as guesses; with vectors, and the words if they are others."""
 
     def restore(self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version] = ()) -> str:
         """Take a memory from elsewhere with its clock: `added`, `changed`, `known`, or `forgotten` here since."""

@@ -79,11 +79,16 @@ def parts_of_words(text: str) -> set[str]:
     return found
 
 
+def about(concept: str) -> str:
+    """A concept among the parts of words; none of these has such a sign in it."""
+    return f":{concept}"
+
+
 def encode(text: str, labels: Iterable[str] = (), parts: Iterable[str] = ()) -> bytes:
     """Count the terms of a text: the keys (8 bytes each), then a count (1 byte) for each.
 
-    A name that the text defines, by its label, is a key of its own field, and so are the words in it and the parts of words.
-    Their count is 0, so that lengths stay those of the text.
+    A name that the text defines, by its label, is a key of its own field, and so are the words in it, parts of words and
+    concepts. Their count is 0, so that lengths stay those of the text.
     """
     counts: dict[int, int] = {}
     get = counts.get

@@ -35,7 +35,19 @@ _SMALL = {
         wanneer wie welke hoe hoeveel mij je jij dit deze moet kan""",
 }
 _WORDS = {language: frozenset(words.split()) for language, words in _SMALL.items()}
+# What an apostrophe leaves of small words, and more of them: they say nothing of a subject, nor which language it is.
+_MORE = {
+    "en": "s t d m ll re ve",
+    "de": "welchem wird werden wurde diese diesen dieser dieses diesem womit wovon wovor wohin woher wofür seit schon",
+    "fr": "j l d c n m t s qu y son sa ses leur leurs nos vos votre tout tous toute toutes chez depuis très avez ont été",
+    "es": "tus tu ya más muy desde todo todos toda todas hasta cada estamos están fue ser",
+    "it": "l d c un dell nell all più molto",
+}
+_SAY_NOTHING = {language: words | frozenset(_MORE.get(language, "").split()) for language, words in _WORDS.items()}
 ANY_SMALL = frozenset().union(*_WORDS.values())  # in any of them
+_HOLDING = re.compile(
+    r"[\u3041-\u309f\u30fc私我你您他她它们的了是在有和与吗呢吧什么哪几个多少怎样谁不很都也要会能可以这那就还把被给对何]+"
+)
 _LETTERS = {"de": "äöüß", "fr": "éèêàçùœ", "es": "ñ¿¡áíóú", "pt": "ãõ"}
 
 
@@ -57,6 +69,16 @@ def other_script(text: str) -> bool:
     return any(script.search(text) for _, script in _SCRIPTS)
 
 
+def is_foreign(text: str) -> bool:
+    """Whether a text is in a language that models of English know little of."""
+    return other_script(text) or language_of(text) not in ("en", "")
+
+
+def is_grammar(letters: str) -> bool:
+    """Whether some letters of a text without spaces only hold it together: hiragana, or the small words of Chinese."""
+    return bool(_HOLDING.fullmatch(letters))
+
+
 def small_words(text: str) -> frozenset[str]:
     """The small words of the language a text is in; none where we know none."""
-    return _WORDS.get(language_of(text), frozenset())
+    return _SAY_NOTHING.get(language_of(text), frozenset())

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -15,8 +16,9 @@ from contextd.assemble import open_engine
 from contextd.engine import Engine
 from contextd.errors import InvalidInput
 from contextd.memory import Recall
+from contextd.pieces import words_of
 from contextd.stores.sqlite import recall as queries_of_recall
-from contextd.types import Narrow
+from contextd.types import Narrow, Parsed, Piece
 
 DAY = 86_400_000_000
 
@@ -269,6 +271,7 @@ def test_only_its_author_changes_a_memory_and_only_its_readers_know_of_it(home: 
 
 ADDING = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 from contextd.assemble import open_engine
 engine = open_engine(None, home=Path(sys.argv[1]), environment={"CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
@@ -373,3 +376,18 @@ def test_a_fact_is_found_by_the_words_it_is_asked_for_with(person: Engine) -> No
 def test_of_several_dates_the_last_is_since_when_it_holds(person: Engine) -> None:
     moved = person.remember("I left Berlin in 2019 and moved to Lyon in 2022", said=1_718_200_000_000_000).memory
     assert moved.valid_from == 1_640_995_200_000_000, "the first day of 2022"
+
+
+def test_what_an_older_version_wrote_is_found_by_concepts_once_it_is_enriched(person: Engine, home: Path) -> None:
+    kept = person.remember("Ich wohne in Leipzig").memory
+    plain = replace(kept, enriched=1)
+    words = words_of(
+        Piece(0, len(kept.text), 1, 1, "text", "", (), 5), kept.text
+    )  # as of a document: without parts and concepts
+    person.record.memories.note(
+        plain, parsed=Parsed(kept.text, (Piece(0, len(kept.text), 1, 1, "memory", "", (), 5),), (words,), ())
+    )
+    assert texts(person, "where do I live") == []
+    person.memories.enrich()
+    assert texts(person, "where do I live") == ["Ich wohne in Leipzig"]
+    assert person.memories.history(kept.id) == [] and len(person.memories.all()) == 1

@@ -18,10 +18,11 @@ from contextd.types import Candidate, ChunkId
 
 Float = NDArray[np.float64]
 
-# Where a deep vector is there, where only a static one is, and by words alone.
-_DEEP = {"bias": -7.8, "document_coverage": 2.2, "name": 1.2, "stem": 2.3, "folder": 1.3, "cosine": 11.0}
-_STATIC = {"bias": -3.3, "document_coverage": 2.3, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 4.9}
-_WORDS = {"bias": -2.3, "document_coverage": 3.0, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 0.0}
+# Where a deep vector is there, where only a static one is, and by words alone. Parts and concepts only memories have: by 192
+# pairs of facts and questions in six languages, half of them asked where the fact is not.
+_DEEP = {"bias": -7.8, "document_coverage": 2.2, "name": 1.2, "stem": 2.3, "folder": 1.3, "cosine": 11.0, "parts": 4.2}
+_STATIC = {"bias": -3.3, "document_coverage": 2.3, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 4.9, "parts": 4.7}
+_WORDS = {"bias": -2.3, "document_coverage": 3.0, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 0.0, "parts": 7.0}
 # The same for messages of chats, with questions about other people's chats and about code as the unrelated half.
 _CHAT_DEEP = {"bias": -17.4, "chunk_coverage": 2.7, "document_coverage": 0.6, "cosine": 13.6, "pair": 11.2}
 _CHAT_STATIC = {"bias": -4.5, "chunk_coverage": 3.2, "document_coverage": 1.7, "cosine": 6.2}

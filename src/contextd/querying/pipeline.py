@@ -33,7 +33,7 @@ from contextd.querying.rerank import MOST as MOST_READ
 from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import REPORT_WORDS, understand
-from contextd.tongues import other_script
+from contextd.tongues import is_foreign, other_script
 from contextd.trace import Trace
 from contextd.types import Candidate, Chunk, Context, Hit, Plan, Query, Scope, Suggestion
 
@@ -213,6 +213,8 @@ def _search_one(
 ) -> list[Hit]:
     """The hits of one workspace, by its own statistics and in the spaces it has vectors of."""
     held = {space: vector for space, vector in vectors.items() if view.spaces().get(space)}
+    if "parts" in view.fields and query.vector is None and is_foreign(plan.text):
+        held = {}  # to a model of English all facts of another language are alike; parts of words and concepts know better
     if "turns" in view.fields:
         plan = replace(plan, route="chat")
     before: dict[str, Sequence[Suggestion]] = {}

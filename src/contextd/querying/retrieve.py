@@ -12,15 +12,17 @@ from itertools import chain, zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
+from contextd.concepts import concepts_of
 from contextd.ports import View
-from contextd.terms import DEFINED, FOLDER, NAME, PARTS, STEM, key, parts_of_words, split
-from contextd.tongues import small_words
+from contextd.terms import DEFINED, FOLDER, NAME, PARTS, STEM, about, key, parts_of_words, split
+from contextd.tongues import is_grammar, small_words
 from contextd.types import ChunkId, Found, Plan, Retrieved, Suggestion
 
 CANDIDATES = 200  # of each arm
 PERSON = "user"  # who asks, in a talk with a model
 OF_AN_ENTITY = 40  # that mention it: so that each of several is there
 MOST_PARTS = 200  # of words: those of about forty
+CONCEPT = 10.0  # beside a part of a word: more than a whole word, for of a word most parts may differ
 SPREAD = 1500  # of all arms together: a bound on the time of the steps after
 
 
@@ -41,7 +43,7 @@ def retrieve(
         terms = {key(term, salt): weight for term, weight in plan.terms.items()} if field in view.fields else {}
         found[field] = view.words(terms, CANDIDATES, field=field) if terms else []
     if "parts" in view.fields:
-        found["parts"] = view.words({key(part, PARTS): 1.0 for part in _parts(plan)}, CANDIDATES, field="parts")
+        found["parts"] = view.words(_parts(plan), CANDIDATES, field="parts")
     if "turns" in view.fields:
         found["own"] = view.words({key(PERSON, NAME): 1.0}, 1, field="own")
     if "turns" in view.fields and plan.windows:
@@ -59,11 +61,14 @@ def retrieve(
     return Retrieved(chunks, view.fill(chunks))
 
 
-def _parts(plan: Plan) -> list[str]:
-    """Parts of the words that are asked for, a bounded number of them."""
+def _parts(plan: Plan) -> dict[int, float]:
+    """Parts of the words that are asked for, a bounded number of them, and what they are about."""
     small = small_words(plan.text)
     telling = " ".join(word for word in plan.text.casefold().split() if word.strip("¿?!.,:;") not in small)
-    return sorted(parts_of_words(telling or plan.text))[:MOST_PARTS]
+    every = sorted(parts_of_words(telling or plan.text))
+    parts = ([part for part in every if not is_grammar(part)] or every)[:MOST_PARTS]
+    meant = {key(about(concept), PARTS): CONCEPT for concept in sorted(concepts_of(plan.text))}
+    return {key(part, PARTS): 1.0 for part in parts} | meant
 
 
 def _together(found: Mapping[str, list[Found]]) -> tuple[ChunkId, ...]:

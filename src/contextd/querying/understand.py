@@ -13,7 +13,7 @@ from itertools import pairwise
 from contextd.languages import ALIASES
 from contextd.terms import defined_names, parts_of, split, terms_of
 from contextd.times import windows, without_times
-from contextd.tongues import small_words
+from contextd.tongues import is_grammar, small_words
 from contextd.types import Plan, Query, Scope
 
 _FILTER = re.compile(r"(?<!\S)(path|lang|language|kind):(\"[^\"]{1,300}\"|\S{1,300})")
@@ -228,7 +228,7 @@ def _terms(text: str, route: str, names: tuple[str, ...]) -> dict[str, float]:
         for term in (term for name in names for part in parts_of(name) for term in terms_of(part)):
             weights[term] = max(weights.get(term, 1.0), _NAME)
     small = {term for word in small_words(text) for term in terms_of(word)} if len(text) < _SHORT else set()
-    kept = {term: weight for term, weight in weights.items() if term not in _STOP_STEMS and term not in small}
+    kept = {term: weight for term, weight in weights.items() if term not in _STOP_STEMS | small and not is_grammar(term)}
     return kept or weights
 
 

@@ -68,10 +68,13 @@ def reword(memory: Memory, by: str, means: Means) -> Remembered:
 
 
 def refresh(memory: Memory, means: Means) -> Memory:
-    """Guess again what is guessed of a memory, with the vectors there are now; the text stays."""
+    """Guess again what is guessed of a memory, with the vectors there are now; the text stays.
+
+    What an older version enriched gets the words it is found by anew as well.
+    """
     (vectors,), _ = _embedded([memory.text], means.embedders)
     known = means.enricher.enrich(memory, vectors)
-    means.memories.note([known], {known.id: vectors})
+    means.memories.note(known, vectors, parsed(memory.text, means.tokens, known) if memory.enriched else None)
     return known
 
 

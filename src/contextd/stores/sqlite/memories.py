@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Protocol
@@ -145,15 +145,18 @@ class Memories:
 
         return self._record.database.transact(write)
 
-    def note(self, memories: Iterable[Memory], vectors: Mapping[str, Mapping[str, Matrix]] | None = None) -> None:
-        """Write fields that are no change of what was said, such as guesses and vectors: without a version before."""
+    def note(self, memory: Memory, vectors: Mapping[str, Matrix] | None = None, parsed: Parsed | None = None) -> None:
+        """Write fields that are no change of what was said, such as guesses, vectors and words: without a version before."""
 
         def write(connection: apsw.Connection) -> None:
-            for memory in memories:
-                if _row(connection, memory.workspace, memory.id) is not None:
-                    self._put(connection, memory)
-                    store = self._record.store(memory.workspace)
-                    store.add_vectors_of(connection, number_of(memory.id), (vectors or {}).get(memory.id, {}))
+            if _row(connection, memory.workspace, memory.id) is None:
+                return
+            self._put(connection, memory)
+            if parsed is not None:
+                self._write_text(connection, memory, parsed, vectors or {})
+            else:
+                store = self._record.store(memory.workspace)
+                store.add_vectors_of(connection, number_of(memory.id), vectors or {})
 
         self._record.database.transact(write)
 
