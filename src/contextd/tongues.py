@@ -56,12 +56,18 @@ def language_of(text: str) -> str:
     for language, script in _SCRIPTS:
         if script.search(text):
             return language
+    language, signs = _likeliest(text)
+    return language if signs else ""
+
+
+def _likeliest(text: str) -> tuple[str, int]:
+    """The language most small words and letters of a text are of, and how many there are."""
     words = re.findall(r"[^\W\d_]+", text.lower())
     scores = {language: sum(word in small for word in words) for language, small in _WORDS.items()}
     for language, letters in _LETTERS.items():
         scores[language] += sum(letter in text.lower() for letter in letters)
     best = max(scores, key=lambda language: (scores[language], language == "en"))
-    return best if scores[best] else ""
+    return best, scores[best]
 
 
 def other_script(text: str) -> bool:
@@ -70,8 +76,9 @@ def other_script(text: str) -> bool:
 
 
 def is_foreign(text: str) -> bool:
-    """Whether a text is in a language that models of English know little of."""
-    return other_script(text) or language_of(text) not in ("en", "")
+    """Whether a text is in a language that models of English know little of: one word or letter ("café") does not say so."""
+    language, signs = _likeliest(text)
+    return other_script(text) or (language != "en" and signs > 1)
 
 
 def is_grammar(letters: str) -> bool:

@@ -44,7 +44,7 @@ ROUTES = {"words": "words", "issue": "words", "trace": "words", "symbol": "symbo
           "chat": "chat"}  # fmt: skip
 _RANKS = 60  # the usual constant of reciprocal rank fusion
 _OF_RANKS = 1.5  # so that the boosts, which are in the unit of the weights, keep their share
-_KEPT = 240
+KEPT = 240  # candidates of files: their names may still raise one a good deal
 _STEM = 2.5
 _LEAST_SPREAD = 0.1  # of cosines
 _PARTS = 3.0  # what memories share with the question in parts of words and concepts, in any language: by 192 pairs of our own
@@ -55,9 +55,9 @@ _LOCAL = ("chunk", "chunk_coverage", "name", "parts", "static", "deep")  # arms 
 
 
 def fuse(
-    retrieved: Retrieved, route: str, method: str = "weighted", more: Mapping[str, float] | None = None
+    retrieved: Retrieved, route: str, method: str = "weighted", more: Mapping[str, float] | None = None, most: int = KEPT
 ) -> list[Candidate]:
-    """The candidates with one score each, best first; `more` holds the weights of arms from outside."""
+    """The `most` best candidates with one score each, best first; `more` holds the weights of arms from outside."""
     if not retrieved.chunks:
         return []
     arms, documents = normalized(retrieved)
@@ -69,7 +69,7 @@ def fuse(
     if method == "rrf":
         arms, weights = _by_rank(arms), dict.fromkeys(arms, _OF_RANKS)
     score = (_by_turn if route == "chat" else _by_document)(arms, documents, weights)
-    best = _promising(score, arms)
+    best = _promising(score, arms)[:most]
     ids, ordinals = np.array([retrieved.chunks[place] for place in best.tolist()]).T
     order = best[np.lexsort((ordinals, ids, -score[best]))].tolist()
     columns = zip(*(values[order].tolist() for values in retrieved.arms.values()), strict=True)
@@ -125,9 +125,9 @@ def standing(arms: Mapping[str, Float], documents: NDArray[np.intp]) -> dict[str
 
 
 def _promising(score: Float, arms: Mapping[str, Float]) -> NDArray[np.intp]:
-    """The candidates that the steps after this one look at; a file's name may still raise one a good deal."""
+    """The candidates by what the steps after this one may make of them."""
     promise = score + _STEM * arms["stem"] if "stem" in arms else score
-    return np.argsort(-promise, kind="stable")[:_KEPT]
+    return np.argsort(-promise, kind="stable")
 
 
 def _sum(weights: Mapping[str, float], values: Mapping[str, Float], size: int) -> Float:

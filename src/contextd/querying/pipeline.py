@@ -24,7 +24,7 @@ from contextd.querying.consult import consult
 from contextd.querying.cut import cut
 from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.expand import expand
-from contextd.querying.fuse import fuse
+from contextd.querying.fuse import KEPT, fuse
 from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, rank
 from contextd.querying.relate import relate
@@ -223,7 +223,10 @@ def _search_one(
         plan = replace(plan, route="report")
     retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, {**suggested, **before}))
     weights = {name: weight for name, (weight, _) in means.retrievers.items()}
-    fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, means.fusion, weights))
+    most = (
+        KEPT if "stem" in view.fields else max(POOL, query.k) * 2
+    )  # memories and chats have no file names that would raise them
+    fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, means.fusion, weights, most))
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
     if query.rerank and view.fields & _SPOKEN and plan.text.strip():
@@ -236,8 +239,8 @@ def _search_one(
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     several = "turns" in view.fields  # of a chat any number of messages may answer
     pool = _pool(kept, max(POOL, 2 * query.k), POOL if several else OF_ONE_DOCUMENT)
-    most = query.k if several else PER_DOCUMENT
-    spread = trace.attempt("diversify", lambda: _spread(view, pool, query, held, most), pool[: query.k])
+    each = query.k if several else PER_DOCUMENT
+    spread = trace.attempt("diversify", lambda: _spread(view, pool, query, held, each), pool[: query.k])
     chunks = {chunk.id: _named_after(chunk, means.names) for chunk in view.get([one.chunk for one in spread])}
     there = [one for one in spread if one.chunk in chunks]
     scores = falling([likely[one.chunk] for one in there])
