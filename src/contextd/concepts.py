@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 _WORD = re.compile(r"[^\W\d_]+")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_UNSPACED = ("zh", "ja")
 _COMPOUND = 9  # letters of a word that may be made of two: Schuhgröße
 _INNER = 5  # letters of a stem that is looked for inside of one
 
@@ -23,16 +24,16 @@ _INNER = 5  # letters of a stem that is looked for inside of one
 class _Thesaurus(NamedTuple):
     """Concepts by whole words, by beginnings of words, and by pieces of text without spaces."""
 
-    words: Mapping[str, frozenset[str]]
-    stems: Mapping[str, frozenset[str]]
-    pieces: Mapping[str, frozenset[str]]
+    words: Mapping[str, Sequence[str]]
+    stems: Mapping[str, Sequence[str]]
+    pieces: Mapping[str, Sequence[str]]
     longest: int  # of the pieces
     wider: Mapping[str, Sequence[str]]
 
 
 def concepts_of(text: str) -> frozenset[str]:
     """What a text is about, as far as the thesaurus knows."""
-    return frozenset().union(*(about for word in _WORD.findall(text.casefold()) for about in _about(word)))
+    return frozenset(concept for word in _WORD.findall(text.casefold()) for about in _about(word) for concept in about)
 
 
 def widened(concepts: frozenset[str]) -> frozenset[str]:
@@ -40,31 +41,33 @@ def widened(concepts: frozenset[str]) -> frozenset[str]:
     return concepts.union(*(_known().wider.get(concept, ()) for concept in concepts))
 
 
-def _about(word: str) -> Iterator[frozenset[str]]:
+def _about(word: str) -> Iterator[Sequence[str]]:
     known = _known()
     if _WIDE.search(word):
         ends = range(1, known.longest + 1)
-        yield from (known.pieces.get(word[at : at + size], frozenset()) for at in range(len(word)) for size in ends)
+        yield from (known.pieces.get(word[at : at + size], ()) for at in range(len(word)) for size in ends)
         return
-    yield known.words.get(word, frozenset())
-    yield from (known.stems.get(word[:end], frozenset()) for end in range(1, len(word) + 1))
+    yield known.words.get(word, ())
+    yield from (known.stems.get(word[:end], ()) for end in range(1, len(word) + 1))
     if len(word) >= _COMPOUND:
         rests = (word[start:] for start in range(1, len(word) - _INNER + 1))
-        yield from (known.stems.get(rest[:end], frozenset()) for rest in rests for end in range(_INNER, len(rest) + 1))
+        yield from (known.stems.get(rest[:end], ()) for rest in rests for end in range(_INNER, len(rest) + 1))
 
 
 @lru_cache
 def _known() -> _Thesaurus:
-    told: dict[str, dict[str, list[str]]] = json.loads(
-        files("contextd").joinpath("learned", "concepts.json").read_text("utf-8")
-    )
-    words: dict[str, set[str]] = {}
-    stems: dict[str, set[str]] = {}
-    pieces: dict[str, set[str]] = {}
-    wider = {concept: languages.pop("is") for concept, languages in told.items() if "is" in languages}
-    for concept, languages in told.items():
-        for entry in (entry.casefold() for entries in languages.values() for entry in entries):
-            kept = pieces if _WIDE.search(entry) else words if entry.endswith("$") else stems
-            kept.setdefault(entry.removesuffix("$"), set()).add(concept)
-    whole, begun, inside = ({entry: frozenset(about) for entry, about in kept.items()} for kept in (words, stems, pieces))
-    return _Thesaurus(whole, begun, inside, max(map(len, inside), default=0), wider)
+    words: dict[str, list[str]] = {}
+    stems: dict[str, list[str]] = {}
+    pieces: dict[str, list[str]] = {}
+    wider: dict[str, list[str]] = {}
+    for concept, told in json.loads(files("contextd").joinpath("learned", "concepts.json").read_text("utf-8")).items():
+        wider[concept] = told.pop("is", [])
+        for language, entries in told.items():
+            for entry in entries:
+                if language in _UNSPACED:
+                    pieces.setdefault(entry, []).append(concept)
+                elif entry.endswith("$"):
+                    words.setdefault(entry[:-1], []).append(concept)
+                else:
+                    stems.setdefault(entry, []).append(concept)
+    return _Thesaurus(words, stems, pieces, max(map(len, pieces)), wider)
