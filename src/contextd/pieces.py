@@ -16,8 +16,12 @@ def words_of(piece: Piece, text: str) -> bytes:
     """
     labels = (piece.label, *piece.names) if piece.names else ()
     whole = with_context(text[piece.start : piece.end], piece.label, piece.heading)
-    parts = parts_of_words(whole) | {about(concept) for concept in widened(concepts_of(whole))} if piece.kind == MEMORY else ()
-    return encode(whole, labels, parts)
+    return encode(whole, labels, _parts_of(whole) if piece.kind == MEMORY else ())
+
+
+def _parts_of(text: str) -> set[str]:
+    own = concepts_of(text)
+    return parts_of_words(text) | {about(one) for one in own} | {about(one, wide=True) for one in widened(own)}
 
 
 def texts_of(parsed: Parsed) -> list[str]:

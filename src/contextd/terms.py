@@ -79,9 +79,9 @@ def parts_of_words(text: str) -> set[str]:
     return found
 
 
-def about(concept: str) -> str:
-    """A concept among the parts of words; none of these has such a sign in it."""
-    return f":{concept}"
+def about(concept: str, *, wide: bool = False) -> str:
+    """A concept among the parts of words, or what is in a wide sense of it; no part of a word has such a sign in it."""
+    return f"::{concept}" if wide else f":{concept}"
 
 
 def encode(text: str, labels: Iterable[str] = (), parts: Iterable[str] = ()) -> bytes:

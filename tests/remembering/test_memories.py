@@ -391,3 +391,10 @@ def test_what_an_older_version_wrote_is_found_by_concepts_once_it_is_enriched(pe
     person.memories.enrich()
     assert texts(person, "where do I live") == ["Ich wohne in Leipzig"]
     assert person.memories.history(kept.id) == [] and len(person.memories.all()) == 1
+
+
+def test_of_facts_that_fit_equally_the_one_told_last_comes_first(person: Engine) -> None:
+    for day, color in enumerate(("roter", "blauer", "gelber", "alter")):
+        person.remember(f"ein {color} Drachen", said=1_600_000_000_000_000 + day)
+    found = texts(person, "Was ist mit dem Drachen?")
+    assert found == [f"ein {color} Drachen" for color in ("alter", "gelber", "blauer", "roter")]

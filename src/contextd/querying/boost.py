@@ -30,7 +30,7 @@ _ROUTES = {"symbol": "symbol", "path": "symbol", "report": "report"}
 
 
 def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -> list[Candidate]:
-    """The candidates in their new order."""
+    """The candidates in their new order; of memories that are equal the one told last is first."""
     boosts, words = _BOOSTS[_ROUTES.get(plan.route, "words")], frozenset(plan.terms)
     largest = math.log1p(max((where.pieces for where in about), default=1))
     newest = max((where.modified for where in about if where.language == COMMIT), default=0)
@@ -48,7 +48,8 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
                 candidate.chunk, candidate.arms, candidate.score + extra[where.uri] + _PLACE * candidate.arms.get("place", 0.0)
             )
         )
-    return sorted(raised, key=lambda one: (-one.score, one.chunk))
+    told = {one.chunk: where.modified for one, where in zip(raised, about, strict=True) if where.language == MEMORY}
+    return sorted(raised, key=lambda one: (-one.score, -told.get(one.chunk, 0), one.chunk))
 
 
 def _judged(uri: str, old: Collection[str], plan: Plan) -> float:

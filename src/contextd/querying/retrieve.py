@@ -22,7 +22,7 @@ CANDIDATES = 200  # of each arm
 PERSON = "user"  # who asks, in a talk with a model
 OF_AN_ENTITY = 40  # that mention it: so that each of several is there
 MOST_PARTS = 200  # of words: those of about forty
-CONCEPT = 10.0  # beside a part of a word: more than a whole word, for of a word most parts may differ
+CONCEPT, WIDE = 5.0, 5.0  # beside a part of a word, of which one has several: what is asked for, and what is part of it
 SPREAD = 1500  # of all arms together: a bound on the time of the steps after
 
 
@@ -67,7 +67,10 @@ def _parts(plan: Plan) -> dict[int, float]:
     telling = " ".join(word for word in plan.text.casefold().split() if word.strip("¿?!.,:;") not in small)
     every = sorted(parts_of_words(telling or plan.text))
     parts = ([part for part in every if not is_grammar(part)] or every)[:MOST_PARTS]
-    meant = {key(about(concept), PARTS): CONCEPT for concept in sorted(concepts_of(plan.text))}
+    concepts = sorted(concepts_of(plan.text))
+    meant = {key(about(one), PARTS): CONCEPT for one in concepts} | {
+        key(about(one, wide=True), PARTS): WIDE for one in concepts
+    }
     return {key(part, PARTS): 1.0 for part in parts} | meant
 
 
