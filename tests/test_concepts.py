@@ -56,7 +56,7 @@ def test_a_question_meets_a_fact_in_another_language(home: Path) -> None:
     facts = {
         "Where do I live?": "Ich wohne seit Mai in Leipzig",
         "Was arbeite ich?": "Je suis infirmière à l'hôpital",
-        "¿Qué mascota tengo?": "My cat is called Minka",
+        "¿Cómo se llama mi gato?": "My cat is called Minka",
         "我对什么过敏？": "I'm allergic to peanuts",
     }
     for fact in facts.values():
