@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from contextd.assemble import open_engine
 from contextd.concepts import concepts_of, widened
+from contextd.tongues import is_foreign
 
 LANGUAGES = {"en", "de", "fr", "es", "zh", "ja"}
 
@@ -27,7 +28,8 @@ def test_stems_whole_words_and_compounds() -> None:
     assert "allergy" in concepts_of("ALLERGIC")
     assert "tea" in concepts_of("a cup of tea") and "tea" not in concepts_of("the teaspoon and my teammate")
     assert {"shoes", "size"} <= concepts_of("Schuhgröße 42")
-    assert concepts_of("") == concepts_of("42 % xyzzy") == frozenset()
+    assert concepts_of("") == concepts_of("42 % xyzzy") == concepts_of("allergic" * 9000) == frozenset()
+    assert concepts_of("Schuhgro\u0308ße") == concepts_of("Schuhgröße")
 
 
 def test_what_is_told_is_part_of_something_wider() -> None:
@@ -63,6 +65,29 @@ def test_a_question_meets_a_fact_in_another_language(home: Path) -> None:
         person.remember(fact)
     for question, fact in facts.items():
         assert person.recall(question).hits[0].chunk.text == fact
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "non-profit donations per month",
+        "e-mail per day",
+        "a la carte restaurant",
+        "la la land",
+        "Müller Köln phone",
+        "CI per se",
+    ],
+)
+def test_a_few_foreign_words_make_no_foreign_question(text: str) -> None:
+    assert not is_foreign(text)
+    assert is_foreign("Wo wohne ich?") and is_foreign("¿Dónde vivo?") and is_foreign("我住在哪里")
+
+
+def test_words_of_hiragana_are_words(home: Path) -> None:
+    person = open_engine(None, home=home, environment={})
+    for fact in ("うどんが苦手です", "さくらが好きです", "寿司が好きです"):
+        person.remember(fact)
+    assert person.recall("うどんはどうですか？").hits[0].chunk.text == "うどんが苦手です"
 
 
 def test_a_question_in_chinese_or_japanese_is_answered_without_asking_for_less(home: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
@@ -18,6 +19,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _UNSPACED = ("zh", "ja")
 _COMPOUND = 9  # letters of a word that may be made of two: Schuhgröße
+_LONGEST = 40  # letters; what is longer is data
 _INNER = 5  # letters of a stem that is looked for inside of one
 
 
@@ -33,11 +35,12 @@ class _Thesaurus(NamedTuple):
 
 def concepts_of(text: str) -> frozenset[str]:
     """What a text is about, as far as the thesaurus knows."""
-    return frozenset(concept for word in _WORD.findall(text.casefold()) for about in _about(word) for concept in about)
+    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return frozenset(concept for word in words for about in _about(word) for concept in about)
 
 
 def widened(concepts: frozenset[str]) -> frozenset[str]:
-    """Concepts with those they are part of: who swims does a sport. For what is told, not for what is asked."""
+    """Concepts with those they are part of, by one step: who swims does a sport. For what is told, not for what is asked."""
     return concepts.union(*(_known().wider.get(concept, ()) for concept in concepts))
 
 
@@ -46,6 +49,8 @@ def _about(word: str) -> Iterator[Sequence[str]]:
     if _WIDE.search(word):
         ends = range(1, known.longest + 1)
         yield from (known.pieces.get(word[at : at + size], ()) for at in range(len(word)) for size in ends)
+        return
+    if len(word) > _LONGEST:
         return
     yield known.words.get(word, ())
     yield from (known.stems.get(word[:end], ()) for end in range(1, len(word) + 1))

@@ -127,8 +127,8 @@ class Memories:
     def feedback(self, memory: str, *, useful: bool) -> Memory:
         """Say whether a memory was of use in an answer."""
         old = self.get(memory)
-        more = {"useful": old.useful + 1} if useful else {"useless": old.useless + 1}
-        self.record.memories.note(replace(old, **more))  # type: ignore[arg-type]
+        more = (1, 0) if useful else (0, 1)
+        self.record.memories.note(old, lambda now: replace(now, useful=now.useful + more[0], useless=now.useless + more[1]))
         return self.get(old.id)
 
     def forget(self, memory: str) -> str:
@@ -267,7 +267,7 @@ class Memories:
     def _means(self, workspaces: Sequence[int], *, deep: bool = True) -> pipeline.Means:
         tiers = (self.static, self.deep() if deep else None)
         embedders = [embedder for embedder in tiers if embedder is not None]
-        version = VERSION if deep or self.deep() is None else 0
+        version = VERSION if deep or self.deep() is None else -VERSION
         enricher = Enricher(self.static, Routing(self.topics(), self.static), lambda: self._corrected(workspaces), version)
         return pipeline.Means(self.record.memories, embedders, enricher, self.tokens, self.rules)
 

@@ -39,7 +39,7 @@ class Memory:
     private: bool = False  # answers on this machine only
     useful: int = 0
     useless: int = 0
-    enriched: int = 0  # the version of the enrichment; 0 for none yet
+    enriched: int = 0  # the version of the enrichment, negative for one in haste; 0 for none yet
     changed: int = 0
     clock: str = ""
 

@@ -55,8 +55,17 @@ class Memories(Protocol):
     ) -> Memory:
         """Write a changed memory, and what it was into its history; `parsed` when its text is another."""
 
-    def note(self, memory: Memory, vectors: Mapping[str, Matrix] | None = None, parsed: Parsed | None = None) -> None:
-        """Write fields that are no change of what was said, such as guesses; with vectors, and the words if they are others."""
+    def note(
+        self,
+        memory: Memory,
+        change: Callable[[Memory], Memory],
+        vectors: Mapping[str, Matrix] | None = None,
+        parsed: Parsed | None = None,
+    ) -> None:
+        """Change what is no part of what was said, such as guesses, as it is by now; with vectors, and words if these change.
+
+        A memory that says something else by now, or is gone, is left alone.
+        """
 
     def restore(self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version] = ()) -> str:
         """Take a memory from elsewhere with its clock: `added`, `changed`, `known`, or `forgotten` here since."""

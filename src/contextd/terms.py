@@ -47,9 +47,9 @@ def split(text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """A text without case, spaces and punctuation: the same for what is said twice."""
+    """A text without case, spaces and punctuation: the same for what is said twice. Signs alone are what they are."""
     kept = "".join(sign if sign.isalnum() or sign in "+#€$£%.," else " " for sign in text.casefold())
-    return " ".join(kept.split()).rstrip(".,")
+    return " ".join(kept.split()).rstrip(".,") or text.strip()
 
 
 def parts_of(identifier: str) -> list[str]:

@@ -45,8 +45,10 @@ _MORE = {
 }
 _SAY_NOTHING = {language: words | frozenset(_MORE.get(language, "").split()) for language, words in _WORDS.items()}
 ANY_SMALL = frozenset().union(*_WORDS.values())  # in any of them
+_WHOLE = re.compile(r"(?<![\w-])[^\W\d_]+(?![\w-])")  # no half of an `e-mail`
 _HOLDING = re.compile(
-    r"[\u3041-\u309f\u30fc私我你您他她它们的了是在有和与吗呢吧什么哪几个多少怎样谁不很都也要会能可以这那就还把被给对何]+"
+    r"[\u3041-\u309f]|[はがをにでとものかよすましたているなんれど]+|どこ|いつ|なに|だれ|どれ|です"
+    r"|[私我你您他她它们的了是在有和与吗呢吧什么哪几个多少怎样谁不很都也要会能可以这那就还把被给对何はがをにでとものか]+"
 )
 _LETTERS = {"de": "äöüß", "fr": "éèêàçùœ", "es": "ñ¿¡áíóú", "pt": "ãõ"}
 
@@ -56,18 +58,12 @@ def language_of(text: str) -> str:
     for language, script in _SCRIPTS:
         if script.search(text):
             return language
-    language, signs = _likeliest(text)
-    return language if signs else ""
-
-
-def _likeliest(text: str) -> tuple[str, int]:
-    """The language most small words and letters of a text are of, and how many there are."""
     words = re.findall(r"[^\W\d_]+", text.lower())
     scores = {language: sum(word in small for word in words) for language, small in _WORDS.items()}
     for language, letters in _LETTERS.items():
         scores[language] += sum(letter in text.lower() for letter in letters)
     best = max(scores, key=lambda language: (scores[language], language == "en"))
-    return best, scores[best]
+    return best if scores[best] else ""
 
 
 def other_script(text: str) -> bool:
@@ -76,13 +72,18 @@ def other_script(text: str) -> bool:
 
 
 def is_foreign(text: str) -> bool:
-    """Whether a text is in a language that models of English know little of: one word or letter ("café") does not say so."""
-    language, signs = _likeliest(text)
-    return other_script(text) or (language != "en" and signs > 1)
+    """Whether a text is in a language that models of English know little of: a word or name ("à la carte") does not say so."""
+    language = language_of(text)
+    if other_script(text) or language in ("en", ""):
+        return other_script(text)
+    words = {word.lower() for word in _WHOLE.findall(text) if not word.isupper()}
+    small = words & _WORDS.get(language, frozenset()) - _WORDS["en"]
+    letters = any(letter in text.lower() for letter in _LETTERS.get(language, ""))
+    return bool(small) and len(small) + letters > 1 and 3 * len(small) >= len(words)
 
 
 def is_grammar(letters: str) -> bool:
-    """Whether some letters of a text without spaces only hold it together: hiragana, or the small words of Chinese."""
+    """Whether some letters of a text without spaces only hold it together: endings, particles, small words of Chinese."""
     return bool(_HOLDING.fullmatch(letters))
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import apsw
+import numpy as np
 import pytest
 
 from contextd.assemble import open_engine
@@ -271,7 +272,6 @@ def test_only_its_author_changes_a_memory_and_only_its_readers_know_of_it(home: 
 
 ADDING = """
 import sys
-from dataclasses import replace
 from pathlib import Path
 from contextd.assemble import open_engine
 engine = open_engine(None, home=Path(sys.argv[1]), environment={"CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
@@ -378,19 +378,43 @@ def test_of_several_dates_the_last_is_since_when_it_holds(person: Engine) -> Non
     assert moved.valid_from == 1_640_995_200_000_000, "the first day of 2022"
 
 
-def test_what_an_older_version_wrote_is_found_by_concepts_once_it_is_enriched(person: Engine, home: Path) -> None:
+@pytest.mark.parametrize("version", [0, 1])
+def test_what_an_older_version_wrote_is_found_by_concepts_once_it_is_enriched(person: Engine, version: int) -> None:
     kept = person.remember("Ich wohne in Leipzig").memory
-    plain = replace(kept, enriched=1)
-    words = words_of(
-        Piece(0, len(kept.text), 1, 1, "text", "", (), 5), kept.text
-    )  # as of a document: without parts and concepts
-    person.record.memories.note(
-        plain, parsed=Parsed(kept.text, (Piece(0, len(kept.text), 1, 1, "memory", "", (), 5),), (words,), ())
-    )
-    assert texts(person, "where do I live") == []
+    piece = Piece(0, len(kept.text), 1, 1, "text", "", (), 5)  # as of a document: its words have neither parts nor concepts
+    older = Parsed(kept.text, (replace(piece, kind="memory"),), (words_of(piece, kept.text),), ())
+    person.record.memories.note(kept, lambda now: replace(now, enriched=version), parsed=older)
+    assert person.recall("where do I live").hits == []
     person.memories.enrich()
-    assert texts(person, "where do I live") == ["Ich wohne in Leipzig"]
+    assert [hit.chunk.text for hit in person.recall("where do I live").hits] == ["Ich wohne in Leipzig"]
     assert person.memories.history(kept.id) == [] and len(person.memories.all()) == 1
+
+
+def test_what_is_guessed_or_counted_meanwhile_takes_nothing_back(person: Engine) -> None:
+    old = person.remember("I like tea", principals=["ana", "ben"]).memory
+    person.memories.update(old.id, text="I like coffee", principals=["owner", "ana"])
+    person.memories.mark(old.id, pinned=True)
+    person.record.memories.note(old, lambda now: replace(now, kind="goal"))
+    now = person.memories.get(old.id)
+    assert (now.text, now.principals, now.kind == "goal") == ("I like coffee", {"owner", "ana"}, False)
+    for useful in (True, True, False):
+        person.memories.feedback(now.id, useful=useful)
+    counted = person.memories.get(old.id)
+    assert (counted.useful, counted.useless, counted.pinned, counted.text) == (2, 1, True, "I like coffee")
+    assert person.remember("i like coffee", principals=["ana"]).known
+
+
+def test_vectors_of_a_model_that_is_not_at_hand_stay(person: Engine) -> None:
+    kept = person.remember("I like tea").memory
+    other = np.ones((1, 8), np.float32)
+    person.record.memories.note(kept, lambda now: replace(now, enriched=1), {"deep/other/8/1": other})
+    person.memories.enrich()
+    assert "deep/other/8/1" in person.record.memories.vectors(person.personal, [kept.id])[kept.id]
+
+
+def test_signs_alone_are_told_apart(person: Engine) -> None:
+    assert not person.remember("👍").known and not person.remember("👎").known
+    assert person.remember("👍").known
 
 
 def test_of_facts_that_fit_equally_the_one_told_last_comes_first(person: Engine) -> None:

@@ -46,7 +46,7 @@ MOST = re.compile(rf"(?<!\w)(?:{_MOST})(?!\w)", re.IGNORECASE)
 LEAST = re.compile(rf"(?<!\w)(?:{_LEAST})(?!\w)", re.IGNORECASE)
 DENIED = re.compile(r"\b(?:no|not|never|nothing|anything|forbids?|doesn'?t|don'?t|can'?t|cannot|kein\w*)\b", re.IGNORECASE)
 _AT_MOST_AFTER = re.compile(
-    r"\s*(?:,\s*)?(?:\w+ ){0,2}(?:at (?:the )?most|max(?:imum)?\b|tops\b|or (?:less|fewer|smaller|below|lower|shorter)|not a cent more)",
+    r"\s*(?:,\s*)?(?:max(?:imum)?\b|tops\b|not a cent more|(?:\w+ ){0,2}(?:at (?:the )?most|or (?:less|fewer|smaller|below|lower)))",
     re.IGNORECASE,
 )
 _NOT_PAST = re.compile(
@@ -78,9 +78,7 @@ _DATE = (
 _CLOCK = r"\d{1,2}(?::\d\d)?\s?(?:am|pm|h|uhr)|\d{1,2}[:.]\d\d"
 DATE, CLOCK = (re.compile(pattern, re.IGNORECASE) for pattern in (_DATE, _CLOCK))
 _LIST = r"(?P<value>[^.;!?(),]+?(?:,? (?:and|or|und|et|y) [^.;!?(),]+?|, \w+(?=,|$| and| or| und| et| y))*)(?=[.;!?(),]| so | since | because |$)"
-_PLACE = (
-    r"(?P<value>(?!(?:the|a|an|my|our|his|her|their|this|that|which|one)\b)[^\W\d][\w'\u2019-]+(?: (?-i:[A-Z])[\w'\u2019-]+)*)"
-)
+_PLACE = r"(?P<value>(?-i:[A-Z])[\w'\u2019-]+(?: (?-i:[A-Z])[\w'\u2019-]+)*)"
 _OWNER = r"(?:(?:my|our|the|mein|meine|mon|ma|mi)\s+)?"
 # Attribute, and a pattern whose group `value` is the value; `who` and `what` are added to the name.
 _PHRASES = tuple(
@@ -151,6 +149,9 @@ _NOT_NOW = re.compile(
 _ON_DAY = re.compile(rf"\b(?P<by>by|on|since|am|from) (?:the )?(?P<value>{_DATE}|\d{{1,2}}(?:st|nd|rd|th))\b", re.IGNORECASE)
 
 
+_LONGEST = 500  # characters that are looked at: who tells a long story states no one value
+
+
 class Stated(NamedTuple):
     """What a fact states: of whom, what, and its value."""
 
@@ -158,12 +159,12 @@ class Stated(NamedTuple):
     attribute: str = ""
     value: str = ""
     unit: str = ""
-    loose: bool = False  # the name may be trusted more than where the value ends
+    loose: bool = False  # a value that may begin or end elsewhere
 
 
 def stated(text: str) -> Stated:
     """The attribute of a fact with its value; empty when no pattern fits."""
-    line = " ".join(text.split())
+    line = " ".join(text[:_LONGEST].split())
     about, rest = whose(line)
     for pattern in (_sized, _frequency, _phrased, _budget, _keyed, _decided, _dated, _measured):
         if found := pattern(rest):

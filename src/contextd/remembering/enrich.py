@@ -46,7 +46,7 @@ class Enricher:
     static: Embedder | None
     routing: Routing
     corrected: Callable[[], Sequence[Memory]] = tuple  # memories whose kind a person set
-    version: int = VERSION  # 0 for guesses that better ones are to follow
+    version: int = VERSION  # negative for guesses that better ones are to follow
     _examples: list[tuple[list[str], Matrix]] = field(default_factory=list)  # once they are asked for
 
     def enrich(self, memory: Memory, vectors: Mapping[str, Matrix]) -> Memory:

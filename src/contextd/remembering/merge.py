@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from contextd.memory import Decided, Memory
-from contextd.remembering.attributes import stated
 from contextd.terms import plain, split
 from contextd.tongues import small_words
 
@@ -34,7 +33,7 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
         if plain(old.text) == plain(new.text):
             return Decided(_confirmed(old, new), known=True)
     current = [old for old in alike if old.id != new.id and _same_attribute(old, new) and old.valid_to is None]
-    if not current or not _one_value(new.attribute) or not _trusted_name(new):
+    if not current or not _one_value(new.attribute):
         return Decided(new)
     others = [old for old in current if _same_thing(old, new) and (new.trusted or not old.trusted)]
     against = tuple(old for old in current if old not in others and old.value != new.value)
@@ -90,11 +89,6 @@ def _confirmed(old: Memory, new: Memory) -> Memory:
         topics=topics,
         changed=new.changed,
     )
-
-
-def _trusted_name(memory: Memory) -> bool:
-    """Whether the attribute has its name from the person or from a pattern: what examples suggest ends nothing."""
-    return "attribute" in memory.verified or memory.attribute == stated(memory.text).attribute
 
 
 def _one_value(attribute: str) -> bool:

@@ -14,7 +14,7 @@ from contextd.memory import Memory, Remembered
 from contextd.pieces import words_of
 from contextd.ports import Embedder, Matrix, Tokens
 from contextd.record_ports import Memories
-from contextd.remembering.enrich import Enricher
+from contextd.remembering.enrich import VERSION, Enricher
 from contextd.remembering.merge import merge
 from contextd.scrub import scrub_text
 from contextd.scrub_rules import Rule
@@ -67,15 +67,19 @@ def reword(memory: Memory, by: str, means: Means) -> Remembered:
     return Remembered(kept, warnings=(*(f"a secret was left out (rule {rule})" for rule in finds), *problems))
 
 
-def refresh(memory: Memory, means: Means) -> Memory:
+def refresh(memory: Memory, means: Means) -> None:
     """Guess again what is guessed of a memory, with the vectors there are now; the text stays.
 
     What an older version enriched gets the words it is found by anew as well.
     """
-    (vectors,), _ = _embedded([memory.text], means.embedders)
-    known = means.enricher.enrich(memory, vectors)
-    means.memories.note(known, vectors, parsed(memory.text, means.tokens, known) if memory.enriched else None)
-    return known
+    (vectors,), problems = _embedded([memory.text], means.embedders)
+
+    def guessed(now: Memory) -> Memory:
+        known = means.enricher.enrich(now, vectors)
+        return replace(known, enriched=now.enriched) if problems else known  # what went wrong is tried again
+
+    words = parsed(memory.text, means.tokens, guessed(memory)) if abs(memory.enriched) != VERSION else None
+    means.memories.note(memory, guessed, vectors, words)
 
 
 def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:

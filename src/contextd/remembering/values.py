@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.remembering.attributes import CLOCK, DATE, DENIED, LEAST, MOST, QUANTITY, Stated, amount, name_of, stated, whose
+from contextd.remembering.attributes import CLOCK, DATE, DENIED, LEAST, MOST, QUANTITY, Stated, amount, stated, whose
 from contextd.times import MONTHS, NUMBERS, SEASONS, UNITS, WEEKDAYS
-from contextd.tongues import ANY_SMALL
 
 PARTS = ("none", "value", "on", "most", "least", "unit", "period", "times")  # `on` goes on with what is before it
 _NONE, _VALUE, _ON, _MOST, _LEAST, _UNIT, _PERIOD, _TIMES = range(len(PARTS))
@@ -57,7 +56,10 @@ class Chain(NamedTuple):
 
 
 def valued(text: str, chain: Chain | None = None) -> Stated:
-    """What a fact states: by the patterns, and where they find no value or only a loose one, by examples."""
+    """What a fact states: by the patterns, and where they find no value or only a loose one, by examples.
+
+    Only patterns give a value its name. A value without one is told and shown, but it stands for nothing and replaces nothing.
+    """
     line = " ".join(text.split())
     found = stated(line)
     if found.attribute and not found.loose:
@@ -66,10 +68,9 @@ def valued(text: str, chain: Chain | None = None) -> Stated:
     if not words or len(words) > _LONGEST:
         return found
     value, unit = read(line, words, parts_of(marks_of(line, words, found), chain or learned()))
-    if not value:
+    if not value or (found.attribute and not _fits(value, found.value)):
         return found
-    about, rest = whose(line)
-    return Stated(about, found.attribute or _called(rest, about, value, unit), value, unit, loose=True)
+    return Stated(found.about or whose(line)[0], found.attribute, value, unit, loose=True)
 
 
 def words_of(text: str) -> list[Word]:
@@ -238,11 +239,10 @@ def _unit_beside(text: str, word: Word) -> str:
     return next((amount(match, text)[1] for match in near), "")
 
 
-def _called(text: str, *known: str) -> str:
-    """A name for what no pattern has one: the first words that tell something beside whose it is, the value and the unit."""
-    said = {word.text.casefold() for part in known for word in words_of(part)}
-    rest = [word.text for word in words_of(text) if word.text.casefold() not in said | ANY_SMALL]
-    return name_of(" ".join(rest)) or "value"
+def _fits(value: str, loose: str) -> bool:
+    """Whether a value is part of the one a pattern saw; of a day it may be more: its hour."""
+    one, other = (part.lstrip("≤≥ ").casefold() for part in (value, loose))
+    return one in other or (other in one and bool(DATE.fullmatch(other)))
 
 
 @lru_cache

@@ -145,18 +145,25 @@ class Memories:
 
         return self._record.database.transact(write)
 
-    def note(self, memory: Memory, vectors: Mapping[str, Matrix] | None = None, parsed: Parsed | None = None) -> None:
-        """Write fields that are no change of what was said, such as guesses, vectors and words: without a version before."""
+    def note(
+        self,
+        memory: Memory,
+        change: Callable[[Memory], Memory],
+        vectors: Mapping[str, Matrix] | None = None,
+        parsed: Parsed | None = None,
+    ) -> None:
+        """Change what is no part of what was said, as it is by now: guesses, vectors, words; without a version before."""
 
         def write(connection: apsw.Connection) -> None:
-            if _row(connection, memory.workspace, memory.id) is None:
+            now = _row(connection, memory.workspace, memory.id)
+            if now is None or now.text != memory.text:
                 return
-            self._put(connection, memory)
-            if parsed is not None:
-                self._write_text(connection, memory, parsed, vectors or {})
-            else:
-                store = self._record.store(memory.workspace)
-                store.add_vectors_of(connection, number_of(memory.id), vectors or {})
+            noted = self._put(connection, change(now))
+            if parsed is None:
+                self._record.store(noted.workspace).add_vectors_of(connection, number_of(noted.id), vectors or {})
+                return
+            kept = self.vectors(noted.workspace, [noted.id]).get(noted.id, {})  # of models that are not at hand
+            self._write_text(connection, noted, parsed, {**kept, **(vectors or {})})
 
         self._record.database.transact(write)
 
