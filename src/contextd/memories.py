@@ -106,6 +106,8 @@ class Memories:
     def update(self, memory: str, **fields: Any) -> Remembered:
         """Change a memory; what is set here is never guessed again, and what was set of an older text is."""
         old = self._own(memory)
+        if not any(value is not None for value in fields.values()):
+            raise InvalidInput("there is nothing to change; give a new text, or a field such as --kind or --until")
         if fields.get("text") not in (None, old.text):
             old = replace(old, verified=old.verified - {"about", "attribute", "value", "unit", "language"})
         changed = replace(_with(old, fields), changed=time.time_ns() // 1000)
@@ -287,6 +289,10 @@ def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:
         said["principals"] = frozenset(said["principals"]) | {memory.author}
     if "kind" in said and not str(said["kind"]).strip():
         raise InvalidInput("a kind is a word, such as constraint, preference or fact")
+    if said.get("valid_to") is not None and said["valid_to"] < said.get("valid_from", memory.valid_from):
+        if "valid_from" in {*said, *memory.verified}:
+            raise InvalidInput("a fact does not end before it begins to hold")
+        said["valid_from"] = 0  # it held until then; since when, nobody said
     return replace(memory, **said, **flags, verified=memory.verified | (set(said) & {*GUESSED, "valid_from"}))
 
 

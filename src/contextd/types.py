@@ -199,6 +199,7 @@ class About(NamedTuple):
     pinned: bool = False
     feedback: int = 0  # how often it was called useful, less how often it was not
     topics: tuple[str, ...] = ()
+    whose: str = ""  # whom a memory is about; empty for who told it
 
 
 class Found(NamedTuple):

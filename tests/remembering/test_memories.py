@@ -422,3 +422,42 @@ def test_of_facts_that_fit_equally_the_one_told_last_comes_first(person: Engine)
         person.remember(f"ein {color} Drachen", said=1_600_000_000_000_000 + day)
     found = texts(person, "Was ist mit dem Drachen?")
     assert found == [f"ein {color} Drachen" for color in ("alter", "gelber", "blauer", "roter")]
+
+
+def test_who_asks_for_their_own_gets_their_own_first(person: Engine) -> None:
+    for fact in ("My mother lives in Lyon", "Tom lives in Bern", "I live in Leipzig"):
+        person.remember(fact)
+    assert texts(person, "where do I live")[0] == "I live in Leipzig"
+    assert texts(person, "where does my mother live")[0] == "My mother lives in Lyon"
+    assert texts(person, "where does Tom live")[0] == "Tom lives in Bern"
+
+
+@pytest.mark.parametrize(
+    "both",
+    [
+        ("I go to bed at 11pm", "I go to bed at 1am on weekends"),
+        ("I wake up at 6 on weekdays", "I wake up at 9 on Sundays"),
+        ("Yoga class is on Tuesday at 7", "Yoga class is on Saturday at 10"),
+        ("My sister's name is Carmen", "My sister's name is Lucia"),
+        ("I weigh 71 kg", "My laptop must weigh under 1.5 kg"),
+        ("My birthday is October 2", "my moms birthday is june 14"),
+        ("I live in Berlin", "Tom moved to Paris"),
+        ("Deadline for the tax return is 31 July", "Our API deadline is Friday"),
+        ("I am 41 years old", "My jacket size in the US is 40"),
+    ],
+)
+def test_what_both_holds_neither_ends_nor_contradicts(person: Engine, both: tuple[str, str]) -> None:
+    for text in (*both, *reversed(both)):
+        kept = person.remember(text)
+        assert (kept.replaced, kept.contradicts) == ((), ())
+
+
+def test_a_change_says_something_and_an_end_is_no_beginning(person: Engine) -> None:
+    kept = person.remember("I live in Leipzig").memory
+    with pytest.raises(InvalidInput, match="nothing to change"):
+        person.memories.update(kept.id, kind=None)
+    ended = person.memories.update(kept.id, valid_to=kept.valid_from - 400 * DAY).memory
+    assert texts(person, "where do I live") == []
+    assert texts(person, "where do I live", recall=Recall(as_of=ended.valid_to - DAY)) == ["I live in Leipzig"]
+    with pytest.raises(InvalidInput, match="before it begins"):
+        person.memories.update(kept.id, valid_from=kept.said, valid_to=kept.said - DAY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
@@ -26,6 +27,8 @@ _LATEST = 1.5  # for the latest of them; half of it a month earlier
 _MONTH = 30 * 86_400_000_000  # microseconds
 _PINNED = 1.5  # the person said so: as much as the best file name
 _FEEDBACK = 0.3  # for each time a memory was called useful, up to three times; less for useless
+_OF_OTHERS = -2.0  # who asks for their own ("where do I live") means nobody else: a judgment
+_OWN = re.compile(r"\b(?:i|my|me|mine|ich|mein\w*|mir|mich|je|j|mon|ma|mes|moi|yo|mi|mis)\b|[我私]", re.IGNORECASE)
 _ROUTES = {"symbol": "symbol", "path": "symbol", "report": "report"}
 
 
@@ -34,6 +37,7 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
     boosts, words = _BOOSTS[_ROUTES.get(plan.route, "words")], frozenset(plan.terms)
     largest = math.log1p(max((where.pieces for where in about), default=1))
     newest = max((where.modified for where in about if where.language == COMMIT), default=0)
+    own = bool(_OWN.search(plan.text))
     old = superseded({where.uri for where in about}, plan.terms)
     extra: dict[str, float] = {}
     raised = []
@@ -41,7 +45,9 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
         if where.uri not in extra:
             size = boosts["size"] * math.log1p(where.pieces) / largest
             known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
-            judged = _told(where) if where.language == MEMORY else _judged(where.uri, old, plan)
+            judged = (
+                _told(where) + own * _of_another(where, plan) if where.language == MEMORY else _judged(where.uri, old, plan)
+            )
             extra[where.uri] = known + size + _commit(where, newest) + judged
         raised.append(
             Candidate(
@@ -62,6 +68,11 @@ def _commit(where: About, newest: int) -> float:
     if where.language != COMMIT:
         return 0.0
     return _PAST + _LATEST * math.exp2((where.modified - newest) / _MONTH)
+
+
+def _of_another(where: About, plan: Plan) -> float:
+    """Less for a fact about somebody the question does not name."""
+    return _OF_OTHERS * (bool(where.whose) and where.whose.casefold() not in plan.text.casefold())
 
 
 def _told(where: About) -> float:

@@ -71,7 +71,7 @@ _SIZE = re.compile(
 )
 _DATE = (
     r"(?:\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*(?: \d{4})?|"
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?|\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|"
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}(?!\d)(?:st|nd|rd|th)?(?:,? \d{4})?|\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|"
     r"(?:next |end of |early |late |mid-?)?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|"
     r"september|october|november|december|spring|summer|autumn|fall|winter|christmas|easter)(?: \d{4})?|the \d{1,2}(?:st|nd|rd|th)|20\d\d)"
 )
@@ -107,7 +107,7 @@ _PHRASES = tuple(
         ("phone", r"\b(?:phone|mobile|call|tel)\b\D{0,20}(?P<value>\+?\d[\d /-]{6,}\d)"),
         ("favorite_{what}", r"\bfavou?rite (?P<what>\w+(?: \w+)?)(?: of all)?(?: is| are|:| =) (?P<value>[^.;]+)"),
         ("favorite_{what}", r"(?P<value>[\w' -]+?) (?:is|are) (?:my|our) favou?rite (?P<what>\w+)"),
-        ("age", r"\b(?:i'?m|i am|she'?s|he'?s|is|turns?|turned|aged?|bin|j'ai|tengo) (?P<value>\d{1,3})(?![.,]\d)(?= years?(?: old)?\b| jahre\b| ans\b| años\b| and\b| und\b|[.,;]|$)"),
+        ("age", r"(?:\b(?:i'?m|i am|she'?s|he'?s|turns?|turned|aged?|bin|j'ai|tengo)|^(?:my |our )?(?!rent|budget|shoe|size|price)\w+ is) (?P<value>1?\d{1,2})(?![.,]\d)(?= years?(?: old)?\b| jahre\b| ans\b| años\b| and\b| und\b|[.,;]|$)"),
         ("age", r"\b(?P<value>\d{1,3})[- ](?:years?|yrs?)[- ]old"),
         ("name_{what}", rf"{_OWNER}(?P<what>[\w' ]{{2,24}}?) is (?:called|named) (?P<value>[^\W\d]\w+(?: (?-i:[A-Z])\w+)?)"),
     )

@@ -18,10 +18,16 @@ _I = re.compile(r"\s*(?:i|i'm|i\u2019m|we|ich|wir|je|j'|j\u2019|nous|yo)\b", re.
 _ONE_EACH = frozenset(
     "home job employer age height weight birthday birthplace blood_type wake_up_time bedtime shoe_size".split()
 )
+_OCCASION = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|week(?:day|end)s?|holidays?|vacations?|summer|winter|when|if|except|unless|also"
+    r"|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|wochenende)s?|auch|wenn|außer|lundi|mardi|mercredi|jeudi"
+    r"|vendredi|samedi|dimanche|aussi|lunes|martes|miércoles|jueves|viernes|sábado|domingo|también)\b",
+    re.IGNORECASE,
+)
 # Attributes of which one may have several values at once: a new one joins the others.
 _SEVERAL = (
     "allergy", "intolerance", "avoids", "diet", "likes", "dislikes", "hobby", "language", "pet", "child", "skill", "brand",
-    "favorite", "medication", "appointment", "subscription", "contact", "tool", "member", "trip", "plan", "visited",
+    "favorite", "medication", "name", "appointment", "subscription", "contact", "tool", "member", "trip", "plan", "visited",
 )  # fmt: skip
 
 
@@ -36,7 +42,7 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
     if not current or not _one_value(new.attribute):
         return Decided(new)
     others = [old for old in current if _same_thing(old, new) and (new.trusted or not old.trusted)]
-    against = tuple(old for old in current if old not in others and old.value != new.value)
+    against = tuple(old for old in current if old not in others and old.value != new.value and _both_told(old, new))
     if not others:
         return Decided(new, against=against)
     late = [old for old in others if _came_after(old, new)]
@@ -62,11 +68,24 @@ def _same_attribute(old: Memory, new: Memory) -> bool:
 def _same_thing(old: Memory, new: Memory) -> bool:
     """Whether two statements are about the same thing. An attribute is a guess, so all words but those of the value must agree:
     to keep one too many is a nuisance, to lose one is not to be forgiven."""
-    return _same_attribute(old, new) and (_of_oneself(old, new) or _words(old) == _words(new))
+    if not _same_attribute(old, new) or _when(old) != _when(new):
+        return False
+    return _of_oneself(old, new) or _words(old) == _words(new)
+
+
+def _both_told(old: Memory, new: Memory) -> bool:
+    """Whether two values can hardly both be true: of what the person named so, or has one of at the same times."""
+    named = all("attribute" in memory.verified for memory in (old, new))
+    return named or (_when(old) == _when(new) and (_of_oneself(old, new) or _words(old) == _words(new)))
 
 
 def _of_oneself(*memories: Memory) -> bool:
     return all(memory.attribute in _ONE_EACH and _I.match(memory.text) for memory in memories)
+
+
+def _when(memory: Memory) -> frozenset[str]:
+    """The days and occasions a statement is limited to, wherever it says so: on other ones another may hold."""
+    return frozenset(found.casefold().removesuffix("s") for found in _OCCASION.findall(memory.text))
 
 
 def _words(memory: Memory) -> frozenset[str]:

@@ -30,7 +30,7 @@ and a.memory_id in (l.start_id, l.end_id) join memory b on b.workspace_id = l.wo
 and b.memory_id = iif(l.start_id = a.memory_id, l.end_id, l.start_id)
 where a.workspace_id = ? and a.document_id in (select value from json_each(?)) order by l.clock"""
 _KNOWN = """
-select document_id, kind, said, confidence, pinned, useful - useless, topics
+select document_id, kind, said, confidence, pinned, useful - useless, about, topics
 from json_each(?) j cross join memory on workspace_id = ? and document_id = j.value"""
 _STATED = """
 select document_id, kind, confidence, said, attribute, trim(memory.value || ' ' || unit)
@@ -142,8 +142,9 @@ class MemoryView(View):
 
 
 def _known(where: About, memory: Sequence[Any], topics: Mapping[str, tuple[str, ...]]) -> About:
-    kind, said, confidence, pinned, feedback, written = memory
-    return About(where.uri, where.language, kind, said, where.pieces, confidence, bool(pinned), feedback, topics[written])
+    kind, said, confidence, pinned, feedback, whose, written = memory
+    told = topics[written]
+    return About(where.uri, where.language, kind, said, where.pieces, confidence, bool(pinned), feedback, told, whose)
 
 
 def _stated(chunk: Chunk, kind: str, confidence: float, said: int, attribute: str, value: str) -> Chunk:
