@@ -12,7 +12,7 @@ from itertools import chain, zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.concepts import concepts_of
+from contextd.concepts import concepts_of, widened
 from contextd.ports import View
 from contextd.terms import DEFINED, FOLDER, NAME, PARTS, STEM, about, key, parts_of_words, split
 from contextd.tongues import is_grammar, small_words
@@ -22,6 +22,7 @@ CANDIDATES = 200  # of each arm
 PERSON = "user"  # who asks, in a talk with a model
 OF_AN_ENTITY = 40  # that mention it: so that each of several is there
 MOST_PARTS = 200  # of words: those of about forty
+BESIDE = 2.0  # what is asked for is part of this: who cooks had better know what may be eaten
 CONCEPT, WIDE = 5.0, 5.0  # beside a part of a word, of which one has several: what is asked for, and what is part of it
 SPREAD = 1500  # of all arms together: a bound on the time of the steps after
 
@@ -67,11 +68,10 @@ def _parts(plan: Plan) -> dict[int, float]:
     telling = " ".join(word for word in plan.text.casefold().split() if word.strip("¿?!.,:;") not in small)
     every = sorted(parts_of_words(telling or plan.text))
     parts = ([part for part in every if not is_grammar(part)] or every)[:MOST_PARTS]
-    concepts = sorted(concepts_of(plan.text))
-    meant = {key(about(one), PARTS): CONCEPT for one in concepts} | {
-        key(about(one, wide=True), PARTS): WIDE for one in concepts
-    }
-    return {key(part, PARTS): 1.0 for part in parts} | meant
+    concepts = concepts_of(plan.text)
+    weights = dict.fromkeys(parts, 1.0) | {about(one, wide=True): BESIDE for one in widened(concepts)}
+    weights |= {about(one): CONCEPT for one in concepts} | {about(one, wide=True): WIDE for one in concepts}
+    return {key(part, PARTS): weight for part, weight in weights.items()}
 
 
 def _together(found: Mapping[str, list[Found]]) -> tuple[ChunkId, ...]:
