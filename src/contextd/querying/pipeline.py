@@ -223,9 +223,7 @@ def _search_one(
         plan = replace(plan, route="report")
     retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, {**suggested, **before}))
     weights = {name: weight for name, (weight, _) in means.retrievers.items()}
-    most = (
-        KEPT if "stem" in view.fields else max(POOL, query.k) * 2
-    )  # memories and chats have no file names that would raise them
+    most = max(POOL, query.k) * 2 if "parts" in view.fields else KEPT  # nothing raises a memory as a name does a file
     fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, means.fusion, weights, most))
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
