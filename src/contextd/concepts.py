@@ -40,7 +40,7 @@ def concepts_of(text: str) -> frozenset[str]:
 
 
 def widened(concepts: frozenset[str]) -> frozenset[str]:
-    """Concepts with those they are part of, by one step: who swims does a sport. For what is told, not for what is asked."""
+    """Concepts with those they are part of, by one step: who swims does a sport."""
     return concepts.union(*(_known().wider.get(concept, ()) for concept in concepts))
 
 

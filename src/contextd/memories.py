@@ -292,7 +292,7 @@ def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:
     if said.get("valid_to") is not None and said["valid_to"] < said.get("valid_from", memory.valid_from):
         if "valid_from" in {*said, *memory.verified}:
             raise InvalidInput("a fact does not end before it begins to hold")
-        said["valid_from"] = 0  # it held until then; since when, nobody said
+        memory = replace(memory, valid_from=0)  # it held until then; since when, nobody said
     return replace(memory, **said, **flags, verified=memory.verified | (set(said) & {*GUESSED, "valid_from"}))
 
 

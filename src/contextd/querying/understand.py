@@ -228,7 +228,8 @@ def _terms(text: str, route: str, names: tuple[str, ...]) -> dict[str, float]:
         for term in (term for name in names for part in parts_of(name) for term in terms_of(part)):
             weights[term] = max(weights.get(term, 1.0), _NAME)
     small = {term for word in small_words(text) for term in terms_of(word)} if len(text) < _SHORT else set()
-    kept = {term: weight for term, weight in weights.items() if term not in _STOP_STEMS | small and not is_grammar(term)}
+    less = _STOP_STEMS | small
+    kept = {term: weight for term, weight in weights.items() if term not in less and not is_grammar(term)}
     return kept or weights
 
 

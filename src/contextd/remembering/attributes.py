@@ -193,7 +193,7 @@ def _sized(text: str) -> Found:
     match = _SIZE.search(text)
     if match is None:
         return None
-    what = name_of(match["what"])
+    what = _name(match["what"])
     return what, match["value"], (match["unit"] or match["after"] or "").upper()
 
 
@@ -224,7 +224,7 @@ def _phrased(text: str) -> Found:
     for name, pattern in _PHRASES:
         if match := pattern.search(text):
             groups = match.groupdict()
-            attribute = name.format(what=name_of(groups.get("what") or ""))
+            attribute = name.format(what=_name(groups.get("what") or ""))
             return attribute, _listed(match["value"]), ""
     return None
 
@@ -237,8 +237,8 @@ def _budget(text: str) -> Found:
     ):
         return None
     what = _ABOUT_MONEY.search(text)
-    named = name_of(what["what"]) if what else name_of(re.sub(r"\bbudget\b", " ", text[: match.start()], flags=re.IGNORECASE))
-    value, unit = amount(match, text)
+    named = _name(what["what"]) if what else _name(re.sub(r"\bbudget\b", " ", text[: match.start()], flags=re.IGNORECASE))
+    value, unit = _amount(match, text)
     return f"budget_{named}".rstrip("_"), value, unit
 
 
@@ -249,12 +249,12 @@ def _keyed(text: str) -> Found:
     for pattern in (_KEYED, _IS):
         if (
             (match := pattern.match(text))
-            and (name := name_of(match["what"]))
+            and (name := _name(match["what"]))
             and name not in ("it", "this", "that", "there", "he", "she")
         ):
             quantity = QUANTITY.match(match["value"])
             if quantity and quantity.end() >= len(match["value"].rstrip(" .!")) - 12:
-                return name, *amount(quantity, match["value"])
+                return name, *_amount(quantity, match["value"])
             if pattern is _KEYED or len(match["value"].split()) <= 6:
                 return name, _listed(match["value"]), ""
     return None
@@ -264,7 +264,7 @@ def _decided(text: str) -> Found:
     match = _DECIDED.search(text)
     if match is None or not match["what"]:
         return None
-    return name_of(match["what"]), match["value"].strip(), ""
+    return _name(match["what"]), match["value"].strip(), ""
 
 
 def _dated(text: str) -> Found:
@@ -285,7 +285,7 @@ def _measured(text: str) -> Found:
         bare = not (match["unit"] or match["before"] or match["period"] or match["limit"])
         if bare or match["low"].casefold() == "one":  # a number alone may be the name of something: "note 3"
             continue
-        value, unit = amount(match, text)
+        value, unit = _amount(match, text)
         before = re.findall(
             r"[^\W\d]+", re.sub(rf"\b(?:{_MOST}|{_LEAST})\b", " ", text[: match.start()], flags=re.IGNORECASE).casefold()
         )
@@ -304,7 +304,7 @@ def _is_money(match: re.Match[str]) -> bool:
     return bool(re.fullmatch(_MONEY, match["before"] or match["unit"] or "", re.IGNORECASE))
 
 
-def amount(match: re.Match[str], text: str) -> tuple[str, str]:
+def _amount(match: re.Match[str], text: str) -> tuple[str, str]:
     """Value and unit of a quantity, with its limit: "no pets over 10 kilos" is at most ten."""
     value = match["low"] if not match["high"] else f"{match['low']}-{match['high']}"
     if limit := match["limit"]:
@@ -317,7 +317,7 @@ def amount(match: re.Match[str], text: str) -> tuple[str, str]:
     return value.strip(), f"{unit}/{_SPANS.get(period.casefold(), period.casefold())}" if period else unit
 
 
-def name_of(words: str) -> str:
+def _name(words: str) -> str:
     """A snake_case name of at most three words that tell something."""
     parts = [word for word in re.findall(r"[^\W_]+", words.casefold()) if word not in _FILLER]
     return "_".join(parts[:3])

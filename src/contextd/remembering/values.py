@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.remembering.attributes import CLOCK, DATE, DENIED, LEAST, MOST, QUANTITY, Stated, amount, stated, whose
+from contextd.remembering.attributes import CLOCK, DATE, DENIED, LEAST, MOST, QUANTITY, Stated, stated, whose
 from contextd.times import MONTHS, NUMBERS, SEASONS, UNITS, WEEKDAYS
 
 PARTS = ("none", "value", "on", "most", "least", "unit", "period", "times")  # `on` goes on with what is before it
@@ -164,10 +164,10 @@ def _places(text: str, found: Stated) -> Iterator[tuple[int, int]]:
 # Parts
 
 
-def parts_of(marks: Sequence[Sequence[str]], chain: Chain, eager: float = _EAGER) -> list[int]:
+def parts_of(marks: Sequence[Sequence[str]], chain: Chain) -> list[int]:
     """The most likely part of every word."""
     scores = spoken_for(marks, chain)
-    scores[:, _NONE] -= eager
+    scores[:, _NONE] -= _EAGER
     best, back = chain.first + scores[0], []
     for score in scores[1:]:
         ways = best[:, None] + chain.steps
@@ -196,7 +196,7 @@ def read(text: str, words: Sequence[Word], parts: Sequence[int]) -> tuple[str, s
         return "", ""
     value = ", ".join(text[words[first].start : words[last].end] for first, last in runs)
     unit = _span(text, words, parts, _UNIT)
-    unit = f"{unit}/{period}" if period else unit or _unit_beside(text, words[runs[0][0]])
+    unit = f"{unit}/{period}" if period else unit
     return _SIGNS.get(parts[runs[0][0]], "") + value, unit
 
 
@@ -231,12 +231,6 @@ def _span(text: str, words: Sequence[Word], parts: Sequence[int], part: int) -> 
     while last + 1 < len(parts) and parts[last + 1] == part:
         last += 1
     return text[words[first].start : words[last].end]
-
-
-def _unit_beside(text: str, word: Word) -> str:
-    """The unit that a pattern sees beside a number."""
-    near = (match for match in QUANTITY.finditer(text) if match["low"] and match.span("low") == (word.start, word.end))
-    return next((amount(match, text)[1] for match in near), "")
 
 
 def _fits(value: str, loose: str) -> bool:
