@@ -27,7 +27,7 @@ from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
 from contextd.scrub_rules import VERSION as SCRUB_VERSION
 from contextd.scrub_rules import Rule
-from contextd.settings import Settings
+from contextd.settings import Security, Settings
 from contextd.sources.blame import GitPast
 from contextd.sources.commits import Commits
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
@@ -78,7 +78,7 @@ def open_engine(
         personal,
         O200k(),
         templates,
-        _rules(loaded.settings.security.secret_patterns),
+        _rules(loaded.settings.security),
         retrievers,
         tuple(others),
         (*loaded.warnings, *warnings, *broken, *([damage] if damage else [])),
@@ -137,7 +137,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
     limits = Limits(
         settings.chunking.code_max_tokens, settings.chunking.markdown_max_tokens, settings.chunking.lines_max_tokens
     )
-    rules = _rules(settings.security.secret_patterns)
+    rules = _rules(settings.security)
     source = Files(root, boundaries(root, settings), rules)
     count = min(settings.bootstrap.parallel_workers or os.cpu_count() or 1, _MOST_WORKERS)
 
@@ -152,7 +152,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
         return NativeEvents(root, folders, settings.watcher.debounce_ms)
 
     readable = [kind for kind in ("pdf", "docx", "html") if not missing(kind)]
-    recipe = json.dumps([chunking.VERSION, SCRUB_VERSION, asdict(limits), [rule.pattern for rule in rules], readable])
+    recipe = json.dumps([chunking.VERSION, SCRUB_VERSION, asdict(limits), rules, readable])
     store, damage = _index(folder, workspace)
     project = Project(
         root.name,
@@ -163,7 +163,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
         Commits(root, settings.git.max_commits),
         GitPast(root),
         store,
-        Recipe(recipe, language_by_content),
+        Recipe(recipe, language_by_content, lambda path: _strictness(path, rules)),
         parser,
         arm,
         Machine(),
@@ -188,12 +188,18 @@ def _retrievers(settings: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, tu
     return load(settings)
 
 
-def _rules(patterns: tuple[str, ...]) -> tuple[Rule, ...]:
-    if not patterns:
+def _rules(security: Security) -> tuple[Rule, ...]:
+    if not security.secret_patterns and not security.allow:
         return ()
     from contextd.scrub import user_rules
 
-    return user_rules(patterns)
+    return user_rules(security.secret_patterns, security.allow)
+
+
+def _strictness(path: str, rules: tuple[Rule, ...]) -> str:
+    from contextd.scrub import strictness
+
+    return strictness(path, rules)
 
 
 def _place(root: Path) -> str:

@@ -35,6 +35,7 @@ _UNTRUSTED = {
     "embedding.deep_model": "a project cannot choose models",
     "indexing.follow_symlinks": "a project cannot have links followed",
     "providers": "a project cannot switch plug-ins on",
+    "security.allow": "a project cannot switch scrubbing off",
     "projects": "a project cannot name other projects",
 }
 

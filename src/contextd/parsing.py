@@ -8,11 +8,12 @@ from dataclasses import replace
 from contextd.chunking.cut import Limits
 from contextd.chunking.dispatch import outlined
 from contextd.chunking.references import references
+from contextd.committed import commit_text
 from contextd.extracting import extract, is_document
 from contextd.pieces import words_of
 from contextd.scrub import scrub
 from contextd.scrub_rules import Rule
-from contextd.types import Parsed, Piece
+from contextd.types import COMMIT, Find, Parsed, Piece
 
 
 def parse(
@@ -23,15 +24,32 @@ def parse(
     extra: Sequence[Rule] = (),
     *,
     plain: bool = False,
+    path: str = "",
 ) -> Parsed:
     """Scrub comes before chunk: a key block spans lines, and nothing later may see it."""
+    if language == COMMIT:
+        text, finds = commit_text(data, extra)
+        return _parsed(text, language, limits, count, finds, [], plain=plain)
     if is_document(language, data) and not (plain and language == "html"):
         decoded, language, plain = extract(data, language), "markdown", False
         warnings: list[str] = []
     else:
         decoded, warnings = decode(data)
-    clean, finds = scrub(decoded.encode("utf-8"), language, extra)
+    clean, finds = scrub(decoded.encode("utf-8"), language, extra, path=path)
     text = clean.decode("utf-8", "replace") if finds else decoded
+    return _parsed(text, language, limits, count, finds, warnings, plain=plain)
+
+
+def _parsed(
+    text: str,
+    language: str,
+    limits: Limits,
+    count: Callable[[str], int],
+    finds: Sequence[Find],
+    warnings: Sequence[str],
+    *,
+    plain: bool,
+) -> Parsed:
     cut, defined = outlined(text, language, limits, count, plain=plain)
     pieces = [_on_one_line(piece) for piece in cut]
     words = tuple(words_of(piece, text) for piece in pieces)

@@ -75,6 +75,7 @@ class Recipe:
 
     text: str
     language_of: Callable[[str, bytes], str]
+    variant_of: Callable[[str], str] = lambda path: ""  # what a path changes about how its bytes are stored
 
 
 class Events(Protocol):

@@ -1,4 +1,4 @@
-"""What a secret looks like: patterns of known vendors and formats, and of assignments in code and configuration.
+"""What a secret looks like that is known by its own form: tokens of vendors, addresses with a password, hashes of passwords.
 
 Patterns are RE2 on bytes. The last group, where there is one, is the part that is redacted; otherwise all of it. None of
 these can take more than linear time, and the same holds for the patterns a user adds.
@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 4  # raise it when rules change: stored texts are then scrubbed again
+VERSION = 5  # raise it when rules change: stored texts are then scrubbed again
+
+
+ALLOW = "allow"  # the check of a rule that names values which are no secrets
+ALLOW_PATH = "allow-path"  # and of one that names files without any
 
 
 class Rule(NamedTuple):
@@ -17,10 +21,9 @@ class Rule(NamedTuple):
     name: str
     pattern: str
     check: str = ""
-    in_comments: bool = False
 
 
-VENDORS = (
+FORMATS = (
     Rule("aws-access-key", r"\b((?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16})\b"),
     Rule("aws-secret-key", r"(?i)aws.{0,24}(?:secret|sk).{0,24}?['\"=:\s]([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"),
     Rule("github-token", r"\b(gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{60,255})"),
@@ -40,7 +43,7 @@ VENDORS = (
     Rule("mailgun-key", r"\b((?:key|pubkey)-[0-9a-f]{32})\b"),
     Rule("mailchimp-key", r"\b([0-9a-f]{32}-us\d{1,2})\b"),
     Rule("npm-token", r"\b(npm_[A-Za-z0-9]{36})\b"),
-    Rule("npm-auth", r"(?i):_(?:auth(?:token)?|password)\s*=\s*['\"]?([A-Za-z0-9+/=_\-]{8,300})"),
+    Rule("npm-auth", r"(?i)(?:^|[:\s])_(?:auth(?:token)?|password)\s*=\s*['\"]?([A-Za-z0-9+/=_\-]{8,300})", "mixed"),
     Rule("pypi-token", r"\b(pypi-[A-Za-z0-9_\-]{50,300})"),
     Rule("rubygems-key", r"\b(rubygems_[0-9a-f]{48})\b"),
     Rule("docker-token", r"\b(dckr_(?:pat|oat)_[A-Za-z0-9_\-]{20,64})"),
@@ -49,7 +52,7 @@ VENDORS = (
     Rule("databricks-token", r"\b(dapi[0-9a-f]{32}(?:-\d)?)\b"),
     Rule("shopify-token", r"\b(shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32})\b"),
     Rule("square-token", r"\b(sq0(?:atp|csp|idp)-[A-Za-z0-9_\-]{22,60}|EAAA[A-Za-z0-9_\-]{60})"),
-    Rule("telegram-token", r"\b(\d{8,10}:AA[A-Za-z0-9_\-]{33})\b"),
+    Rule("telegram-token", r"(?:\b|bot)(\d{8,10}:AA[A-Za-z0-9_\-]{33})\b"),
     Rule("facebook-token", r"\b(EAAC[A-Za-z0-9]{30,300})\b"),
     Rule("dropbox-token", r"\b(sl\.[A-Za-z0-9_\-]{130,160})"),
     Rule("linear-key", r"\b(lin_(?:api|oauth)_[A-Za-z0-9]{32,64})\b"),
@@ -69,50 +72,46 @@ VENDORS = (
     Rule("supabase-key", r"\b(sb[ps]_[0-9a-f]{40})\b"),
     Rule("azure-storage-key", r"(?i)AccountKey\s*=\s*([A-Za-z0-9+/]{60,100}={0,2})"),
     Rule("azure-shared-access", r"(?i)(?:SharedAccessKey|SharedAccessSignature|[?&]sig)=([A-Za-z0-9%+/]{30,120}={0,2})"),
+    Rule("azure-client-secret", r"\b([A-Za-z0-9_.~-]{3}\dQ~[A-Za-z0-9_.~-]{31,34})"),
+    Rule("teams-webhook", r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/_-]{40,300})"),
+    Rule("firebase-key", r"\b(AAAA[A-Za-z0-9_-]{7}:[A-Za-z0-9_-]{100,200})"),
+    Rule("mapbox-token", r"\b(sk\.eyJ[A-Za-z0-9_-]{20,200}\.[A-Za-z0-9_-]{10,64})"),
+    Rule("airtable-token", r"\b(pat[A-Za-z0-9]{14}\.[0-9a-f]{64})\b"),
+    Rule("prefixed-token", r"\b((?:nfp|rnd|tfp|aio|pul|CFPAT|figd|lip|xkeysib|dt0c01|okta|shippo_live|sl|PRIVATE-TOKEN|glsoat|rpa|tskey|ops|phc|phx|rk|whsec|"
+         r"sgp|edgc|bkua|cio|fo1|nvapi|gsk|r8|pplx|sk_ant|op)[_.\-][A-Za-z0-9_.\-]{24,256})\b", "random"),
     Rule("jwt", r"\b(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"),
     Rule("connection-string", r"(?i)\b[a-z][a-z0-9+.\-]{1,20}://[^\s:/@'\"<>`]{0,64}:([^\s/@'\"<>`]{2,128})@", "password"),
+    Rule("url-user", r"(?i)\bhttps?://([A-Za-z0-9_\-]{16,128})(?::x-oauth-basic)?@", "random"),
     Rule("url-secret", r"(?i)[?&](?:api_?key|access_token|auth_token|client_secret|token|password)=([^&\s'\"<>)]{12,200})",
          "mixed"),
-    Rule("auth-header", r"(?i)\b(?:authorization|proxy-authorization)['\"]?\s*[:=,]\s*['\"]?(?:basic|bearer|token)\s+"
-         r"([A-Za-z0-9_\-.=+/]{12,})", "mixed"),
+    Rule("auth-header", r"(?i)\b(?:authorization|proxy-authorization)['\"]?\s*[:=,]\s*['\"]?(?:(?:basic|bearer|token)\s+|key=)"
+         r"([A-Za-z0-9_\-.=+/:]{12,})", "mixed"),
     Rule("netrc", r"(?m)^\s*(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+(\S+)"),
-    Rule("netrc-password", r"(?m)^\s*password[ \t]+(\S{4,})[ \t]*\r?$", "mixed"),
-    Rule("password-hash", r"(?m)^[\w.@-]{1,64}:(\$(?:apr1|1|2[aby]|5|6|y)\$[^:\s]{8,120}|\{SHA\}[A-Za-z0-9+/=]{20,40})"),
-    Rule("command-line-password", r"(?:curl|wget|mysql|mysqldump|psql|mongo|sshpass|redis-cli)\b[^\n]{0,160}?\s"
-         r"(?:-u\s*['\"]?[\w.@-]{1,64}:|--password[= ]['\"]?|-p['\"]?)([^\s'\"$]{4,128})", "password"),
+    Rule("password-hash", r"(\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|\$(?:apr1|1|5|6|y|7)\$[./A-Za-z0-9=$,]{20,160}|"
+         r"\$(?:argon2(?:id|i|d)|scrypt|pbkdf2[\w-]*)\$[^\s'\":]{20,200}|pbkdf2_sha\d+\$\d+\$[^\s'\":]{20,120}|"
+         r"\{S?SHA\d*\}[A-Za-z0-9+/=]{20,120})"),
+    Rule("command-line-password", r"(?:curl|wget|mysql|mysqldump|mysqladmin|psql|mongo|mongosh|mongodump|mongorestore|redis-cli|docker login|"
+         r"az login|sqlcmd|bcp|ldapsearch|ldapmodify|plink|pscp|psexec|htpasswd|smbclient|lftp|kinit|net use|net user)\b[^\n]{0,160}?\s"
+         r"(?:(?:-u|-U|--user)[= ]?\s*['\"]?[\w.@\\-]{1,64}[:%,]|--pass(?:word)?[= ]['\"]?|-[pP]['\"]?|-[pP]\s+['\"]?|-pw\s+['\"]?|-[aw]\s+['\"]?|"
+         r"/user:\S{1,64}\s+)([^\s'\"$%/]{4,128})", "password"),
+    Rule("option-password", r"\s-(?:p|P|pw)[ =]['\"]?([^\s'\"$=/#\[\]]{12,128})", "random"),
+    Rule("oracle-thin", r"(?i)jdbc:oracle:(?:thin|oci):[\w.$-]{1,64}/([^@\s/'\"]{4,64})@", "password"),
+    Rule("sqlplus", r"(?i)\b(?:sqlplus|exp|imp|expdp|impdp|sqlldr|connect)\b[^\n]{0,60}?\s[\w$]{1,32}/([^\s@/'\"$]{4,64})@", "password"),
+    Rule("secure-string", r"(?i)ConvertTo-SecureString\s+(?:-String\s+)?['\"]([^'\"$\n]{4,128})['\"]", "made-up"),
+    Rule("sshpass", r"sshpass\s+-p\s*(?:'([^'\n]{4,128})'|\"([^\"\n]{4,128})\"|([^\s'\"$]{4,128}))", "password"),
+    Rule("credentials-call", r"\b(?:PlainAuth|NetworkCredential|UsernamePasswordCredentials|PasswordAuthentication|HTTPBasicAuth|"
+         r"HttpBasicAuth|basic_auth|basicAuth|BasicAuth|setBasicAuth|BasicAWSCredentials|Twilio|login|auth\s{0,2}=\s{0,2})"
+         r"\s*[( ](?:[^()'\"\n]|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\")*?,\s*['\"]([^'\"\n]{4,128})['\"]\s*(?:,\s*[\w.$]+\s*)?\)", "literal"),
+    Rule("connection-call", r"\b(?:mysqli?(?:_connect)?|PDO|DBI->connect|getConnection|DirectoryEntry|pymssql\.connect)\s*\((?:[^,()'\"]|'[^'\n]{0,200}'|"
+         r"\"[^\"\n]{0,200}\")+?,\s*(?:[\w$.>-]{1,40}|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"),\s*['\"]([^'\"\n]{4,128})['\"]", "literal"),
+    Rule("signing-call", r"\b(?:jwt|jsonwebtoken|JWT)\.(?:sign|verify|encode|decode)\(\s*[\w.{}:, ]{1,80},\s*['\"]([^'\"\n]{6,256})['\"]", "literal"),
+    Rule("auth-call", r"[.:>]auth\(\s*['\"]([^'\"\s]{8,256})['\"]\s*\)", "made-up"),
+    Rule("random-key", r"(?:[^cC_\-.]|[^cC][_\-.]|^)(?:[kK]ey|KEY)['\"]?\]?\s{0,8}(?:=>|=|:)\s{0,8}b?['\"](?:base64:)?([A-Za-z0-9+/_-]{20,256}={0,2})['\"]", "random"),
+    Rule("login-pair", r"(?i)\b(?:login|creds?|credentials?)\b(?:\s+(?:is|are|with|as)\b)?\s*[:=(]?\s*['\"`]?[\w.@+-]{2,40}['\"`]?\s*[/:]\s*['\"`]?"
+         r"([^\s'\"`/]{6,64})", "made-up"),
+    Rule("address-pair", r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}\s{0,2}['\"`]?\s?/\s{1,2}['\"`]?([^\s'\"`/]{6,64})", "made-up"),
+    Rule("google-app-password", r"['\"]([a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4})['\"]", "letters"),
+    Rule("private-jwk", r"\"(?:d|p|q|dp|dq|qi|k)\"\s*:\s*\"([A-Za-z0-9_-]{32,})\"", "random"),
+    Rule("network-device", r"(?i)\b(?:password|secret|key)\s+[05789]\s+(\S{4,128})|\bsnmp-server\s+community\s+(\S{4,64})|\brocommunity\s+(\S{4,64})", "password"),
+    Rule("chpasswd", r"chpasswd:\s*\n(?:\s+\w+:[^\n]{0,40}\n){0,3}?\s+(?:list:\s*\|?\s*\n\s+)?[\w.-]{1,32}:(\S{4,64})", "password"),
 )  # fmt: skip
-
-_KEY = (
-    r"(?:[\w.\-]{0,40}(?:pass(?:word|wd|phrase|code)|passwd|pwd|secret|token|api[_\-. ]?key|access[_\-. ]?key|"
-    r"private[_\-. ]?key|auth[_\-. ]?key|encryption[_\-. ]?key|account[_\-. ]?key|consumer[_\-. ]?key|"
-    r"credential|client[_\-. ]?key|\bpass|\bsalt|app[_\-. ]?key)[\w.\-]{0,24})"
-)
-
-# In code only a quoted literal is a value; in configuration the rest of the line may be one.
-ASSIGNMENTS = (
-    Rule("assignment", rf"(?i)({_KEY})['\"`]?\]?\s{{0,8}}(?::\s{{0,4}}[\w\[\], |.?]{{1,40}}\s{{0,4}})?"
-         rf"(?:=>|:=|==?|:)\s{{0,8}}(?:[bBrRuUfF]{{0,2}}|@|new\s)(?:\"([^\"\n]{{1,256}})\"|'([^'\n]{{1,256}})'|`([^`\n]{{1,256}})`)",
-         "assigned"),
-    Rule("assignment-define", rf"(?i)\bdefine\(\s{{0,4}}['\"]({_KEY})['\"]\s{{0,4}},\s{{0,4}}['\"]([^'\"\n]{{1,256}})['\"]",
-         "assigned"),
-    Rule("assignment-element", rf"(?i)<({_KEY})>([^<\n]{{1,256}})</", "assigned"),
-)  # fmt: skip
-CONFIGURATION = (
-    Rule("assignment-config", rf"(?im)^[ \t]*(?:export[ \t]+|set[ \t]+|-[ \t]+)?['\"]?({_KEY})['\"]?[ \t]*(?::=|=|:)[ \t]*"
-         r"([^\s'\"#;,{}\[\]][^\s#;]{0,255})[ \t]*(?:\r?$|[#;,])", "assigned"),
-    Rule("config-directive", r"(?im)^[ \t]*(?:requirepass|masterauth|rpcpassword|admin_password|secret_key_base)"
-         r"[ \t]*[ =:][ \t]*(\S{4,256})", "config"),
-)  # fmt: skip
-
-# In a comment or a sentence whatever follows the word is the value; it must look like no word of a language.
-_SAID = r"[ \t]{0,3}['\"]?([^\s'\",;()]{6,128})(?:[\s'\",;]|$)"
-COMMENTS = (Rule("comment", rf"(?im)\b({_KEY})[ \t]{{0,3}}[:=]{_SAID}", "mixed", in_comments=True),)
-SENTENCES = (
-    Rule("sentence", rf"(?im)\b({_KEY})[ \t]{{0,3}}(?:\bis\b|[:=]){_SAID}", "mixed"),
-    Rule(
-        "spoken-password",  # "my password for the router is …"
-        r"(?i)\b(?:password|passwort|passcode|passphrase|kennwort|mot de passe|contraseña)\b"
-        r"(?:\s+(?:for|of|to|on|für|vom|pour|de)(?:\s+[\w'-]{1,30}){1,4}?)?\s*(?:is|was|ist|lautet|est|es|[:=])\s*['\"`]?([^\s'\"`]{5,80})",
-        "mixed",
-    ),
-)

@@ -92,6 +92,7 @@ class Security:
     """What must not be stored."""
 
     secret_patterns: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()  # values that are no secrets, as patterns; or files without any, as "path:tests/keys/*"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.conftest import Run
-from tests.test_scrub import CONFIG, PLANTED, value_of
+from tests.scrub.test_scrub import CONFIG, PLANTED, value_of
+from tests.stored import stored
 
 
 def test_S1_S5_planted_secrets_reach_no_file_and_no_output(
@@ -33,9 +34,8 @@ def test_S1_S5_planted_secrets_reach_no_file_and_no_output(
     assert found.out.count('"rule"') >= len(PLANTED) + len(CONFIG) - 4
     values = [value_of(line)[-12:] for line in (*PLANTED.values(), *CONFIG.values())]
     everything = "".join(run.out + run.err for run in (*outputs, found)).encode()
-    for path in home.rglob("*"):
-        if path.is_file() and "models" not in path.parts:
-            everything += path.read_bytes()
+    assert b"def handler" in stored(home), "texts are compressed, and are looked into"
+    everything += stored(home)
     assert not [value for value in values if value.encode() in everything]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextd.assemble import open_engine
-from contextd.committed import files_of, written
+from contextd.committed import ChangedFile, RawCommit, commit_text, files_of, packed_commit
 from contextd.engine import Engine
 from tests.sources.test_commits import commit
 
@@ -98,7 +98,8 @@ names = st.text("abc/._-é ", min_size=1, max_size=12).map(str.strip).filter(lam
 
 @given(st.lists(names, max_size=60, unique=True), st.text(max_size=40))
 def test_the_files_of_a_commit_are_read_as_they_were_written(files: list[str], message: str) -> None:
-    text = written(message, "Ana", "2024-01-01", "0" * 40, [f"{name} (+1 -2)" for name in files], ["+ Files: none"])
+    changed = tuple(ChangedFile(name, "", " (+1 -2)") for name in files)
+    text, _ = commit_text(packed_commit(RawCommit("0" * 40, "Ana", "2024-01-01", message, changed)), ())
     assert files_of(text) == files[:40]
 
 

@@ -19,14 +19,14 @@ def _engine(project: str, reader: str) -> Any:
 @click.command()
 @project_options
 def secrets(project: str, reader: str, json_output: bool) -> int:
-    """List the secrets that were scrubbed: file, line and rule, never the value.
+    """List the secrets that were scrubbed, in files and in commits: place, line and rule, never the value.
 
     \b
     Example:
       contextd secrets
     """
     known = _engine(project, reader).known()
-    finds = known.store.finds(known.source.id)
+    finds = [*known.store.finds(known.source.id), *known.store.finds(known.commits.id)]
     if json_output:
         as_json({"finds": [{"path": path, "line": line, "rule": rule} for path, line, rule in finds]})
     else:

@@ -186,7 +186,8 @@ def _skip(run: _Run, state: FileState, skip: Skip) -> None:
 
 def _row(run: _Run, uri: str, language: str, stamp: Stamp, digest: bytes) -> DocumentRow:
     modified = stamp.mtime_ns // 1000
-    content = _number(digest, language, run.recipe.text, *([run.epoch] if run.epoch else []))
+    variant = run.recipe.variant_of(uri)
+    content = _number(digest, language, run.recipe.text, *([run.epoch] if run.epoch else []), *([variant] if variant else []))
     return DocumentRow(_number(run.source.id, uri), run.source.id, uri, content, run.acl, language, stamp, digest, modified)
 
 

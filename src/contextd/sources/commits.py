@@ -6,23 +6,28 @@ A commit never changes, so it is read once. They are read in batches: a process 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-from contextd.committed import written
+from contextd.committed import ChangedFile, Hunk, RawCommit, packed_commit
 from contextd.ports import FileState, Skip
+from contextd.sources.filetypes import binary_reason, language_by_content, never_read
 from contextd.sources.git import git
 from contextd.types import COMMIT, Stamp
 
 PREFIX = "commit:"
 _BATCH = 50
-_MOST_LINES = 40  # changed lines of one commit
-_LONGEST_LINE = 160
+_ENOUGH_LINES = 120  # changed lines of one commit that are read: of these the first that say something are shown
+_LARGEST_BLOB = 512 << 10
 _FORMAT = "%x01%H%x00%ct%x00%an%x00%cs%x00%B%x00"
-_SHOWN = ("--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--diff-merges=off", "--no-renames", "--numstat", "-p")
-_HUNK = re.compile(r"^@@ [^@]* @@ ?(.*)")
+_SHOWN = ("--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--diff-merges=off", "--no-renames", "--full-index",
+          "--no-abbrev", "--raw", "--numstat", "-p")  # fmt: skip
+_HUNK = re.compile(r"(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$")
+_BLOBS = re.compile(r"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
+_RAW = re.compile(r"(?m)^:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) \w+\t(.+)$")
+_NONE = re.compile("0+$")  # the blob of a file that is not there
 
 
 @dataclass(slots=True)
@@ -32,7 +37,7 @@ class Commits:
     root: Path
     most: int
     _order: list[str] = field(default_factory=list)
-    _texts: dict[str, bytes] = field(default_factory=dict)
+    _read: dict[str, tuple[int, bytes]] = field(default_factory=dict)
 
     @property
     def id(self) -> int:
@@ -50,25 +55,37 @@ class Commits:
             yield FileState(PREFIX + number, Stamp(0, int(seconds) * 1_000_000_000, 0, 0), COMMIT)
 
     def read(self, uri: str) -> tuple[bytes, Stamp] | Skip:
-        """One commit as a text."""
+        """One commit with both sides of what it changed, for the parser, which leaves its secrets out."""
         number = uri.removeprefix(PREFIX)
-        if number not in self._texts:
+        if number not in self._read:
             self._fetch(number)
-        text = self._texts.pop(number, None)
-        if text is None:
+        found = self._read.pop(number, None)
+        if found is None:
             return Skip(uri, "gone")
-        seconds, _, body = text.partition(b"\n")
-        return body, Stamp(0, int(seconds) * 1_000_000_000, 0, 0)
+        seconds, data = found
+        return data, Stamp(0, seconds * 1_000_000_000, 0, 0)
 
     def _fetch(self, number: str) -> None:
         """This commit and those after it in the order they are asked for."""
         start = self._order.index(number) if number in self._order else 0
         wanted = self._order[start : start + _BATCH] or [number]
         shown = git(self.root, "show", *_SHOWN, f"--format={_FORMAT}", *wanted, "--")
-        for entry in (shown or b"").decode("utf-8", "replace").split("\x01")[1:]:
-            parts = entry.split("\x00", 5)
-            if len(parts) == 6:
-                self._texts[parts[0]] = _text(*parts).encode("utf-8", "replace")
+        entries = [entry.split("\x00", 5) for entry in (shown or b"").decode("utf-8", "replace").split("\x01")[1:]]
+        entries = [entry for entry in entries if len(entry) == 6]
+        patches = {entry[0]: _patches(entry[5]) for entry in entries}
+        blobs = self._blobs({blob for several in patches.values() for patch in several for blob in patch.blobs if patch.hunks})
+        for found, seconds, author, day, message, _ in entries:
+            files = tuple(_changed(patch, blobs) for patch in patches[found])
+            self._read[found] = int(seconds), packed_commit(RawCommit(found, author, day, message, files))
+
+    def _blobs(self, wanted: set[str]) -> dict[str, bytes]:
+        """The contents of some blobs that are text and not too large."""
+        asked = "\n".join(sorted(blob for blob in wanted if not _NONE.match(blob)))
+        sizes = git(self.root, "cat-file", "--batch-check", stdin=asked.encode()) if asked else b""
+        small = [line.split() for line in (sizes or b"").split(b"\n")]
+        names = [parts[0] for parts in small if len(parts) == 3 and parts[1] == b"blob" and int(parts[2]) <= _LARGEST_BLOB]
+        out = git(self.root, "cat-file", "--batch", stdin=b"\n".join(names)) if names else b""
+        return _contents(out or b"")
 
     def judge(self, path: str) -> FileState | Skip:
         """Commits are not judged one by one."""
@@ -101,30 +118,76 @@ class Commits:
         return bool(path) or (self.root / ".git").exists()
 
 
-def _text(number: str, seconds: str, author: str, day: str, message: str, rest: str) -> str:
-    """The time for the reader of this file, then what is indexed."""
-    counts, _, patch = rest.partition("\ndiff --git ")
-    return f"{seconds}\n{written(message, author, day, number, _files(counts), _changed(patch))}"
+@dataclass(frozen=True, slots=True)
+class _Patch:
+    """What git says of one changed file: the two blobs, how many lines, and where."""
+
+    path: str
+    blobs: tuple[str, str]
+    counts: str
+    hunks: tuple[Hunk, ...]
 
 
-def _files(counts: str) -> list[str]:
-    found = []
-    for line in counts.splitlines():
+def _patches(shown: str) -> list[_Patch]:
+    """The files of a commit as git shows them; where none of the text may be read, without hunks."""
+    head, *blocks = shown.split("\ndiff --git ")
+    counts = dict(_counts(head))
+    hunks = {found.groups(): _hunks(block) for block in blocks if (found := _BLOBS.search(block))}
+    patches, lines = [], 0
+    for _, _, old, new, quoted in _RAW.findall(head):
+        path = _unquoted(quoted)
+        several = hunks.get((old, new), ()) if lines < _ENOUGH_LINES and not never_read(path) else ()
+        lines += sum(hunk.old_count + hunk.new_count for hunk in several)
+        patches.append(_Patch(path, (old, new), counts.get(quoted, ""), several))
+    return patches
+
+
+def _counts(head: str) -> Iterator[tuple[str, str]]:
+    for line in head.splitlines():
         parts = line.split("\t")
-        if len(parts) == 3:
-            found.append(f"{parts[2]} (+{parts[0]} -{parts[1]})" if parts[0] != "-" else parts[2])
+        if len(parts) == 3 and not line.startswith(":"):
+            yield parts[2], f" (+{parts[0]} -{parts[1]})" if parts[0] != "-" else ""
+
+
+def _hunks(block: str) -> tuple[Hunk, ...]:
+    found = []
+    for old_start, old_count, new_start, new_count, heading in _HUNK.findall(block):
+        found.append(Hunk(int(old_start), int(old_count or 1), int(new_start), int(new_count or 1), heading.strip()))
+    return tuple(found)
+
+
+def _unquoted(path: str) -> str:
+    """A path as it is; git quotes one with special characters."""
+    if not path.startswith('"'):
+        return path
+    return (
+        path[1:-1]
+        .encode("latin-1", "backslashreplace")
+        .decode("unicode_escape")
+        .encode("latin-1", "replace")
+        .decode("utf-8", "replace")
+    )
+
+
+def _contents(out: bytes) -> dict[str, bytes]:
+    """What `cat-file --batch` printed: a line with name, kind and size, the bytes, a line feed."""
+    found, at = {}, 0
+    while (end := out.find(b"\n", at)) >= 0:
+        parts = out[at:end].split()
+        if len(parts) != 3:
+            at = end + 1
+            continue
+        size = int(parts[2])
+        found[parts[0].decode("ascii", "replace")] = out[end + 1 : end + 1 + size]
+        at = end + 2 + size
     return found
 
 
-def _changed(patch: str) -> list[str]:
-    """Where it changed, and the lines that were added or taken away, as many as say something."""
-    found: list[str] = []
-    for line in patch.splitlines():
-        if len(found) >= _MOST_LINES:
-            break
-        hunk = _HUNK.match(line)
-        if hunk and hunk[1].strip():
-            found.append(f"@ {hunk[1].strip()[:_LONGEST_LINE]}")
-        elif line[:1] in "+-" and not line.startswith(("+++", "---")) and len(line.strip()) > 3:
-            found.append(line.rstrip()[:_LONGEST_LINE])
-    return list(dict.fromkeys(found))
+def _changed(patch: _Patch, blobs: Mapping[str, bytes]) -> ChangedFile:
+    """A changed file with both sides; without them where one is too large or no text."""
+    sides = [blobs.get(blob, b"") if not _NONE.match(blob) else b"" for blob in patch.blobs]
+    there = all(blob in blobs or _NONE.match(blob) for blob in patch.blobs)
+    if not patch.hunks or not there or any(binary_reason(side) for side in sides):
+        return ChangedFile(patch.path, "", patch.counts)
+    old, new = (side.decode("utf-8", "replace") for side in sides)
+    return ChangedFile(patch.path, language_by_content(patch.path, sides[1] or sides[0]), patch.counts, old, new, patch.hunks)

@@ -86,7 +86,15 @@ _NEVER = (
     "*.private", "*.secret", ".env", ".env.*", "*.env", ".envrc", ".pypirc", ".s3cfg", ".my.cnf",
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.ppk",
     ".netrc", "_netrc", ".pgpass", ".htpasswd", "*.jks", "*.keystore", "*.p12", "*.pfx", "*.kdbx", ".git-credentials",
-    ".aws/credentials", ".docker/config.json", ".ssh/*",
+    ".aws/credentials", ".docker/config.json", ".ssh/*", ".dockercfg", ".dockerconfigjson", ".kube/config", "kubeconfig",
+    ".credentials", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", "gh/hosts.yml", ".config/hub",
+    ".boto", ".tugboat", ".vault-token", "pgpass.conf", "htpasswd", ".htdigest", "etc/shadow", "etc/gshadow", "secring.*",
+    "*.gpg", "*.ovpn", "*.tfstate*", "wallet.dat", ".password-store/*",
+    "application_default_credentials.json",
+    ".esmtprc", ".msmtprc", ".fetchmailrc", ".ftpconfig", ".remote-sync.json", "sftp-config.json", ".vscode/sftp.json",
+    "filezilla.xml", "recentservers.xml", "sitemanager.xml", ".idea/webservers.xml", "robomongo.json",
+    "dbeaver-data-sources*.xml", "logins.json", "key3.db", "key4.db", ".bash_history", ".zsh_history", ".psql_history",
+    ".mysql_history", ".rediscli_history",
 )  # fmt: skip
 _HARMLESS = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
 

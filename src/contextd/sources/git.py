@@ -10,7 +10,7 @@ _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "
         "-c", "diff.external=", "-c", "log.showSignature=false", "-c", "core.pager=cat")  # fmt: skip
 
 
-def git(root: Path, *arguments: str) -> bytes | None:
+def git(root: Path, *arguments: str, stdin: bytes = b"") -> bytes | None:
     """What git prints; None without git, without a repository, or when it takes too long."""
     import subprocess
 
@@ -18,7 +18,7 @@ def git(root: Path, *arguments: str) -> bytes | None:
     environment = {**own, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program, arguments are ours
-            (*_GIT, *arguments), cwd=root, env=environment, capture_output=True, timeout=GIT_TIMEOUT, check=False
+            (*_GIT, *arguments), cwd=root, env=environment, input=stdin, capture_output=True, timeout=GIT_TIMEOUT, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

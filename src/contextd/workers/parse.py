@@ -37,7 +37,7 @@ def main() -> None:
 
 def _answer(head: Any, data: bytes, limits: Limits, rules: list[Rule], count: Any) -> tuple[Any, list[bytes]]:
     try:
-        return wire.pack(parse(data, head["language"], limits, count, rules, plain=head["plain"]))
+        return wire.pack(parse(data, head["language"], limits, count, rules, plain=head["plain"], path=head["path"]))
     except MemoryError:
         return {"error": "out of memory"}, []
     except Exception as error:  # a parser may raise anything; the driver decides what it costs

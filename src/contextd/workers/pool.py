@@ -59,7 +59,7 @@ class Worker:
         if process is None or process.poll() is not None:
             process = self._start()
         seconds = _SLOW.get(raw.language, self._seconds)
-        head, body = self._exchange(process, {"language": raw.language, "plain": plain}, [raw.data], seconds)
+        head, body = self._exchange(process, {"language": raw.language, "plain": plain, "path": raw.uri}, [raw.data], seconds)
         try:
             return Outcome(raw, None, str(head["error"])) if "error" in head else Outcome(raw, wire.unpack(head, body))
         except (KeyError, TypeError, ValueError):  # not a frame of ours: a parser has run wild

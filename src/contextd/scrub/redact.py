@@ -1,0 +1,255 @@
+"""Find the secrets of a text and replace each by a mark.
+
+Works on bytes of UTF-8. The number of lines never changes. What was found is reported by line and rule, never by value.
+Known formats, keys and patterns of a user are matched by RE2, which is linear for any pattern.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+import re2
+
+from contextd.errors import InvalidInput
+from contextd.scrub.linear import linear
+from contextd.scrub.places import Place, places, spoken
+from contextd.scrub.tables import columns, manifests
+from contextd.scrub.values import is_secret, looks_random, unnatural
+from contextd.scrub_rules import ALLOW, ALLOW_PATH, FORMATS, Rule
+from contextd.types import Find
+
+MARK = b"[REDACTED]"
+INLINE = b"contextd:allow"  # on a line of a file: what is found there is no secret
+
+_LONGEST_PATTERN = 1000
+_GROUP = 30  # rules in one pattern: with all of them it has so many states that it is four times slower
+_OF_PATH = "path:"
+# A private key: where it begins, and what ends it.
+_KEY_BLOCKS = (
+    (rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", b"-----END "),
+    (rb"PuTTY-User-Key-File-\d: [^\n]*", b"Private-MAC:"),
+    (rb"-----BEGIN OpenVPN Static key V1-----", b"-----END "),
+)
+_LONGEST_KEY = 20_000
+_BODY = re.compile(rb"[A-Za-z0-9+/=:,\s\\\"'+\-.#*|>]*")
+_LENIENT = re.compile(
+    r"(?i)(?:^|/)(?:tests?|__tests__|spec|specs|testing|testdata|test-data|fixtures?|examples?|samples?|demos?|docs?|documentation|"
+    r"tutorials?|i18n|locales?|lang|langs|languages|translations?|l10n)/|(?:^|/)(?:test_[^/]*|conftest\.py|readme[^/]*|changelog[^/]*|history\.[^/]*|"
+    r"changes\.[^/]*|[^/]*[._-](?:test|tests|spec|example|sample)\.[^/]*|[^/]*_test\.[^/]*|[^/]*tests?\.(?:java|kt|cs|php|swift|scala)|"
+    r"messages[^/]*\.properties|[^/]*\.pot?)$"
+)
+Span = tuple[int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    rule: Rule
+    pattern: Any
+
+
+@lru_cache(maxsize=16)
+def _compile(rules: tuple[Rule, ...]) -> list[tuple[Any, tuple[_Compiled, ...]]]:
+    """The rules in groups: a pattern that tells whether any of a group can match, and its rules one by one."""
+    groups = [rules[start : start + _GROUP] for start in range(0, len(rules), _GROUP)]
+    return [
+        (
+            linear("|".join(f"(?:{rule.pattern})" for rule in group)),
+            tuple(_Compiled(rule, linear(rule.pattern)) for rule in group),
+        )
+        for group in groups
+    ]
+
+
+_blocks = tuple((linear(begin), end) for begin, end in _KEY_BLOCKS)
+
+
+def user_rules(patterns: Iterable[str], allow: Iterable[str] = ()) -> tuple[Rule, ...]:
+    """The patterns of a configuration as rules; a bad one is refused by name."""
+    found = [Rule(f"configured-{number}", _runnable(pattern, "secret_patterns")) for number, pattern in enumerate(patterns, 1)]
+    for entry in allow:
+        if entry.startswith(_OF_PATH):
+            found.append(Rule(ALLOW, entry.removeprefix(_OF_PATH), ALLOW_PATH))
+        else:
+            found.append(Rule(ALLOW, _runnable(entry, "allow"), ALLOW))
+    return tuple(found)
+
+
+def _runnable(pattern: str, setting: str) -> str:
+    if len(pattern) > _LONGEST_PATTERN:
+        raise InvalidInput(
+            f"security.{setting}: a pattern has {len(pattern)} characters; at most {_LONGEST_PATTERN} are allowed"
+        )
+    try:
+        linear(pattern)
+    except re2.error as error:
+        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
+        raise InvalidInput(f"security.{setting}: RE2 cannot run {pattern!r}: {reason}") from None
+    return pattern
+
+
+def strictness(path: str, extra: Sequence[Rule] = ()) -> str:
+    """How a file is scrubbed by its path: `allowed`, `lenient`, or empty for neither. The same bytes elsewhere differ."""
+    if path and any(fnmatchcase(path, rule.pattern) for rule in extra if rule.check == ALLOW_PATH):
+        return "allowed"
+    return "lenient" if _LENIENT.search(path) else ""
+
+
+def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = (), *, path: str = "") -> tuple[bytes, list[Find]]:
+    """The data without its secrets, and what was found in it.
+
+    `extra` are the user's rules. `path` is the file it is of: in tests, examples and documents short values stay readable, and
+    a line may say that it holds no secret.
+    """
+    how = strictness(path, extra)
+    if how == "allowed":
+        return data, []
+    lenient = how == "lenient"
+    spans = list(_key_blocks(data))
+    spans += _rule_spans(data, FORMATS, lenient)
+    spans += _rule_spans(data, tuple(rule for rule in extra if rule.check in _CHECKS), lenient)
+
+    def accept(place: Place) -> bool:
+        return _is_secret(data, place, lenient)
+
+    further = chain(spoken(data), columns(data, language), manifests(data))
+    for place in chain(places(data, language, accept), filter(accept, further)):
+        spans.append((place.start, place.end, "sentence" if place.strict else "assignment"))
+    allowing = _allowing(tuple(rule.pattern for rule in extra if rule.check == ALLOW))
+    marked = bool(path) and INLINE in data
+    spans = [span for span in spans if not _allowed(data, span, allowing, marked=marked)]
+    return _redact(data, spans) if spans else (data, [])
+
+
+def scrub_text(text: str, extra: Sequence[Rule] = ()) -> tuple[str, list[Find]]:
+    """The same for a text that is not a file: a memory, a file name, a message."""
+    data, finds = scrub(text.encode("utf-8", "replace"), "text", extra)
+    return (data.decode("utf-8", "replace"), finds) if finds else (text, finds)
+
+
+def _key_blocks(data: bytes) -> Iterator[Span]:
+    if b"PRIVATE KEY" not in data and b"PuTTY-User-Key" not in data and b"Static key" not in data:
+        return
+    for begin, end in _blocks:
+        reached = 0
+        for match in begin.finditer(data):
+            if match.start() < reached:
+                continue
+            limit = min(len(data), match.end() + _LONGEST_KEY)
+            stop = data.find(end, match.end(), limit)
+            if stop < 0:  # cut off: as far as it looks like a key
+                body = _BODY.match(data, match.end(), limit)
+                stop = body.end() if body else match.end()
+            reached = stop
+            if len(data[match.end() : stop].strip(b" \t\r\n\\n\"'.-")) >= 16:
+                yield match.end(), stop, "private-key"
+
+
+def _rule_spans(data: bytes, rules: tuple[Rule, ...], lenient: bool) -> Iterator[Span]:
+    """What rules match; the last group of a rule is the value, where it has one."""
+    matching = (one for any_of, several in _compile(rules) if any_of.search(data) for one in several)
+    for rule, pattern in ((one.rule, one.pattern) for one in matching):
+        accept = _CHECKS[rule.check]
+        for match in pattern.finditer(data):
+            value = match.lastindex or 0
+            secret = match.group(value)
+            if secret and MARK not in secret and len(set(secret[-12:])) > 2 and accept(secret, lenient):
+                yield (*match.span(value), rule.name)
+
+
+def _is_secret(data: bytes, place: Place, lenient: bool) -> bool:
+    value = data[place.start : place.end]
+    if MARK in value:
+        return False
+    text = value.decode("utf-8", "replace")
+    return is_secret(place.name, text, strict=place.strict, literal=place.literal, lenient=lenient)
+
+
+def _allowed(data: bytes, span: Span, allowing: Sequence[Any], *, marked: bool) -> bool:
+    """Whether the user, or the line itself, says that this is no secret."""
+    start, end, _ = span
+    if marked:
+        line = data[data.rfind(b"\n", 0, start) + 1 : (data.find(b"\n", end) + 1 or len(data))]
+        if INLINE in line:
+            return True
+    return any(pattern.fullmatch(data[start:end]) for pattern in allowing)
+
+
+@lru_cache(maxsize=4)
+def _allowing(patterns: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(linear(pattern) for pattern in patterns)
+
+
+def _redact(data: bytes, spans: list[Span]) -> tuple[bytes, list[Find]]:
+    out: list[bytes] = []
+    finds: list[Find] = []
+    position, line = 0, 1
+    for start, end, rule in sorted(spans):
+        if start < position:  # what overlaps is one secret: the rest of it goes too
+            lines = data[position:end].count(b"\n")
+            out.append(b"\n" * lines)
+            line += lines
+            position = max(position, end)
+            continue
+        kept = data[position:start]
+        line += kept.count(b"\n")
+        secret = data[start:end]
+        out += (kept, _masked(secret))
+        finds.append(Find(line, rule))
+        line += secret.count(b"\n")
+        position = end
+    out.append(data[position:])
+    return b"".join(out), finds
+
+
+def _masked(secret: bytes) -> bytes:
+    if b"\n" not in secret:
+        return MARK
+    return b"\n".join(MARK if part.strip() else part for part in secret.split(b"\n"))
+
+
+def _any(value: bytes, lenient: bool) -> bool:
+    return True
+
+
+def _mixed(value: bytes, lenient: bool) -> bool:
+    """Letters and digits: not a word of a language or a name."""
+    return (
+        any(byte in b"0123456789" for byte in value) and any(65 <= byte & 0xDF <= 90 for byte in value) and len(set(value)) > 4
+    )
+
+
+def _password(value: bytes, lenient: bool) -> bool:
+    return is_secret("password", value.decode("utf-8", "replace"), literal=False, lenient=lenient)
+
+
+def _literal(value: bytes, lenient: bool) -> bool:
+    return is_secret("password", value.decode("utf-8", "replace"), lenient=lenient)
+
+
+def _made_up(value: bytes, lenient: bool) -> bool:
+    return is_secret("password", value.decode("utf-8", "replace"), strict=True, lenient=lenient)
+
+
+def _random(value: bytes, lenient: bool) -> bool:
+    return looks_random(value.decode("utf-8", "replace"))
+
+
+def _letters(value: bytes, lenient: bool) -> bool:
+    return unnatural(value.decode("utf-8", "replace").replace(" ", ""))
+
+
+_CHECKS: dict[str, Callable[[bytes, bool], bool]] = {
+    "": _any,
+    "mixed": _mixed,
+    "password": _password,
+    "literal": _literal,
+    "made-up": _made_up,
+    "random": _random,
+    "letters": _letters,
+}

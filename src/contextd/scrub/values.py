@@ -1,0 +1,268 @@
+"""The verdict on a value that stands where a secret belongs.
+
+The place decides who has to prove what. Behind a name that says password any literal is a secret unless it is plainly a
+placeholder, a reference, code or a name; in a sentence only a value that looks like no word is one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from enum import Enum
+from functools import lru_cache
+from itertools import pairwise
+
+
+class Says(Enum):
+    """What the name before a value says of it."""
+
+    NOTHING = 0
+    TOKEN = 1
+    SECRET = 2
+    PASSWORD = 3
+
+
+_PASSWORD = frozenset(
+    "password passwd passwort pass passphrase passcode pwd pw psw psk kennwort contrasena senha mdp wachtwoord "
+    "authtok userpwd pgpassword sshpass dbpass dbpassword dbpasswd userpass requirepass masterauth rpcpassword rootpassword adminpassword".split()
+)
+_SECRET = frozenset(
+    "secret secrets credential credentials salt pepper apikey secretkey accesskey privatekey authkey appkey masterkey "
+    "encryptionkey signingkey clientsecret appsecret storagekey accountkey sharedkey".split()
+)
+_TOKEN = frozenset("token authtoken accesstoken apitoken jwt bearer".split())
+# A key is one of these kinds, or it opens nothing.
+_OF_KEY = frozenset(
+    "api access secret private auth encryption encrypt account consumer client app application master signing sign storage "
+    "admin deploy webhook crypto cipher aes hmac jwt session cookie nonce in service subscription preshared shared integration server "
+    "license user root bot partner write read publish push validation decryption decrypt machine".split()
+)
+# What may stand behind the word without changing what it says.
+_NEUTRAL = frozenset(
+    "prod production dev development stage staging test testing live default value val string str text plain raw base64 b64 "
+    "encoded encrypted enc new old current base primary secondary main global local hash hex data digest bytes md5 sha1 sha256 bcrypt".split()
+)
+_LABELS = frozenset(  # a name that begins so is the label of a form, a function or a message
+    "forgot forgotten reset change changed show hide toggle enter invalid wrong missing empty require requires required no has "
+    "is use uses using allow enable disable min max validate validates check checks verify compare hash get gets read ask "
+    "prompt lost strong weak repeat confirm remember mismatch incorrect bad with without on off if when needs expired expires "
+    "generate create update delete set send request find parse next prev last first num count total".split()
+)
+_PLACEHOLDERS = frozenset(
+    "changeme change_me change-me changeit example none null nil true false undefined string todo fixme tbd required optional redacted "
+    "hidden default value username user test testing foo bar baz qux foobar dummy fake mock empty unset placeholder sample "
+    "int str bool bytes object number text any void unknown yes no on off disabled enabled insert replace replaceme "
+    "key keys name email login abc xyz asdf qwerty hello world masked secure private public basic bearer".split()
+)
+_SECRET_WORDS = frozenset(  # words a name is made of: a value of these alone names a secret and is none
+    "password passwords passwd passwort pass passphrase passcode pwd pw secret secrets token tokens key keys api apikey auth access refresh "
+    "client user admin db database root login account credential credentials private public session csrf jwt id "
+    "service app application the a an my your our their his her some this that is for of to and or new old current "
+    "value field name here file path env var variable string text type code hash salt reset confirm confirmation "
+    "enter invalid wrong missing incorrect required must not no be change changed forgot update create random generated "
+    "input form label placeholder hint error message header cookie bearer basic oauth sso grant encrypted plain example dummy "
+    "test testing fake mock sample demo real super secure strong weak long short default temp temporary replace insert "
+    "with from in on at by use using used put set get add remove delete show hide read write dev prod production staging local "
+    "server host port url uri http https aws gcp azure github gitlab google npm docker postgres mysql mongo redis "
+    "signing encryption master webhook bot deploy x y z".split()
+)
+_REFERENCE = re.compile(
+    r"^(?:\$[\w{(\[]|\$\$|\{\{|\{%|<[^<>]*>?$|<%|%[\w({]+[\w)}]*%?s?$|#\{|@\{|@\w+$|\\[({]|env[.:(]|process\.env|os\.|vault[:_.]|ref\+|"
+    r"secret[s]?[:/.]|ENC[\[(]|\{[\w.:\- ]*\}$|&\w+$|\*\w+$|!\w|op://|arn:|file:|data:|sops:|ssm:|aws:|gcp:|azure:|kms:|"
+    r"\[\w|YOUR|your[-_ ]|my[-_]|\(\w+\)$|--|~$|@.*@$|%.*%$|__\w+__$|[\w:,.]+(?:\|[\w:,.]+)+$)"
+)
+_INSIDE = re.compile(
+    r"\$\{\w|\{\{|#\{|<%|%\(\w+\)s|\$\(\w|\$\{\{|\{[\w.]*(?:![rsa])?(?::[^{}]{0,20})?\}|%[sdv@]|\\[wdsb(]|\[a-z|\[A-Z|\(\?|\[REDACTED\]"
+)
+_FILLER = re.compile(r"^(?:(.)\1*$|[x*.•_#?-]+$|x{3}|\*{3}|0123456789|1234567890$|abcdefg|deadbeef)", re.IGNORECASE)
+_ELLIPSIS = re.compile(r"\*{3}|\.{3}|…|<[\w -]{1,40}>")
+_CODE = re.compile(
+    r"^[\w.$:>\-\[\]\"']*\w\((?:.*\)|[\w.\"']*)[;,.]?\S*$|^[\w.$]*\w\[[\w.\"'\]]*.*|^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.|!\.)[A-Za-z_$][\w$]*)+\(?\)?;?$|^\w+\[[^\]]*\].*|^[{}()\[\];,]|^(?:new|await|not|lambda|function)\b"
+)
+_CALL = re.compile(r"^[\w.$:>-]+\(.*\)[;,]?$|.*\$?\{\{?\s?[A-Za-z_][\w.]*\s?\}|^[{\[<].*[}\]>]$|^\([^()]*\)")
+_REGEX = re.compile(r"\(\?|\[a-zA-Z0-9]-|\[\^|\.\*|\\[dwsbDWS]|\.\+|\{\d+,|^\^.*\$$|^\^\[|\][+*]")
+_PATH = re.compile(
+    r"^(?:\.{0,2}/|~/|[A-Za-z]:\\|https?://|wss?://|file://|[\w-]+/[\w.-]+(?:/[\w.-]+)*$|[\w./-]+\.(?:txt|json|ya?ml|py|js|ts|html?|xml|pem|key|crt|cfg|conf|ini|properties|env|sh|go|rs|java|php|rb|md|log)$)"
+)
+_KNOWN = re.compile(
+    r"^(?:sha-?\d+|md5|utf-?\d+|base(?:16|32|58|64)\w*|oauth-?2?\w*|v\d+|http/?\d*|[hre]s\d{3}|ed25519|x509|pbkdf2\w*|argon2\w*|aes-?\d*\w*|rsa\d*|p12|s3|ec2|k8s|i18n|utf8\w*|latin-?1|iso-?8859-?\d+|cp\d+)$",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_UUID = re.compile(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
+_SPOKEN = frozenset(
+    "the your a an for is to of in and or not please enter must be with at least this that you from by on it as if".split()
+)
+
+# How unlikely each letter is after another, in bits from 0 to 9: of the words in eight open source projects.
+_BITS = (
+    "84449759596353959343567868365637784692783794463999693858389359448929956359997946752679288587479547478869"
+    "47436568798553857234867589387733792994883894654999594889285439956447934747997829972998399767369464599969"
+    "56455559998452369543959795299628974967973677293768894786276737757557963559696838852789298388379955579949"
+    "25972999399558438958599969484336284867864798336699796654766968644254934545588939773785499378349354599969"
+    "59978998789399956658085799386527693966563795445689595947267439667745873248796939682794299678479345598959"
+    "54565659499443749333899899297919783998774999787789993886388439969438934698789948363796399858729972699469"
+    "5558477749944442863477595638671977399766499958689854"
+)
+_LOOKED_AT = 160  # characters of a value: what is longer is judged by its beginning
+_UNNATURAL = 4.9  # mean bits a pair: of random letters 95 in 100 are above, of words of such projects 1 in 100
+
+
+@lru_cache(maxsize=4096)
+def says(name: str) -> Says:
+    """What a name says of the value behind it: `db_password`, `apiKey`, `CLIENT_SECRET_2`."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    while len(words) > 1 and (words[-1].isdigit() or words[-1] in _NEUTRAL):
+        words.pop()
+    if not words:
+        return Says.NOTHING
+    last = words[-1]
+    if last in _PASSWORD:
+        return Says.PASSWORD
+    if "public" in words:
+        return Says.NOTHING
+    if last in _SECRET or (last == "key" and len(words) > 1 and words[-2] in _OF_KEY):
+        return Says.SECRET
+    return Says.TOKEN if last in _TOKEN else Says.NOTHING
+
+
+def is_secret(name: str, value: str, *, strict: bool = False, literal: bool = True, lenient: bool = False) -> bool:
+    """Whether a value is a secret, given the name before it.
+
+    `strict`: the place proves nothing, as in a sentence. `literal`: it stands in quotes, so it is no code. `lenient`: in a
+    test, an example or a document, where short values and plain letters stay readable.
+    """
+    kind, value = says(name), value.strip()[:_LOOKED_AT]
+    if kind is Says.NOTHING or len(value) < 4 or _FILLER.match(value) or _ELLIPSIS.search(value) or _is_placeholder(value):
+        return False
+    if lenient and (len(value) <= 8 or value.isalpha() or " " in value):
+        return False
+    if looks_random(value) and (literal or " " not in value):
+        return True
+    if _REFERENCE.match(value) or _INSIDE.search(value) or _PATH.match(value) or _KNOWN.match(value):
+        return False
+    if not literal and _CODE.match(value):
+        return False
+    if any(character.isspace() for character in value):
+        return not strict and literal and _is_phrase(name, value)
+    label = _WORDS.findall(name)[:1]
+    strict = strict or bool(label and label[0].lower() in _LABELS)
+    return _by_kind(kind, value, strict=strict, literal=literal, name=name)
+
+
+def _by_kind(kind: Says, value: str, *, strict: bool, literal: bool, name: str) -> bool:
+    mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    if kind is Says.PASSWORD:
+        if mixed:
+            return len(value) >= (6 if strict else 4)
+        if strict:
+            return len(value) >= 8 and not value.isalpha() and _punctuated(value)
+        return value.isdigit() or _is_word_of_nobody(value, name)
+    if kind is Says.SECRET:
+        if mixed:
+            return len(value) >= (12 if strict else 8)
+        return not strict and len(value) >= 8 and _punctuated(value)
+    return mixed and len(value) >= (20 if strict else 12) and sum(map(str.isdigit, value)) >= 2
+
+
+def looks_random(value: str) -> bool:
+    """Whether nobody could have made it up: hexadecimal, base64, or a generated password."""
+    if len(value) < 10 or not value.isascii() or len(set(value)) < 6 or _is_path(value):
+        return False
+    if _UUID.match(value):
+        return True
+    if " " not in value and re.fullmatch(r"[A-Za-z0-9+/=_.~-]+", value):
+        return _random_run(value)
+    if _REGEX.search(value) or "://" in value or (len(value) < 24 and (_INSIDE.search(value) or _REFERENCE.match(value))):
+        return False
+    return _generated(value)
+
+
+def _is_path(value: str) -> bool:
+    return value.startswith(("/", "./", "~/")) and not any(unnatural(part) for part in re.findall(r"[A-Za-z]{6,}", value))
+
+
+def _random_run(value: str) -> bool:
+    """A run of letters and digits, with the signs of base64."""
+    letters, digits = sum(map(str.isalpha, value)), sum(map(str.isdigit, value))
+    if re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value):
+        return len(value) >= 16 and letters >= 3 and digits >= 3
+    parts = [part for part in re.split(r"[^A-Za-z]+", value) if len(part) > 1]
+    if not digits:
+        return letters >= 20 and max(map(len, parts), default=0) >= 16 and unnatural(max(parts, key=len))
+    if len(value) < 16 or letters < 4:
+        return False
+    if re.fullmatch(
+        r"[a-z]+(?:[-_.][a-z0-9]+)*|[a-z0-9]+(?:[-_.][a-z0-9]+)+|[A-Z]+(?:[-_.][A-Z0-9]+)*|[A-Za-z]+[0-9]{1,4}", value
+    ) and not unnatural("".join(parts)):
+        return False
+    flips = sum(_class(a) != _class(b) for a, b in pairwise(value))
+    return _entropy(value) > 3.0 and flips >= len(value) * 0.28
+
+
+def _generated(value: str) -> bool:
+    """A generated password: letters of both cases or digits among signs, without words in it."""
+    kinds = len({_class(character) for character in value} - {" "})
+    if kinds < 3 or value.count(" ") * 8 > len(value) or _CALL.match(value):
+        return False
+    flips = sum(_class(a) != _class(b) for a, b in pairwise(value))
+    return flips >= len(value) * 0.45 and _entropy(value) > 3.0
+
+
+def _class(character: str) -> str:
+    if character.isdigit():
+        return "9"
+    if character.isalpha():
+        return "a" if character.islower() else "A"
+    return " " if character.isspace() else "."
+
+
+def unnatural(letters: str) -> bool:
+    """Whether letters follow each other as in no word."""
+    flips = sum(a.islower() and b.isupper() for a, b in pairwise(letters))
+    lowered = letters.lower()
+    bits = [int(_BITS[(ord(a) - 97) * 26 + ord(b) - 97]) for a, b in pairwise(lowered)]
+    return bool(bits) and (sum(bits) / len(bits) > _UNNATURAL or flips * 4 > len(letters))
+
+
+def _entropy(value: str) -> float:
+    total = len(value)
+    return -sum(count / total * math.log2(count / total) for count in Counter(value).values())
+
+
+def _is_placeholder(value: str) -> bool:
+    """A word that stands for a value, or words that say which value belongs here."""
+    lowered = value.lower().strip("<>[](){}'\"`.,;:!")
+    if lowered in _PLACEHOLDERS:
+        return True
+    words = [word.lower() for word in _WORDS.findall(value)]
+    return (
+        bool(words)
+        and all(word in _SECRET_WORDS or word in _PLACEHOLDERS for word in words if not word.isdigit())
+        and not any(word.isdigit() and len(word) > 1 for word in words)
+    )
+
+
+def _punctuated(value: str) -> bool:
+    """Signs that a name does not have, such as in `Nord!Wind`; or letters in an order no word has."""
+    return bool(re.search(r"[^\w.\-:/ ]", value)) or (len(value) >= 16 and unnatural("".join(re.findall("[A-Za-z]", value))))
+
+
+def _is_word_of_nobody(value: str, name: str) -> bool:
+    """A made-up word for a password, such as `swordfish`: not a name, a label or a path of keys."""
+    if _punctuated(value):
+        return True
+    words = [word.lower() for word in _WORDS.findall(value)]
+    if not words or "." in value or ":" in value or any(word in _SECRET_WORDS for word in words):
+        return False
+    return value.islower() or "-" in value or "_" in value or (len(value) >= 8 and unnatural(value))
+
+
+def _is_phrase(name: str, value: str) -> bool:
+    """A pass phrase of several words, which is no sentence and no label."""
+    words = value.split()
+    usual = _SPOKEN | _SECRET_WORDS | _PLACEHOLDERS | _LABELS
+    return len(words) >= (3 if "phrase" not in name.lower() else 2) - 1 and all(
+        word.isalpha() and word.islower() and word not in usual for word in words
+    )
