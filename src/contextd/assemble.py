@@ -203,9 +203,10 @@ def _place(root: Path) -> str:
         if (root / ".git").exists()
         else None
     )
-    if out is None:
+    lines = os.fsdecode(out or b"").split("\n")
+    if len(lines) != 3:  # two paths and the end; a name with a line break makes more of them
         return str(root)
-    common, top = os.fsdecode(out).splitlines()[:2]
+    common, top, _ = lines
     return common if Path(top).resolve() == root else str(root)
 
 

@@ -19,7 +19,7 @@ from contextd.extracting import missing
 from contextd.ports import FileState, Skip
 from contextd.scrub_rules import Rule
 from contextd.sources.filetypes import BINARY, DOCUMENTS, binary_reason, language_of, never_read
-from contextd.sources.ignore import UNLISTED, Ignore, walk
+from contextd.sources.ignore import UNLISTED, Ignore, is_below, walk
 from contextd.types import Stamp
 
 _MARKERS = (
@@ -177,6 +177,8 @@ class Files:
     def judge(self, path: str) -> FileState | Skip:
         """The same verdict for one path below the root."""
         uri, listed = self._uri(path), self.ignore.listed
+        if not is_below(path):
+            return Skip(uri, "outside the project")
         if listed is not None and path not in listed and (self.root / path).exists():
             return Skip(uri, self.ignore.reason(path) or "ignored by git")
         return self._judge(uri, path) if not (ignored := self.ignore.reason(path)) else Skip(uri, ignored)
@@ -262,7 +264,7 @@ class Files:
         return "", target.stat()
 
     def _read_once(self, path: str) -> tuple[bytes, Stamp, Stamp]:
-        descriptor = _open_below(self.root, path)
+        descriptor = open_below(self.root, path)
         with os.fdopen(descriptor, "rb") as file:
             info = os.fstat(descriptor)
             if not stat.S_ISREG(info.st_mode):
@@ -284,8 +286,10 @@ def _shown(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace").encode("unicode_escape").decode("ascii")
 
 
-def _open_below(root: Path, path: str) -> int:
+def open_below(root: Path, path: str) -> int:
     """Open a file by walking down from the root; a link anywhere on the way is refused by the system."""
+    if not is_below(path):
+        raise OSError(0, "outside the project")
     if os.open not in os.supports_dir_fd:  # Windows
         target = (root / path).resolve(strict=True)
         if not target.is_relative_to(root):

@@ -44,10 +44,15 @@ class Ignore:
         """The files git knows or would add, below the root; None where git cannot say."""
         if not self.gitignore:
             return None
+        top = git(self.root, "rev-parse", "--show-toplevel")
+        if top is None or not self.root.is_relative_to(
+            os.fsdecode(top.removesuffix(b"\n"))
+        ):  # core.worktree may name any folder
+            return None
         out = git(self.root, "ls-files", "-co", "--exclude-standard", "-z", "--", ".")
         if out is None:
             return None
-        return sorted({os.fsdecode(name) for name in out.split(b"\0") if name})
+        return sorted({name for one in out.split(b"\0") if one and is_below(name := os.fsdecode(one))})
 
     def reason(self, path: str, *, folder: bool = False) -> str:
         """Why a path is ignored by anything but git's own list; empty if it is not."""
@@ -91,6 +96,11 @@ class Ignore:
             found = [(name, folder, spec) for name, spec in own if spec is not None] + above
             self._specs[folder] = found
         return found
+
+
+def is_below(path: str) -> bool:
+    """Whether a relative path stays below its root by its text alone; git's index can be forged to hold any name."""
+    return not any(part in ("", ".", "..") for part in path.removesuffix("/").split("/"))
 
 
 def _read_spec(path: str) -> GitIgnoreSpec | None:
