@@ -143,6 +143,10 @@ class Files:
             uri = self._uri(path)
             yield Skip(uri, ignored, ignored.startswith(UNLISTED)) if ignored else self._judge(uri, path)
 
+    def warnings(self) -> tuple[str, ...]:
+        """The ignore patterns that the last scan could not use."""
+        return tuple(self.ignore.warnings)
+
     def position(self) -> str:
         """Events tell of files."""
         return ""

@@ -7,19 +7,17 @@ either come `.contextignore` files and the configured patterns.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from contextd.sources.git import git
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from contextd.sources.patterns import LONGEST, MOST, Patterns, lines_of, parsed
 
 UNLISTED = "cannot be listed"  # how the reason of a folder begins that could not be looked into
-_MOST_PATTERNS = 5000
-_LONGEST_PATTERN = 500
+_LARGEST = 512 << 10  # bytes of an ignore file
+_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _SHOWN_HIDDEN = frozenset({".github", ".gitlab", ".circleci", ".devcontainer", ".cargo", ".config"})
 
 
@@ -31,13 +29,20 @@ class Ignore:
         self.gitignore = gitignore
         self.extra_files = extra_files
         self._patterns = patterns
-        self._specs: dict[str, list[tuple[str, str, GitIgnoreSpec]]] = {}
+        self._specs: dict[str, list[tuple[str, int, Patterns]]] = {}
         self._folders: dict[str, str] = {}
+        self.warnings: list[str] = []  # patterns that are not used
         self.nested: set[str] = set()  # repositories inside this one, whose files git does not list
 
     @cached_property
-    def _configured(self) -> GitIgnoreSpec:
-        return _spec(self._patterns)
+    def _configured(self) -> Patterns:
+        found: list[bytes] = []
+        for pattern in self._patterns:
+            lines = [line for line in lines_of(pattern.encode("utf-8", "surrogateescape")) if len(line) <= LONGEST]
+            if not lines or None in map(parsed, lines):
+                self.warnings.append(f"ignore_patterns: {pattern[:80]!r} can match nothing; correct it or take it out")
+            found += lines
+        return Patterns(found)
 
     @cached_property
     def listed(self) -> list[str] | None:
@@ -72,11 +77,11 @@ class Ignore:
     def _own_reason(self, path: str, name: str, *, folder: bool) -> str:
         if folder and name.startswith(".") and name not in _SHOWN_HIDDEN:
             return f"in the hidden folder {name}"
-        probe = (path + "/" if folder else path).encode("utf-8", "replace").decode("utf-8")
-        if self._configured.match_file(probe):
+        probe = _encoded(path)
+        if self._configured.verdict(probe, folder=folder):
             return "ignored by ignore_patterns"
-        for file_name, base, spec in self._specs_for(path.rpartition("/")[0]):
-            verdict = spec.check_file(probe[len(base) + 1 :] if base else probe).include
+        for file_name, start, patterns in self._specs_for(path.rpartition("/")[0]):
+            verdict = patterns.verdict(probe[start:], folder=folder)
             if verdict:
                 return f"ignored by {file_name}"
             if verdict is False:
@@ -86,38 +91,52 @@ class Ignore:
     def _nested(self, folder: str) -> bool:
         return any(folder == top or folder.startswith(top + "/") for top in self.nested)
 
-    def _specs_for(self, folder: str) -> list[tuple[str, str, GitIgnoreSpec]]:
-        """The ignore files that speak about a folder, the deepest first: it has the last word."""
+    def _specs_for(self, folder: str) -> list[tuple[str, int, Patterns]]:
+        """The ignore files that apply to a folder, each with its place in a path; the deepest first: it has the last word."""
         found = self._specs.get(folder)
         if found is None:
             above = self._specs_for(folder.rpartition("/")[0]) if folder else []
             git_file = (".gitignore",) if self.gitignore and (self.listed is None or self._nested(folder)) else ()
-            own = ((name, _read_spec(f"{self.root}/{folder}/{name}")) for name in (*self.extra_files, *git_file))
-            found = [(name, folder, spec) for name, spec in own if spec is not None] + above
+            own = ((name, self._read(f"{folder}/{name}" if folder else name)) for name in (*self.extra_files, *git_file))
+            start = len(_encoded(folder)) + 1 if folder else 0
+            found = [(name, start, patterns) for name, patterns in own if patterns is not None] + above
             self._specs[folder] = found
         return found
+
+    def _read(self, path: str) -> Patterns | None:
+        """The patterns of an ignore file; None if there is none. Links are not followed, as git does not."""
+        data = _content(f"{self.root}/{path}")
+        if data is None:
+            return None
+        lines = lines_of(data[:_LARGEST])
+        if len(data) > _LARGEST or len(lines) > MOST:
+            self.warnings.append(
+                f"{path} is too long: at most {MOST} patterns in {_LARGEST >> 10} kB are used, the others are not"
+            )
+        if too_long := sum(len(line) > LONGEST for line in lines):
+            self.warnings.append(f"{path}: patterns longer than {LONGEST} bytes are not used; there are {too_long}")
+        return Patterns(lines[:MOST])
+
+
+def _encoded(path: str) -> bytes:
+    try:
+        return os.fsencode(path)
+    except UnicodeEncodeError:  # no file has this name
+        return path.encode("utf-8", "replace")
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        descriptor = os.open(path, _OPEN)
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(_LARGEST + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
 
 
 def is_below(path: str) -> bool:
     """Whether a relative path stays below its root by its text alone; git's index can be forged to hold any name."""
     return not any(part in ("", ".", "..") for part in path.removesuffix("/").split("/"))
-
-
-def _read_spec(path: str) -> GitIgnoreSpec | None:
-    if not os.path.isfile(path):  # noqa: PTH113 - asked for every folder of the project
-        return None
-    try:
-        text = Path(path).read_text("utf-8", "replace")
-    except OSError:
-        return None
-    lines = [line for line in text.splitlines()[:_MOST_PATTERNS] if len(line) <= _LONGEST_PATTERN]
-    return _spec([line for line in lines if line.count("**") <= 4])
-
-
-def _spec(patterns: Sequence[str]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec  # slow to import, and not needed to answer a question
-
-    return GitIgnoreSpec.from_lines(patterns)
 
 
 def walk(root: Path, ignore: Ignore) -> Iterator[tuple[str, str]]:
