@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from contextd.assemble import open_engine
+from contextd.checks import validate
 from contextd.errors import InvalidInput
 from contextd.ports import FileState, Skip
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
@@ -186,6 +188,47 @@ def test_I9_links_do_not_lead_out_or_in_circles(make_project: Callable[..., Path
     assert "circle" in followed["self.py"]
     read = (files := Files(root, Boundaries(follow_symlinks=True))) and list(files.scan()) and files.read("in.py")
     assert isinstance(read, tuple) and read[0] == b"1"
+
+
+@pytest.mark.parametrize("follow", [False, True])
+@pytest.mark.parametrize("with_git", [False, True])
+def test_I9_links_to_folders_are_judged_alike_by_everything_that_counts(
+    make_project: Callable[..., Path], home: Path, tmp_path: Path, with_git: bool, follow: bool
+) -> None:
+    outside = make_project({"o.py": "o = 1\n", "deep/p.py": "p = 1\n"}, name="outside")
+    root = make_project({"a.py": "a = 1\n", "d/b.py": "b = 1\n", "d/e/c.py": "c = 1\n", "gone/x.py": "x = 1\n"})
+    links = {
+        "loop": root,
+        "d/up": root / "d",
+        "inner": root / "d",
+        "out": outside,
+        "in.py": root / "a.py",
+        "none": root / "none",
+    }
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    if with_git:
+        for command in ("init -q", "add -A"):
+            subprocess.run(["git", *command.split()], cwd=root, check=True)
+    (root / "gone").rename(root / "moved")
+    (root / "gone").symlink_to(outside)  # a folder that git knows is now a link
+    engine = open_engine(root, home=home, environment={}, flags={"indexing.follow_symlinks": follow})
+    report = engine.index()
+    known = set(engine.known().store.documents(engine.known().source.id))
+    assert known == {"a.py", "d/b.py", "d/e/c.py", "moved/x.py", *(["in.py"] if follow else [])} and not report.failed
+    states = list(engine.files())
+    skipped = {state.uri: state.reason for state in states if isinstance(state, Skip)}
+    assert {state.uri for state in states} - set(skipped) == known
+    assert set(links) - {"in.py"} | {"gone"} <= set(skipped) and all(
+        "link" in skipped[name] for name in ("loop", "inner", "out", "none")
+    )
+    assert validate(root, engine.settings, engine.files()).files == len(known)
+    assert sum(files for files, _ in engine.estimate().values()) == len(known)
+    for path in ("inner/b.py", "loop/a.py", "out/o.py", "gone/x.py", "gone/o.py", "d/up/b.py"):
+        assert isinstance(engine.known().source.judge(path), Skip), path
+    for path in ("loop", "inner", "out"):
+        assert not engine.known().source.is_folder(path), path
+        assert sum(files for files, _ in engine.estimate([path]).values()) == 0, path
 
 
 def test_a_hostile_repository_cannot_run_a_program(make_project: Callable[..., Path], tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from contextd.extracting import missing
 from contextd.ports import FileState, Skip
 from contextd.scrub_rules import Rule
 from contextd.sources.filetypes import BINARY, DOCUMENTS, binary_reason, language_of, never_read
-from contextd.sources.ignore import UNLISTED, Ignore, is_below, walk
+from contextd.sources.ignore import UNLISTED, Ignore, is_below, is_folder, walk
 from contextd.types import Stamp
 
 _MARKERS = (
@@ -115,6 +115,7 @@ class Files:
     rules: tuple[Rule, ...] = ()
     ignore: Ignore = field(init=False)
     _raw: dict[str, str] = field(init=False, default_factory=dict)
+    _linked: dict[str, bool] = field(init=False, default_factory=dict)  # folders that are links, or lie behind one
 
     def __post_init__(self) -> None:
         self.ignore = self._fresh_ignore()
@@ -133,7 +134,8 @@ class Files:
     def scan(self, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
         """Every file below the root, or at and below some paths, as one that belongs or one that is skipped with its reason."""
         self.ignore = self._fresh_ignore()  # what is ignored may have changed since
-        folders = [path for path in paths if (self.root / path).is_dir()]
+        self._linked.clear()
+        folders = [path for path in paths if is_folder(f"{self.root}/{path}")]
         yield from (self.judge(path) for path in paths if path not in folders)
         if paths and not folders:
             return
@@ -172,7 +174,7 @@ class Files:
 
     def is_folder(self, path: str) -> bool:
         """Whether a path is a folder that is not ignored."""
-        return os.path.isdir(self.root / path) and not self.ignore.reason(path, folder=True)  # noqa: PTH112
+        return is_folder(f"{self.root}/{path}") and not self.ignore.reason(path, folder=True)
 
     def present(self, path: str) -> bool:
         """Whether there is something at a path below the root."""
@@ -223,9 +225,11 @@ class Files:
         if reason := self._extension_reason(extension):
             return Skip(uri, reason)
         try:
+            if self._behind_link(path.rpartition("/")[0]):
+                return Skip(uri, "behind a symbolic link")
             info = os.lstat(f"{self.root}/{path}")
             if stat.S_ISLNK(info.st_mode):
-                reason, info = self._through_link(path)
+                reason, info = self._through_link(uri, path)
                 if reason:
                     return Skip(uri, reason)
         except OSError as error:
@@ -250,7 +254,17 @@ class Files:
             return f"needs the documents extra: {needed}"
         return f"binary (extension {extension})" if extension[1:] in BINARY else ""
 
-    def _through_link(self, path: str) -> tuple[str, os.stat_result]:
+    def _behind_link(self, folder: str) -> bool:
+        """Whether a folder is a link or lies behind one: what git lists may have become that since."""
+        if not folder:
+            return False
+        known = self._linked.get(folder)
+        if known is None:
+            known = self._behind_link(folder.rpartition("/")[0]) or stat.S_ISLNK(os.lstat(f"{self.root}/{folder}").st_mode)
+            self._linked[folder] = known
+        return known
+
+    def _through_link(self, uri: str, path: str) -> tuple[str, os.stat_result]:
         link = self.root / path
         info = os.lstat(link)
         if not self.boundaries.follow_symlinks:
@@ -261,10 +275,12 @@ class Files:
             return "symbolic link to nothing, or in a circle", info
         if not target.is_relative_to(self.root):
             return "symbolic link out of the project", info
+        if target.is_dir():
+            return "symbolic link to a folder", info
         inside = target.relative_to(self.root).as_posix()
         if reason := self.ignore.reason(inside) or ("never read: this name holds secrets" if never_read(inside) else ""):
             return f"symbolic link to a file that is left out ({reason})", info
-        self._raw[path] = inside
+        self._raw[uri] = inside
         return "", target.stat()
 
     def _read_once(self, path: str) -> tuple[bytes, Stamp, Stamp]:

@@ -134,6 +134,14 @@ def _content(path: str) -> bytes | None:
         return file.read(_LARGEST + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
 
 
+def is_folder(path: str) -> bool:
+    """Whether a path is a folder itself, not a link to one."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def is_below(path: str) -> bool:
     """Whether a relative path stays below its root by its text alone; git's index can be forged to hold any name."""
     return not any(part in ("", ".", "..") for part in path.removesuffix("/").split("/"))
@@ -150,12 +158,12 @@ def walk(root: Path, ignore: Ignore) -> Iterator[tuple[str, str]]:
 def _walk_list(root: Path, ignore: Ignore) -> Iterator[tuple[str, str]]:
     for path in ignore.listed or ():
         clean = path.rstrip("/")
-        if path.endswith("/") or os.path.isdir(f"{root}/{path}"):  # noqa: PTH112 - asked for every file
+        if is_folder(f"{root}/{clean}"):
             ignore.nested.add(clean)
             reason = ignore.reason(clean, folder=True)
             yield from [(clean, reason)] if reason else _walk_folders(root, clean, ignore)
         else:
-            yield path, ignore.reason(path)
+            yield clean, ignore.reason(clean)
 
 
 def _walk_folders(root: Path, start: str, ignore: Ignore) -> Iterator[tuple[str, str]]:
