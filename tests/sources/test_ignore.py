@@ -168,6 +168,7 @@ def test_the_tree_is_no_repository(tree: Tree) -> None:
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(st.lists(paths, min_size=1, max_size=8), st.lists(lines, max_size=5), st.lists(lines, max_size=3))
 @example([b"a/b"], [b"*", b"!*/"], [b"!b"])
+@example([b"a/a"], [], [b"a \0"])
 def test_I11_ignores_what_git_ignores(tree: Tree, files: list[bytes], ignored: list[bytes], below: list[bytes]) -> None:
     tree.same(files, ignored, below)
 

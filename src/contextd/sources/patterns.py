@@ -43,12 +43,11 @@ class Patterns:
 def lines_of(data: bytes) -> list[bytes]:
     """The lines of an ignore file, comments left out, without their ends and the spaces before these."""
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    return [_trimmed(line.removesuffix(b"\r")) for line in lines if line and not line.startswith(b"#")]
+    return [_trimmed(line.removesuffix(b"\r").split(b"\0", 1)[0]) for line in lines if line and not line.startswith(b"#")]
 
 
 def parsed(line: bytes) -> Pattern | None:
     """The pattern of one line; None if it can match nothing."""
-    line = line.split(b"\0", 1)[0]
     ignores = not line.startswith(b"!")
     text = line if ignores else line[1:]
     end = r"\x00" if text.endswith(b"/") else r"\x00?"
