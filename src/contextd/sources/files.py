@@ -19,7 +19,7 @@ from contextd.extracting import missing
 from contextd.ports import FileState, Skip
 from contextd.scrub_rules import Rule
 from contextd.sources.filetypes import BINARY, DOCUMENTS, binary_reason, language_of, never_read
-from contextd.sources.ignore import UNLISTED, Ignore, is_below, is_folder, walk
+from contextd.sources.ignore import UNLISTED, Ignore, inherited, is_below, is_folder, walk
 from contextd.types import Stamp
 
 _MARKERS = (
@@ -115,7 +115,7 @@ class Files:
     rules: tuple[Rule, ...] = ()
     ignore: Ignore = field(init=False)
     _raw: dict[str, str] = field(init=False, default_factory=dict)
-    _linked: dict[str, bool] = field(init=False, default_factory=dict)  # folders that are links, or lie behind one
+    _linked: dict[str, bool] = field(init=False, default_factory=lambda: {"": False})  # folders that are links, or behind one
 
     def __post_init__(self) -> None:
         self.ignore = self._fresh_ignore()
@@ -134,7 +134,7 @@ class Files:
     def scan(self, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
         """Every file below the root, or at and below some paths, as one that belongs or one that is skipped with its reason."""
         self.ignore = self._fresh_ignore()  # what is ignored may have changed since
-        self._linked.clear()
+        self._linked = {"": False}
         folders = [path for path in paths if is_folder(f"{self.root}/{path}")]
         yield from (self.judge(path) for path in paths if path not in folders)
         if paths and not folders:
@@ -256,13 +256,11 @@ class Files:
 
     def _behind_link(self, folder: str) -> bool:
         """Whether a folder is a link or lies behind one: what git lists may have become that since."""
-        if not folder:
-            return False
-        known = self._linked.get(folder)
-        if known is None:
-            known = self._behind_link(folder.rpartition("/")[0]) or stat.S_ISLNK(os.lstat(f"{self.root}/{folder}").st_mode)
-            self._linked[folder] = known
-        return known
+
+        def own(one: str, above: bool) -> bool:
+            return above or stat.S_ISLNK(os.lstat(f"{self.root}/{one}").st_mode)
+
+        return inherited(self._linked, folder, own)
 
     def _through_link(self, uri: str, path: str) -> tuple[str, os.stat_result]:
         link = self.root / path

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from contextd.sources.git import git
 from contextd.sources.patterns import LONGEST, MOST, Patterns, lines_of, parsed
@@ -19,6 +20,8 @@ UNLISTED = "cannot be listed"  # how the reason of a folder begins that could no
 _LARGEST = 512 << 10  # bytes of an ignore file
 _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _SHOWN_HIDDEN = frozenset({".github", ".gitlab", ".circleci", ".devcontainer", ".cargo", ".config"})
+
+T = TypeVar("T")
 
 
 class Ignore:
@@ -30,7 +33,7 @@ class Ignore:
         self.extra_files = extra_files
         self._patterns = patterns
         self._specs: dict[str, list[tuple[str, int, Patterns]]] = {}
-        self._folders: dict[str, str] = {}
+        self._folders: dict[str, str] = {"": ""}
         self.warnings: list[str] = []  # patterns that are not used
         self.nested: set[str] = set()  # repositories inside this one, whose files git does not list
 
@@ -50,10 +53,8 @@ class Ignore:
         if not self.gitignore:
             return None
         top = git(self.root, "rev-parse", "--show-toplevel")
-        if top is None or not self.root.is_relative_to(
-            os.fsdecode(top.removesuffix(b"\n"))
-        ):  # core.worktree may name any folder
-            return None
+        if top is None or not self.root.is_relative_to(os.fsdecode(top.removesuffix(b"\n"))):
+            return None  # core.worktree may name any folder
         out = git(self.root, "ls-files", "-co", "--exclude-standard", "-z", "--", ".")
         if out is None:
             return None
@@ -64,15 +65,13 @@ class Ignore:
         parent, _, name = path.rpartition("/")
         if folder:
             return self._folder_reason(path)
-        return (self._folder_reason(parent) if parent else "") or self._own_reason(path, name, folder=False)
+        return self._folder_reason(parent) or self._own_reason(path, name, folder=False)
 
     def _folder_reason(self, path: str) -> str:
-        known = self._folders.get(path)
-        if known is None:
-            parent, _, name = path.rpartition("/")
-            known = (self._folder_reason(parent) if parent else "") or self._own_reason(path, name, folder=True)
-            self._folders[path] = known
-        return known
+        def own(folder: str, above: str) -> str:
+            return above or self._own_reason(folder, folder.rpartition("/")[2], folder=True)
+
+        return inherited(self._folders, path, own)
 
     def _own_reason(self, path: str, name: str, *, folder: bool) -> str:
         if folder and name.startswith(".") and name not in _SHOWN_HIDDEN:
@@ -93,15 +92,15 @@ class Ignore:
 
     def _specs_for(self, folder: str) -> list[tuple[str, int, Patterns]]:
         """The ignore files that apply to a folder, each with its place in a path; the deepest first: it has the last word."""
-        found = self._specs.get(folder)
-        if found is None:
-            above = self._specs_for(folder.rpartition("/")[0]) if folder else []
-            git_file = (".gitignore",) if self.gitignore and (self.listed is None or self._nested(folder)) else ()
-            own = ((name, self._read(f"{folder}/{name}" if folder else name)) for name in (*self.extra_files, *git_file))
-            start = len(_encoded(folder)) + 1 if folder else 0
-            found = [(name, start, patterns) for name, patterns in own if patterns is not None] + above
-            self._specs[folder] = found
-        return found
+        if not self._specs:
+            self._specs[""] = self._own_specs("")
+        return inherited(self._specs, folder, lambda one, above: self._own_specs(one) + above)
+
+    def _own_specs(self, folder: str) -> list[tuple[str, int, Patterns]]:
+        git_file = (".gitignore",) if self.gitignore and (self.listed is None or self._nested(folder)) else ()
+        own = ((name, self._read(f"{folder}/{name}" if folder else name)) for name in (*self.extra_files, *git_file))
+        start = len(_encoded(folder)) + 1 if folder else 0
+        return [(name, start, patterns) for name, patterns in own if patterns is not None]
 
     def _read(self, path: str) -> Patterns | None:
         """The patterns of an ignore file; None if there is none. Links are not followed, as git does not."""
@@ -116,6 +115,21 @@ class Ignore:
         if too_long := sum(len(line) > LONGEST for line in lines):
             self.warnings.append(f"{path}: patterns longer than {LONGEST} bytes are not used; there are {too_long}")
         return Patterns(lines[:MOST])
+
+
+def inherited(known: dict[str, T], folder: str, step: Callable[[str, T], T]) -> T:
+    """What holds for a folder, made by `step` from what holds for the one above; `known` has the root's and keeps the others.
+
+    There is no recursion: folders lie thousands deep in a project that wants to break something.
+    """
+    missing = []
+    while folder not in known:
+        missing.append(folder)
+        folder = folder.rpartition("/")[0]
+    value = known[folder]
+    for one in reversed(missing):
+        value = known[one] = step(one, value)
+    return value
 
 
 def _encoded(path: str) -> bytes:
