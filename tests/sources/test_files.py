@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -133,6 +135,63 @@ def test_I7_a_file_that_vanishes_or_is_denied_is_a_reason(make_project: Callable
     (root / "d").rename(root / "e")
     (root / "d").symlink_to("/etc")
     assert isinstance(files.read("d/passwd"), Skip), "a folder that became a link is not followed"
+
+
+def test_I7_a_racing_swap_never_shows_what_is_outside(make_project: Callable[..., Path], tmp_path: Path) -> None:
+    """A file and a folder become links, folders and nothing, again and again, while both are looked at and read."""
+    outside = make_project({"a.py": "OUTSIDE", "b.py": "OUTSIDE"}, name="outside")
+    root = make_project({"a.py": "inside", "d/b.py": "inside"})
+    over = threading.Event()
+
+    def swap() -> None:
+        spare, turn = tmp_path / "spare", 0
+        while not over.is_set():
+            for name, target in (("a.py", outside / "a.py"), ("d", outside)):
+                (root / name).rename(spare)
+                if turn % 3 == 0:
+                    (root / name).symlink_to(target)
+                    time.sleep(0.0005)
+                    (root / name).unlink()
+                elif turn % 3 == 1:
+                    (root / name).mkdir()
+                    (root / name).rmdir()
+                spare.rename(root / name)
+            turn += 1
+
+    racer = threading.Thread(target=swap)
+    racer.start()
+    reasons, good = set(), 0
+    try:
+        for follow in (False, True) * 300:
+            files = Files(root, Boundaries(use_gitignore=False, follow_symlinks=follow))
+            list(files.scan())
+            for path in ("a.py", "d/b.py") * 3:
+                read = files.read(path)
+                if isinstance(read, Skip):
+                    reasons.add(read.reason)
+                else:
+                    good += read[0] == b"inside"
+                    assert read[0] == b"inside"
+    finally:
+        over.set()
+        racer.join()
+    assert good and reasons, "the race was run: some reads came through and some did not"
+
+
+def test_I7_a_file_without_rights_is_a_reason_and_keeps_its_place(make_project: Callable[..., Path]) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("everything may be read by root")
+    root = make_project({"a.py": "1", "d/b.py": "1"})
+    (root / "a.py").chmod(0)
+    (root / "d").chmod(0)
+    try:
+        files = Files(root, Boundaries())
+        states = {state.uri: state for state in files.scan()}
+        assert isinstance(states["d"], Skip) and states["d"].unseen
+        read = files.read("a.py")
+        assert isinstance(read, Skip) and "Permission denied" in read.reason
+    finally:
+        (root / "d").chmod(0o755)
 
 
 def test_I6_a_file_that_changes_while_it_is_read_is_read_again(

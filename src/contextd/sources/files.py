@@ -36,6 +36,7 @@ _SYSTEM = ("/", "/etc", "/proc", "/sys", "/usr", "/var", "/dev", "/bin", "/sbin"
            "/System", "/Library", "C:\\", "C:\\Windows")  # fmt: skip
 _LONG_RUN = re.compile(r"[A-Za-z0-9_-]{20}")  # a name shorter than this holds no secret
 _ALTERED = re.compile(r"~[0-9a-f]{8}$")
+_MOST = (1 << 63) - 1
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -326,7 +327,12 @@ def open_below(root: Path, path: str) -> int:
 
 
 def _stamp(info: os.stat_result) -> Stamp:
-    return Stamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+    """The stamp of a file; times after 2262 and huge inode numbers are cut to what a database holds."""
+    return Stamp(info.st_size, _fitting(info.st_mtime_ns), _fitting(info.st_ctime_ns), info.st_ino & _MOST)
+
+
+def _fitting(number: int) -> int:
+    return max(-_MOST, min(_MOST, number))
 
 
 def _denied(error: OSError) -> str:
