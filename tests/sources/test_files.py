@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from contextd.assemble import open_engine
-from contextd.checks import validate
+from contextd.checks import validate, verdict
 from contextd.errors import InvalidInput
 from contextd.ports import FileState, Skip
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
@@ -76,6 +76,33 @@ def test_I12_names_that_hold_secrets_are_never_read(make_project: Callable[..., 
     assert never_read(name)
     assert name not in taken(root)
     assert ".env.example" in taken(root)
+
+
+def test_I12_no_setting_link_or_command_reads_a_file_that_holds_secrets(make_project: Callable[..., Path], home: Path) -> None:
+    names = [
+        ".env",
+        "ID_RSA",
+        "Server.PEM",
+        "deep/.netrc",
+        ".pgpass",
+        ".ssh/config",
+        "x/.aws/credentials",
+        "deep/.ENV.production",
+    ]
+    root = make_project(
+        dict.fromkeys(names, "canary = heron_canary_1\n") | {"a.py": "a = 1\n", ".contextignore": "!.env\n!*.pem\n"}
+    )
+    (root / "notes.md").symlink_to(".env")
+    (root / "hidden.md").symlink_to("deep/.netrc")
+    flags = {"indexing.follow_symlinks": True, "indexing.size_exceptions": names, "watcher.ignore_patterns": ["!.env"]}
+    engine = open_engine(root, home=home, environment={}, flags=flags)
+    engine.index(verify=True)
+    engine.refresh([*names, "notes.md", "hidden.md"], force=True)
+    engine.rebuild()
+    assert set(engine.known().store.documents(engine.known().source.id)) == {"a.py", ".contextignore"}
+    assert not any("canary" in hit.chunk.text for hit in engine.search("heron_canary_1", min_score=0).hits)
+    for name in names:
+        assert not verdict(engine.known(), name)[0] and isinstance(engine.known().source.read(name), Skip)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ _SYSTEM = ("/", "/etc", "/proc", "/sys", "/usr", "/var", "/dev", "/bin", "/sbin"
 _LONG_RUN = re.compile(r"[A-Za-z0-9_-]{20}")  # a name shorter than this holds no secret
 _ALTERED = re.compile(r"~[0-9a-f]{8}$")
 _MOST = (1 << 63) - 1
+_NEVER = "never read: this name holds secrets"
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -193,6 +194,8 @@ class Files:
     def read(self, uri: str) -> tuple[bytes, Stamp] | Skip:
         """The bytes of one file and its stamp, or why it cannot be read; a file that changes meanwhile is read twice."""
         path = self._raw.get(uri, uri)
+        if never_read(path):  # whoever asks: not only a scan may hand out names
+            return Skip(uri, _NEVER)
         for _ in range(2):
             try:
                 data, before, after = self._read_once(path)
@@ -221,7 +224,7 @@ class Files:
         if not self._watched(path):
             return Skip(uri, "outside watch_paths")
         if never_read(path):
-            return Skip(uri, "never read: this name holds secrets")
+            return Skip(uri, _NEVER)
         extension = os.path.splitext(path)[1].lower()  # noqa: PTH122 - a third of the time of a Path
         if reason := self._extension_reason(extension):
             return Skip(uri, reason)
@@ -277,7 +280,7 @@ class Files:
         if target.is_dir():
             return "symbolic link to a folder", info
         inside = target.relative_to(self.root).as_posix()
-        if reason := self.ignore.reason(inside) or ("never read: this name holds secrets" if never_read(inside) else ""):
+        if reason := self.ignore.reason(inside) or (_NEVER if never_read(inside) else ""):
             return f"symbolic link to a file that is left out ({reason})", info
         self._raw[uri] = inside
         return "", target.stat()
