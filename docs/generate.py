@@ -37,11 +37,12 @@ def _settings() -> str:
         "Order, later ones win: defaults, the user's `config.toml` in the data directory, the project's `context.toml`, the",
         "environment (`CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS=800`), flags. Settings stand below `[context]`. A project's file",
         "cannot choose models, name places outside the project, or switch scrubbing off.\n",
-        "| setting | default |\n|---|---|",
+        "| setting | default | range |\n|---|---|---|",
     ]
     for key, value in config.known_keys().items():
         shown = ", ".join(f"`{one}`" for one in value) if isinstance(value, tuple) else f"`{value}`"
-        lines.append(f"| `{key}` | {shown or '(none)'} |")
+        low, high = config.RANGES.get(key, ("", ""))
+        lines.append(f"| `{key}` | {shown or '(none)'} | {f'{low:,} to {high:,}' if high else ''} |")
     lines.append(
         "\nOwn templates: `[context.templates]`, a name and a text with `{{content}}`, `{{path}}`, `{{lines}}`, `{{label}}`,"
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextd import config
+from contextd.assemble import open_engine
 from contextd.errors import InvalidInput
 from contextd.settings import Embedding
 
@@ -83,3 +85,58 @@ def test_X4_no_bytes_of_a_settings_file_do_more_than_raise(data: bytes) -> None:
             config.load(None, path, {})
         except InvalidInput as error:
             assert str(path) in str(error)
+
+
+NUMBERS = {
+    key: default
+    for key, default in config.known_keys().items()
+    if isinstance(default, int | float) and not isinstance(default, bool)
+}
+ABSURD = [
+    "1e308",
+    "-1e308",
+    "nan",
+    "-nan",
+    "inf",
+    "-inf",
+    "1e400",
+    "9" * 5000,
+    "0x" + "f" * 5000,
+    "-" + "9" * 30,
+    "9" * 30,
+    "-1",
+    "1" + "_000" * 6,
+]
+
+
+@pytest.mark.parametrize("key", NUMBERS)
+def test_every_number_has_a_range_around_its_default(key: str) -> None:
+    low, high = config.RANGES[key]
+    assert low <= NUMBERS[key] <= high
+
+
+@pytest.mark.parametrize("key", NUMBERS)
+@pytest.mark.parametrize("number", ABSURD, ids=lambda text: text[:12])
+def test_an_absurd_number_is_an_error_that_names_the_setting(tmp_path: Path, key: str, number: str) -> None:
+    section, _, name = key.partition(".")
+    with pytest.raises(InvalidInput) as raised:
+        load(tmp_path, user=f"[context.{section}]\n{name} = {number}\n")
+    with pytest.raises(InvalidInput, match=key):
+        load(tmp_path, user="", environment={f"CONTEXTD_{section.upper()}__{name.upper()}": number})
+    assert len(str(raised.value)) < 400
+
+
+def test_the_ends_of_a_range_are_inside_it(tmp_path: Path) -> None:
+    for key, default in NUMBERS.items():
+        for end in config.RANGES[key]:
+            value = end if isinstance(default, float) else int(end)
+            section, _, name = key.partition(".")
+            loaded = load(tmp_path, environment={f"CONTEXTD_{section.upper()}__{name.upper()}": str(value)})
+            assert config.value_of(loaded.settings, key) == end
+
+
+def test_the_largest_numbers_do_not_break_a_run(make_project: Callable[..., Path], home: Path) -> None:
+    ends = {key: (high if isinstance(NUMBERS[key], float) else int(high)) for key, (_, high) in config.RANGES.items()}
+    engine = open_engine(make_project(), home=home, environment={}, flags={**ends, "bootstrap.parallel_workers": 1})
+    assert engine.index().written == 4
+    assert engine.search("load a user", min_score=0).hits

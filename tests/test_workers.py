@@ -94,3 +94,18 @@ def test_an_error_of_the_source_reaches_the_caller() -> None:
             assert "gone" in str(error)
         else:
             raise AssertionError("the error was lost")
+
+
+LIMITED = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))
+from contextd.workers.parse import main
+main()
+"""
+
+
+def test_I14_a_worker_starts_under_a_lower_memory_limit() -> None:
+    """Whoever may not raise a limit cannot set the usual one."""
+    with Pool(Limits(), (), workers=1, command=(sys.executable, "-c", LIMITED)) as pool:
+        (outcome,) = pool.parse(iter([Raw("a.py", b"x = 1\n", "python")]))
+    assert outcome.parsed is not None and not outcome.parsed.warnings

@@ -161,7 +161,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
         folder,
         source,
         Commits(root, settings.git.max_commits),
-        GitPast(root),
+        GitPast(root, rules),
         store,
         Recipe(recipe, language_by_content, lambda path: _strictness(path, rules)),
         parser,
@@ -209,9 +209,10 @@ def _place(root: Path) -> str:
         if (root / ".git").exists()
         else None
     )
-    if out is None:
+    lines = os.fsdecode(out or b"").split("\n")
+    if len(lines) != 3:  # two paths and the end; a name with a line break makes more of them
         return str(root)
-    common, top = os.fsdecode(out).splitlines()[:2]
+    common, top, _ = lines
     return common if Path(top).resolve() == root else str(root)
 
 

@@ -6,7 +6,6 @@ is not trusted to widen anything: it cannot name places outside the project, cho
 
 from __future__ import annotations
 
-import math
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -122,7 +121,7 @@ def _read(path: Path) -> dict[str, Any]:
         if path.stat().st_size > _LARGEST:
             raise InvalidInput(f"{path} is larger than 1 MB; a settings file is not")
         document = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # of the syntax, the encoding, or a number that is too long
         raise InvalidInput(f"{path} is not valid TOML: {error}") from None
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
@@ -171,7 +170,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 def _parsed(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 
@@ -240,19 +239,28 @@ def _projects(value: Any, origin: str) -> dict[str, str]:
 
 
 _TABLES = {"providers": _providers, "projects": _projects}
-_SHARES = frozenset({"query.mmr_lambda", "query.min_score_threshold"})
-_POSITIVE = frozenset(
-    [
-        "indexing.max_file_size_mb",
-        "chunking.code_max_tokens",
-        "chunking.markdown_max_tokens",
-        "chunking.lines_max_tokens",
-        "query.default_k",
-        "budget.default_max_tokens",
-        "bootstrap.batch_size",
-        "watcher.debounce_ms",
-    ]
-)
+# The least and the most of every number; more than the most is a slip of the keyboard, or meant to break something.
+RANGES: dict[str, tuple[float, float]] = {
+    "watcher.debounce_ms": (1, 60_000),
+    "indexing.max_file_size_mb": (0.001, 1_000),
+    "indexing.warn_file_size_mb": (0, 1_000_000),
+    "indexing.binary_threshold": (0, 100),
+    "chunking.code_max_tokens": (1, 100_000),
+    "chunking.markdown_max_tokens": (1, 100_000),
+    "chunking.lines_max_tokens": (1, 100_000),
+    "query.default_k": (1, 1_000),
+    "query.mmr_lambda": (0, 1),
+    "query.min_score_threshold": (0, 1),
+    "budget.default_max_tokens": (1, 1_000_000),
+    "budget.reserve_for_prompt": (0, 1_000_000),
+    "budget.warn_threshold_percent": (0, 100),
+    "bootstrap.parallel_workers": (0, 256),
+    "bootstrap.batch_size": (1, 100_000),
+    "bootstrap.max_initial_files": (0, 100_000_000),
+    "bootstrap.progress_interval_seconds": (0, 86_400),
+    "git.max_commits": (0, 1_000_000),
+    "storage.max_mb": (0, 1_000_000_000),
+}
 
 
 def _typed(key: str, value: Any, default: Any, origin: str) -> Any:
@@ -265,17 +273,23 @@ def _typed(key: str, value: Any, default: Any, origin: str) -> Any:
         return tuple(_extension(one) for one in value) if key.endswith("_extensions") else tuple(value)
     kinds: tuple[type, ...] = (int, float) if isinstance(default, float) else (type(default),)
     if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(default, bool):
-        raise InvalidInput(f"{origin}: {key} must be {_KIND_NAMES[type(default)]}, not {value!r}")
+        raise InvalidInput(f"{origin}: {key} must be {_KIND_NAMES[type(default)]}, not {_shown(value)}")
     number: Any = value
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInput(f"{origin}: {key} must be a finite number, not {value!r}")
-    if key in _SHARES and not 0 <= number <= 1:
-        raise InvalidInput(f"{origin}: {key} must be between 0 and 1, not {value!r}")
+    if key in RANGES and not RANGES[key][0] <= number <= RANGES[key][1]:  # nor is "not a number" between any two
+        low, high = RANGES[key]
+        raise InvalidInput(f"{origin}: {key} must be a number from {low:,} to {high:,}, not {_shown(value)}")
     if key == "query.fusion" and value not in ("weighted", "rrf"):
-        raise InvalidInput(f"{origin}: {key} is weighted or rrf, not {value!r}")
-    if key in _POSITIVE and number <= 0:
-        raise InvalidInput(f"{origin}: {key} must be above 0, not {value!r}")
+        raise InvalidInput(f"{origin}: {key} is weighted or rrf, not {_shown(value)}")
     return value
+
+
+def _shown(value: object) -> str:
+    """A value for an error message, cut where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not print numbers of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 _KIND_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}

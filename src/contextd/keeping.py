@@ -97,7 +97,9 @@ class Keeping:
                 upkeep = self._upkeep(parser, on_deep)
                 run_all(project.store.jobs, upkeep.work, lambda one, report: progress(report) if one.id == job.id else None)
 
-        return see_through(project.store.jobs, job.id, run_here, progress)
+        report = see_through(project.store.jobs, job.id, run_here, progress)
+        report.warnings += project.source.warnings()
+        return report
 
     def watch(self, stop: Callable[[], bool], say: Callable[[str], None]) -> None:
         """Keep the index up to date until told to stop; jobs that others ask for are run on the way."""

@@ -168,6 +168,13 @@ class Source(Protocol):
         """The bytes of one document, or why it cannot be read."""
 
 
+class FileSource(Source, Protocol):
+    """A folder with rules of its own about which files belong."""
+
+    def warnings(self) -> tuple[str, ...]:
+        """The rules that the last scan could not use, in words."""
+
+
 class Retriever(Protocol):
     """Finds chunks in a way of its own; a plug-in is a factory of one (entry points `contextd.retrievers`)."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contextd.errors import InvalidInput
-from contextd.ports import Events, Machine, Parser, Past, ProjectStore, Recipe, Source
+from contextd.ports import Events, FileSource, Machine, Parser, Past, ProjectStore, Recipe, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Project:
     root: Path
     workspace: int
     folder: Path
-    source: Source
+    source: FileSource
     commits: Source
     past: Past
     store: ProjectStore

@@ -61,7 +61,9 @@ class Structure:
         """The commit that last changed a line, and what it said."""
         found = self.project.past.origin(_one(self.project, path), line)
         if found is None:
-            raise InvalidInput(f"git knows nothing of {path}:{line}; is it committed, and is the line there?")
+            raise InvalidInput(
+                f"{path} is not committed to git, or its history is not on this machine; `git log -- {path}` shows it"
+            )
         return found
 
     def view(self) -> AbstractContextManager[View]:

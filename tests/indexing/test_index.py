@@ -86,6 +86,29 @@ def test_other_limits_cut_everything_again(project: Path, home: Path) -> None:
     assert engine.index().written >= 2, "and back again"
 
 
+@pytest.mark.parametrize(("room", "vectors"), [(3, True), (1, True), (0, False)])
+def test_I14_with_little_memory_texts_are_embedded_in_smaller_parts(
+    project: Path, home: Path, room: int, vectors: bool
+) -> None:
+    class Small:
+        space, dimension = "static/small/4/1", 4
+
+        def documents(self, texts: Sequence[str]) -> np.ndarray:
+            if len(texts) > room:
+                raise MemoryError
+            return np.ones((len(texts), 4), np.float32) / 2
+
+        def query(self, text: str) -> np.ndarray:
+            return np.ones(4, np.float32) / 2
+
+    engine = open_engine(project, home=home, environment={})
+    engine.static = Small()
+    report = engine.index()
+    assert report.written == 4 and engine.search("load_user").hits
+    assert bool(engine.known().store.summary()["embedded_contents"]) == vectors
+    assert any("not enough memory" in warning for warning in report.warnings) != vectors
+
+
 def test_I13_an_engine_that_fails_costs_vectors_not_words(project: Path, home: Path) -> None:
     """FAULTS I-13: it dies, answers too few, answers the wrong length; words are committed, vectors follow later."""
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from contextd.assemble import open_engine
+from contextd.checks import validate, verdict
 from contextd.errors import InvalidInput
 from contextd.ports import FileState, Skip
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
@@ -74,6 +78,33 @@ def test_I12_names_that_hold_secrets_are_never_read(make_project: Callable[..., 
     assert ".env.example" in taken(root)
 
 
+def test_I12_no_setting_link_or_command_reads_a_file_that_holds_secrets(make_project: Callable[..., Path], home: Path) -> None:
+    names = [
+        ".env",
+        "ID_RSA",
+        "Server.PEM",
+        "deep/.netrc",
+        ".pgpass",
+        ".ssh/config",
+        "x/.aws/credentials",
+        "deep/.ENV.production",
+    ]
+    root = make_project(
+        dict.fromkeys(names, "canary = heron_canary_1\n") | {"a.py": "a = 1\n", ".contextignore": "!.env\n!*.pem\n"}
+    )
+    (root / "notes.md").symlink_to(".env")
+    (root / "hidden.md").symlink_to("deep/.netrc")
+    flags = {"indexing.follow_symlinks": True, "indexing.size_exceptions": names, "watcher.ignore_patterns": ["!.env"]}
+    engine = open_engine(root, home=home, environment={}, flags=flags)
+    engine.index(verify=True)
+    engine.refresh([*names, "notes.md", "hidden.md"], force=True)
+    engine.rebuild()
+    assert set(engine.known().store.documents(engine.known().source.id)) == {"a.py", ".contextignore"}
+    assert not any("canary" in hit.chunk.text for hit in engine.search("heron_canary_1", min_score=0).hits)
+    for name in names:
+        assert not verdict(engine.known(), name)[0] and isinstance(engine.known().source.read(name), Skip)
+
+
 @pytest.mark.parametrize(
     ("data", "binary"),
     [
@@ -133,6 +164,63 @@ def test_I7_a_file_that_vanishes_or_is_denied_is_a_reason(make_project: Callable
     assert isinstance(files.read("d/passwd"), Skip), "a folder that became a link is not followed"
 
 
+def test_I7_a_racing_swap_never_shows_what_is_outside(make_project: Callable[..., Path], tmp_path: Path) -> None:
+    """A file and a folder become links, folders and nothing, again and again, while both are looked at and read."""
+    outside = make_project({"a.py": "OUTSIDE", "b.py": "OUTSIDE"}, name="outside")
+    root = make_project({"a.py": "inside", "d/b.py": "inside"})
+    over = threading.Event()
+
+    def swap() -> None:
+        spare, turn = tmp_path / "spare", 0
+        while not over.is_set():
+            for name, target in (("a.py", outside / "a.py"), ("d", outside)):
+                (root / name).rename(spare)
+                if turn % 3 == 0:
+                    (root / name).symlink_to(target)
+                    time.sleep(0.0005)
+                    (root / name).unlink()
+                elif turn % 3 == 1:
+                    (root / name).mkdir()
+                    (root / name).rmdir()
+                spare.rename(root / name)
+            turn += 1
+
+    racer = threading.Thread(target=swap)
+    racer.start()
+    reasons, good = set(), 0
+    try:
+        for follow in (False, True) * 300:
+            files = Files(root, Boundaries(use_gitignore=False, follow_symlinks=follow))
+            list(files.scan())
+            for path in ("a.py", "d/b.py") * 3:
+                read = files.read(path)
+                if isinstance(read, Skip):
+                    reasons.add(read.reason)
+                else:
+                    good += read[0] == b"inside"
+                    assert read[0] == b"inside"
+    finally:
+        over.set()
+        racer.join()
+    assert good and reasons, "the race was run: some reads came through and some did not"
+
+
+def test_I7_a_file_without_rights_is_a_reason_and_keeps_its_place(make_project: Callable[..., Path]) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("everything may be read by root")
+    root = make_project({"a.py": "1", "d/b.py": "1"})
+    (root / "a.py").chmod(0)
+    (root / "d").chmod(0)
+    try:
+        files = Files(root, Boundaries())
+        states = {state.uri: state for state in files.scan()}
+        assert isinstance(states["d"], Skip) and states["d"].unseen
+        read = files.read("a.py")
+        assert isinstance(read, Skip) and "Permission denied" in read.reason
+    finally:
+        (root / "d").chmod(0o755)
+
+
 def test_I6_a_file_that_changes_while_it_is_read_is_read_again(
     make_project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +274,47 @@ def test_I9_links_do_not_lead_out_or_in_circles(make_project: Callable[..., Path
     assert "circle" in followed["self.py"]
     read = (files := Files(root, Boundaries(follow_symlinks=True))) and list(files.scan()) and files.read("in.py")
     assert isinstance(read, tuple) and read[0] == b"1"
+
+
+@pytest.mark.parametrize("follow", [False, True])
+@pytest.mark.parametrize("with_git", [False, True])
+def test_I9_links_to_folders_are_judged_alike_by_everything_that_counts(
+    make_project: Callable[..., Path], home: Path, tmp_path: Path, with_git: bool, follow: bool
+) -> None:
+    outside = make_project({"o.py": "o = 1\n", "deep/p.py": "p = 1\n"}, name="outside")
+    root = make_project({"a.py": "a = 1\n", "d/b.py": "b = 1\n", "d/e/c.py": "c = 1\n", "gone/x.py": "x = 1\n"})
+    links = {
+        "loop": root,
+        "d/up": root / "d",
+        "inner": root / "d",
+        "out": outside,
+        "in.py": root / "a.py",
+        "none": root / "none",
+    }
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    if with_git:
+        for command in ("init -q", "add -A"):
+            subprocess.run(["git", *command.split()], cwd=root, check=True)
+    (root / "gone").rename(root / "moved")
+    (root / "gone").symlink_to(outside)  # a folder that git knows is now a link
+    engine = open_engine(root, home=home, environment={}, flags={"indexing.follow_symlinks": follow})
+    report = engine.index()
+    known = set(engine.known().store.documents(engine.known().source.id))
+    assert known == {"a.py", "d/b.py", "d/e/c.py", "moved/x.py", *(["in.py"] if follow else [])} and not report.failed
+    states = list(engine.files())
+    skipped = {state.uri: state.reason for state in states if isinstance(state, Skip)}
+    assert {state.uri for state in states} - set(skipped) == known
+    assert set(links) - {"in.py"} | {"gone"} <= set(skipped) and all(
+        "link" in skipped[name] for name in ("loop", "inner", "out", "none")
+    )
+    assert validate(root, engine.settings, engine.files()).files == len(known)
+    assert sum(files for files, _ in engine.estimate().values()) == len(known)
+    for path in ("inner/b.py", "loop/a.py", "out/o.py", "gone/x.py", "gone/o.py", "d/up/b.py"):
+        assert isinstance(engine.known().source.judge(path), Skip), path
+    for path in ("loop", "inner", "out"):
+        assert not engine.known().source.is_folder(path), path
+        assert sum(files for files, _ in engine.estimate([path]).values()) == 0, path
 
 
 def test_a_hostile_repository_cannot_run_a_program(make_project: Callable[..., Path], tmp_path: Path) -> None:

@@ -120,6 +120,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except click.ClickException as error:
         _fail(arguments, "usage", error.format_message())
         code = 2
+    except MemoryError:
+        _fail(
+            arguments,
+            "out_of_memory",
+            "not enough memory; close other programs, or lower bootstrap.parallel_workers and bootstrap.batch_size",
+        )
+        code = 3
     except (KeyboardInterrupt, click.Abort):
         _say("stopped")
         code = 130

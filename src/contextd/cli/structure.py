@@ -128,7 +128,9 @@ def history(path: str, project: str, reader: str, json_output: bool, limit: int)
 @click.argument("place")
 @project_options
 def why(place: str, project: str, reader: str, json_output: bool) -> int:
-    """Show the commit that last changed PLACE (a path and a line) and what it said.
+    """Show the commit that last changed PLACE (a path and a line) and its message.
+
+    The line is the one in the file as it is now. A line with uncommitted changes has no commit; that is an error.
 
     \b
     Example:

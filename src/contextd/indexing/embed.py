@@ -15,10 +15,26 @@ _CONTENTS = 16  # at a time, when vectors are added later: what is lost when the
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> Matrix:
     """Vectors of texts; an engine that answers with fewer, or of another length, is not believed."""
-    vectors = embedder.documents(texts)
+    try:
+        vectors = _in_parts(embedder, texts)
+    except MemoryError:
+        raise Unavailable(
+            "not enough memory for vectors: texts are searchable by words; free memory, then run `contextd index`"
+        ) from None
     if vectors.shape != (len(texts), embedder.dimension):
         raise Unavailable(f"{embedder.space} answered {vectors.shape} for {len(texts)} texts; they stay searchable by words")
     return np.asarray(vectors, np.float32)
+
+
+def _in_parts(embedder: Embedder, texts: Sequence[str]) -> Matrix:
+    """Vectors of texts, all at once or, when memory does not allow it, half by half."""
+    try:
+        return embedder.documents(texts)
+    except MemoryError:
+        if len(texts) < 2:
+            raise
+    middle = len(texts) // 2
+    return np.concatenate([_in_parts(embedder, texts[:middle]), _in_parts(embedder, texts[middle:])])
 
 
 def embed_missing(

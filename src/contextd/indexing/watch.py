@@ -1,7 +1,8 @@
 """Watching a project: hints of changes become small runs, and a scan of everything, now and then, is the truth.
 
 Events are hints. They get lost when a burst overflows the system's queue or while this process is stopped, so a burst, a gap
-in time, a changed ignore file or folder, and every few minutes all lead to a scan of everything.
+in time, a changed ignore file or folder, and every few minutes all lead to a scan of everything. A file that is written all the
+time, such as a log, is indexed less and less often.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ _WAIT = 1.0  # seconds for which nothing need happen
 _AGAIN = 0.4  # seconds until a path that is gone is looked for again
 _GAP = 5.0  # seconds that such a wait took: this process was stopped, or the machine slept
 _AWAY = 2.0  # seconds between two looks for a place that is gone
+_FREE = 5  # runs of one file in a row that do not have to wait: a person saves that often
+_CALM = 10.0  # seconds without a change after which a file may do so again
+_LONGEST = 60.0  # seconds that a file which is written all the time waits
 _BOUNDARIES = (".gitignore", ".contextignore", ".dockerignore")
 
 
@@ -34,6 +38,35 @@ class Hooks:
     say: Callable[[str], None]
 
 
+def awake() -> float:
+    """Seconds on a clock that goes on while the machine sleeps, where the system has one."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+@dataclass(slots=True)
+class Pace:
+    """How often each file may be indexed: every time at first, then after longer and longer waits."""
+
+    clock: Callable[[], float]
+    waiting: set[str] = field(default_factory=set)
+    _runs: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+    def due(self, paths: Collection[str]) -> set[str]:
+        """Those of some paths, and of those that wait, that may be indexed now; the others wait."""
+        now = self.clock()
+        self._runs = {path: run for path, run in self._runs.items() if now - run[1] < _pause(run[0]) + _CALM}
+        asked = self.waiting.union(paths)
+        ready = {path for path in asked if path not in self._runs or now - self._runs[path][1] >= _pause(self._runs[path][0])}
+        self.waiting = asked - ready
+        self._runs.update({path: (self._runs.get(path, (0, 0))[0] + 1, now) for path in ready})
+        return ready
+
+
+def _pause(runs: int) -> float:
+    return 0.0 if runs < _FREE else min(_LONGEST, 2.0 ** (runs - _FREE + 1))
+
+
 @dataclass(slots=True)
 class Watch:
     """One project under watch."""
@@ -41,12 +74,17 @@ class Watch:
     source: Source
     hooks: Hooks
     every: float = 300.0
+    clock: Callable[[], float] = awake
     _events: Events | None = None
     _folders: frozenset[str] = frozenset()
     _missing: set[str] = field(default_factory=set)
     _last_scan: float = 0.0
     _after_burst: bool = False
     _polling: bool = False
+    _pace: Pace = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._pace = Pace(self.clock)
 
     def run(self) -> None:
         """Until told to stop."""
@@ -62,13 +100,15 @@ class Watch:
             self._away()
             return
         self._try(self.hooks.jobs)
-        began = time.monotonic()
+        began = self.clock()
         changed = self._wait()
-        paused = time.monotonic() - began > _GAP
-        overdue = time.monotonic() - self._last_scan > (min(self.every, _AWAY) if self._polling else self.every)
-        if changed or self._missing:
+        paused = self.clock() - began > _GAP
+        overdue = self.clock() - self._last_scan > (min(self.every, _AWAY) if self._polling else self.every)
+        if overdue:  # whatever else happens: there may be a file that is written all the time
+            self._everything()
+        elif changed or self._missing or self._pace.waiting:
             self._some(changed)
-        elif self._after_burst or overdue or paused:
+        elif self._after_burst or paused:
             self._everything()
         else:
             self._try(self.hooks.idle)
@@ -84,14 +124,15 @@ class Watch:
 
     def _some(self, changed: frozenset[str]) -> None:
         """A path that is gone is believed the second time: editors take a file away and put another in its place."""
-        gone = {path for path in changed | self._missing if not self.source.present(path)}
+        gone = {path for path in changed | self._missing | self._pace.waiting if not self.source.present(path)}
         sure = gone & self._missing
         self._missing = gone - sure
-        ready = (changed - gone) | sure
-        if len(ready) > BURST or any(self._touches_more(path) for path in ready):
-            self._after_burst = len(ready) > BURST
+        self._pace.waiting -= gone
+        seen = (changed - gone) | sure
+        if len(seen) > BURST or any(self._touches_more(path) for path in seen):
+            self._after_burst = len(seen) > BURST
             self._everything()
-        elif ready:
+        elif ready := self._pace.due(seen - sure) | sure:
             self._try(lambda: self.hooks.some(ready))
 
     def _touches_more(self, path: str) -> bool:
@@ -101,13 +142,14 @@ class Watch:
     def _everything(self) -> None:
         """Listen first, then scan, so that nothing falls between; again while the scan finds new folders."""
         self._after_burst = False
+        self._pace.waiting.clear()
         for _ in range(5):
             folders = self.source.folders()
             if folders == self._folders and (self._events is not None or self._polling):
                 break
             self._arm(folders)
         self._try(self.hooks.everything)
-        self._last_scan = time.monotonic()
+        self._last_scan = self.clock()
 
     def _arm(self, folders: frozenset[str]) -> None:
         self._disarm()

@@ -102,7 +102,7 @@ def session_of(folder: Path) -> Any:
         raise Unavailable(f"the model in {folder} cannot be loaded ({error}); run `contextd models verify`") from None
 
 
-def probe(folder: Path, command: Sequence[str] = (sys.executable, "-c", _PROBE)) -> None:
+def probe(folder: Path, command: Sequence[str] = (sys.executable, "-P", "-c", _PROBE)) -> None:
     """Try the native library in a process of its own once: built for another CPU it would take this one down."""
     try:
         build = f"{version('onnxruntime')}-{platform.machine()}"

@@ -251,9 +251,9 @@ def _pip() -> Sequence[str]:
     import shutil
     import subprocess
 
-    probe = subprocess.run((sys.executable, "-m", "pip", "--version"), capture_output=True, check=False)
+    probe = subprocess.run((sys.executable, "-P", "-m", "pip", "--version"), capture_output=True, check=False)
     if probe.returncode == 0:
-        return (sys.executable, "-m", "pip")
+        return (sys.executable, "-P", "-m", "pip")
     for name in ("pip3", "pip"):
         if found := shutil.which(name):
             return (found,)

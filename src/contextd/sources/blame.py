@@ -1,43 +1,87 @@
-"""What git knows of a file: who changed it, when and why, and what changes with it."""
+"""What git knows of a file: who changed it, when and why, and what changes with it.
+
+Only commits are read. Git would run the repository's filters to compare a file with its last commit, so that is done here.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
+from contextd.errors import InvalidInput
+from contextd.scrub import scrub_text
+from contextd.scrub_rules import Rule
+from contextd.sources.files import open_below
 from contextd.sources.git import git
 from contextd.types import Edit, History
 
 _MOST = 300  # commits that are looked at
 _LARGE = 30  # files of a commit above which it says nothing about what belongs together
+_MOST_COMPARED = 1000  # lines between the first and the last difference: comparing takes the square of them
+_LARGEST_COMPARED = 32 << 20
 
 
 class GitPast:
     """The past of the files below a root, as git has it."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path, rules: Sequence[Rule] = ()) -> None:
+        self._root, self._rules = root, rules
 
     def history(self, path: str, limit: int) -> History | None:
         """The history of a file or folder; None without git, or when it is not in it."""
         out = git(self._root, "log", "-n", str(_MOST), "--format=%H%x00%an%x00%cs%x00%s%x01", "--", path)
         if not out or not out.strip():
             return None
-        edits = [Edit(*entry.strip().split("\x00")) for entry in out.decode("utf-8", "replace").split("\x01") if entry.strip()]
+        edits = [
+            self._edit(entry.strip().split("\x00")) for entry in out.decode("utf-8", "replace").split("\x01") if entry.strip()
+        ]
         authors = Counter(edit.author for edit in edits).most_common()
         return History(tuple(edits[:limit]), tuple(authors), self._together(path, [edit.commit for edit in edits]))
 
     def origin(self, path: str, line: int) -> tuple[Edit, str] | None:
-        """The commit that last changed a line, and its whole message; None without git."""
-        out = git(self._root, "blame", "--porcelain", "-L", f"{line},{line}", "--", path)
+        """The commit that last changed a line, and its whole message; None without git.
+
+        Raises InvalidInput for a line that is not in the last commit.
+        """
+        number = self._committed(path, line)
+        out = git(self._root, "blame", "--porcelain", "-L", f"{number},{number}", "HEAD", "--", path) if number else None
         if not out:
             return None
-        number = out.split(b" ", 1)[0].decode("ascii", "replace")
-        told = git(self._root, "show", "-s", "--format=%H%x00%an%x00%cs%x00%s%x00%B", number, "--")
+        commit = out.split(b" ", 1)[0].decode("ascii", "replace")
+        told = git(self._root, "show", "-s", "--format=%H%x00%an%x00%cs%x00%s%x00%B", commit, "--")
         if not told:
             return None
         *edit, message = told.decode("utf-8", "replace").split("\x00", 4)
-        return Edit(*edit), message.strip()
+        return self._edit(edit), scrub_text(message.strip(), self._rules)[0]
+
+    def _edit(self, fields: Sequence[str]) -> Edit:
+        """An edit without secrets: git has author and message as they were written."""
+        commit, author, day, subject = fields
+        return Edit(commit, scrub_text(author, self._rules)[0], day, scrub_text(subject, self._rules)[0])
+
+    def _committed(self, path: str, line: int) -> int | None:
+        """The number that a line of the working tree has in the last commit; None when the file is not in it."""
+        out = git(self._root, "cat-file", "blob", f"HEAD:./{path}")
+        if out is None:
+            return None
+        committed = _lines(out)
+        current = self._current(path, committed)
+        if not 1 <= line <= len(current):
+            raise InvalidInput(f"{path} has no line {line}; it has {len(current)} lines")
+        number = _place(committed, current, line)
+        if number is None:
+            raise InvalidInput(f"line {line} of {path} is not committed as it stands; commit it, then ask again")
+        return number
+
+    def _current(self, path: str, committed: list[bytes]) -> list[bytes]:
+        """The lines of a file as it is now; of one that cannot be read, those of the last commit."""
+        try:
+            with os.fdopen(open_below(self._root, path), "rb") as file:
+                return _lines(file.read(_LARGEST_COMPARED))
+        except OSError:
+            return committed
 
     def _together(self, path: str, commits: list[str]) -> tuple[tuple[str, float], ...]:
         """Files that change in the same commits, by the share of this one's commits they are in."""
@@ -46,3 +90,29 @@ class GitPast:
         small = [files for files in sets if 1 < len(files) <= _LARGE]
         counts = Counter(other for files in small for other in files if other != path and not other.startswith(path + "/"))
         return tuple((name, count / len(small)) for name, count in counts.most_common(10) if count > 1)
+
+
+def _lines(text: bytes) -> list[bytes]:
+    """Lines as git counts them, without their ends: a checkout may have changed these."""
+    lines = [line.rstrip(b"\r") for line in text.split(b"\n")]
+    return lines if lines[-1] else lines[:-1]
+
+
+def _place(before: Sequence[bytes], after: Sequence[bytes], line: int) -> int | None:
+    """The number in `before` of a line of `after`; None if it is new, or too much has changed around it to tell."""
+    shorter = min(len(before), len(after))
+    same = next((n for n in range(shorter) if before[n] != after[n]), shorter)
+    if line <= same:
+        return line
+    tail = next((n for n in range(shorter - same) if before[-1 - n] != after[-1 - n]), shorter - same)
+    if line > len(after) - tail:
+        return line - len(after) + len(before)
+    old, new = before[same : len(before) - tail], after[same : len(after) - tail]
+    if max(len(old), len(new)) > _MOST_COMPARED:
+        return None
+    from difflib import SequenceMatcher
+
+    for start, place, size in SequenceMatcher(None, old, new).get_matching_blocks():
+        if place <= line - same - 1 < place + size:
+            return line - place + start
+    return None

@@ -22,8 +22,8 @@ _BATCH = 50
 _ENOUGH_LINES = 120  # changed lines of one commit that are read: of these the first that say something are shown
 _LARGEST_BLOB = 512 << 10
 _FORMAT = "%x01%H%x00%ct%x00%an%x00%cs%x00%B%x00"
-_SHOWN = ("--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--diff-merges=off", "--no-renames", "--full-index",
-          "--no-abbrev", "--raw", "--numstat", "-p")  # fmt: skip
+_NAMED = ("--diff-merges=off", "--no-renames", "--no-abbrev", "--raw")
+_SHOWN = (*_NAMED, "--numstat", "-p", "-U0", "--full-index")
 _HUNK = re.compile(r"(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$")
 _BLOBS = re.compile(r"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _RAW = re.compile(r"(?m)^:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) \w+\t(.+)$")
@@ -70,6 +70,8 @@ class Commits:
         start = self._order.index(number) if number in self._order else 0
         wanted = self._order[start : start + _BATCH] or [number]
         shown = git(self.root, "show", *_SHOWN, f"--format={_FORMAT}", *wanted, "--")
+        if shown is None:  # a partial clone lacks some contents, and nothing is fetched: the names of files must do
+            shown = git(self.root, "show", *_NAMED, f"--format={_FORMAT}", *wanted, "--")
         entries = [entry.split("\x00", 5) for entry in (shown or b"").decode("utf-8", "replace").split("\x01")[1:]]
         entries = [entry for entry in entries if len(entry) == 6]
         patches = {entry[0]: _patches(entry[5]) for entry in entries}

@@ -19,7 +19,7 @@ from contextd.extracting import missing
 from contextd.ports import FileState, Skip
 from contextd.scrub_rules import Rule
 from contextd.sources.filetypes import BINARY, DOCUMENTS, binary_reason, language_of, never_read
-from contextd.sources.ignore import UNLISTED, Ignore, walk
+from contextd.sources.ignore import UNLISTED, Ignore, inherited, is_below, is_folder, walk
 from contextd.types import Stamp
 
 _MARKERS = (
@@ -36,6 +36,8 @@ _SYSTEM = ("/", "/etc", "/proc", "/sys", "/usr", "/var", "/dev", "/bin", "/sbin"
            "/System", "/Library", "C:\\", "C:\\Windows")  # fmt: skip
 _LONG_RUN = re.compile(r"[A-Za-z0-9_-]{20}")  # a name shorter than this holds no secret
 _ALTERED = re.compile(r"~[0-9a-f]{8}$")
+_MOST = (1 << 63) - 1
+_NEVER = "never read: this name holds secrets"
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -115,6 +117,7 @@ class Files:
     rules: tuple[Rule, ...] = ()
     ignore: Ignore = field(init=False)
     _raw: dict[str, str] = field(init=False, default_factory=dict)
+    _linked: dict[str, bool] = field(init=False, default_factory=lambda: {"": False})  # folders that are links, or behind one
 
     def __post_init__(self) -> None:
         self.ignore = self._fresh_ignore()
@@ -133,7 +136,8 @@ class Files:
     def scan(self, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
         """Every file below the root, or at and below some paths, as one that belongs or one that is skipped with its reason."""
         self.ignore = self._fresh_ignore()  # what is ignored may have changed since
-        folders = [path for path in paths if (self.root / path).is_dir()]
+        self._linked = {"": False}
+        folders = [path for path in paths if is_folder(f"{self.root}/{path}")]
         yield from (self.judge(path) for path in paths if path not in folders)
         if paths and not folders:
             return
@@ -142,6 +146,10 @@ class Files:
                 continue
             uri = self._uri(path)
             yield Skip(uri, ignored, ignored.startswith(UNLISTED)) if ignored else self._judge(uri, path)
+
+    def warnings(self) -> tuple[str, ...]:
+        """The ignore patterns that the last scan could not use."""
+        return tuple(self.ignore.warnings)
 
     def position(self) -> str:
         """Events tell of files."""
@@ -168,7 +176,7 @@ class Files:
 
     def is_folder(self, path: str) -> bool:
         """Whether a path is a folder that is not ignored."""
-        return os.path.isdir(self.root / path) and not self.ignore.reason(path, folder=True)  # noqa: PTH112
+        return is_folder(f"{self.root}/{path}") and not self.ignore.reason(path, folder=True)
 
     def present(self, path: str) -> bool:
         """Whether there is something at a path below the root."""
@@ -177,6 +185,8 @@ class Files:
     def judge(self, path: str) -> FileState | Skip:
         """The same verdict for one path below the root."""
         uri, listed = self._uri(path), self.ignore.listed
+        if not is_below(path):
+            return Skip(uri, "outside the project")
         if listed is not None and path not in listed and (self.root / path).exists():
             return Skip(uri, self.ignore.reason(path) or "ignored by git")
         return self._judge(uri, path) if not (ignored := self.ignore.reason(path)) else Skip(uri, ignored)
@@ -184,6 +194,8 @@ class Files:
     def read(self, uri: str) -> tuple[bytes, Stamp] | Skip:
         """The bytes of one file and its stamp, or why it cannot be read; a file that changes meanwhile is read twice."""
         path = self._raw.get(uri, uri)
+        if never_read(path):  # whoever asks: not only a scan may hand out names
+            return Skip(uri, _NEVER)
         for _ in range(2):
             try:
                 data, before, after = self._read_once(path)
@@ -212,14 +224,16 @@ class Files:
         if not self._watched(path):
             return Skip(uri, "outside watch_paths")
         if never_read(path):
-            return Skip(uri, "never read: this name holds secrets")
+            return Skip(uri, _NEVER)
         extension = os.path.splitext(path)[1].lower()  # noqa: PTH122 - a third of the time of a Path
         if reason := self._extension_reason(extension):
             return Skip(uri, reason)
         try:
+            if self._behind_link(path.rpartition("/")[0]):
+                return Skip(uri, "behind a symbolic link")
             info = os.lstat(f"{self.root}/{path}")
             if stat.S_ISLNK(info.st_mode):
-                reason, info = self._through_link(path)
+                reason, info = self._through_link(uri, path)
                 if reason:
                     return Skip(uri, reason)
         except OSError as error:
@@ -244,7 +258,15 @@ class Files:
             return f"needs the documents extra: {needed}"
         return f"binary (extension {extension})" if extension[1:] in BINARY else ""
 
-    def _through_link(self, path: str) -> tuple[str, os.stat_result]:
+    def _behind_link(self, folder: str) -> bool:
+        """Whether a folder is a link or lies behind one: what git lists may have become that since."""
+
+        def own(one: str, above: bool) -> bool:
+            return above or stat.S_ISLNK(os.lstat(f"{self.root}/{one}").st_mode)
+
+        return inherited(self._linked, folder, own)
+
+    def _through_link(self, uri: str, path: str) -> tuple[str, os.stat_result]:
         link = self.root / path
         info = os.lstat(link)
         if not self.boundaries.follow_symlinks:
@@ -255,14 +277,16 @@ class Files:
             return "symbolic link to nothing, or in a circle", info
         if not target.is_relative_to(self.root):
             return "symbolic link out of the project", info
+        if target.is_dir():
+            return "symbolic link to a folder", info
         inside = target.relative_to(self.root).as_posix()
-        if reason := self.ignore.reason(inside) or ("never read: this name holds secrets" if never_read(inside) else ""):
+        if reason := self.ignore.reason(inside) or (_NEVER if never_read(inside) else ""):
             return f"symbolic link to a file that is left out ({reason})", info
-        self._raw[path] = inside
+        self._raw[uri] = inside
         return "", target.stat()
 
     def _read_once(self, path: str) -> tuple[bytes, Stamp, Stamp]:
-        descriptor = _open_below(self.root, path)
+        descriptor = open_below(self.root, path)
         with os.fdopen(descriptor, "rb") as file:
             info = os.fstat(descriptor)
             if not stat.S_ISREG(info.st_mode):
@@ -284,8 +308,10 @@ def _shown(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace").encode("unicode_escape").decode("ascii")
 
 
-def _open_below(root: Path, path: str) -> int:
+def open_below(root: Path, path: str) -> int:
     """Open a file by walking down from the root; a link anywhere on the way is refused by the system."""
+    if not is_below(path):
+        raise OSError(0, "outside the project")
     if os.open not in os.supports_dir_fd:  # Windows
         target = (root / path).resolve(strict=True)
         if not target.is_relative_to(root):
@@ -304,7 +330,12 @@ def _open_below(root: Path, path: str) -> int:
 
 
 def _stamp(info: os.stat_result) -> Stamp:
-    return Stamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+    """The stamp of a file; times after 2262 and huge inode numbers are cut to what a database holds."""
+    return Stamp(info.st_size, _fitting(info.st_mtime_ns), _fitting(info.st_ctime_ns), info.st_ino & _MOST)
+
+
+def _fitting(number: int) -> int:
+    return max(-_MOST, min(_MOST, number))
 
 
 def _denied(error: OSError) -> str:

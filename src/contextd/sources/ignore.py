@@ -7,20 +7,21 @@ either come `.contextignore` files and the configured patterns.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from contextd.sources.git import git
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from contextd.sources.patterns import LONGEST, MOST, Patterns, lines_of, parsed
 
 UNLISTED = "cannot be listed"  # how the reason of a folder begins that could not be looked into
-_MOST_PATTERNS = 5000
-_LONGEST_PATTERN = 500
+_LARGEST = 512 << 10  # bytes of an ignore file
+_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _SHOWN_HIDDEN = frozenset({".github", ".gitlab", ".circleci", ".devcontainer", ".cargo", ".config"})
+
+T = TypeVar("T")
 
 
 class Ignore:
@@ -31,47 +32,55 @@ class Ignore:
         self.gitignore = gitignore
         self.extra_files = extra_files
         self._patterns = patterns
-        self._specs: dict[str, list[tuple[str, str, GitIgnoreSpec]]] = {}
-        self._folders: dict[str, str] = {}
+        self._specs: dict[str, list[tuple[str, int, Patterns]]] = {}
+        self._folders: dict[str, str] = {"": ""}
+        self.warnings: list[str] = []  # patterns that are not used
         self.nested: set[str] = set()  # repositories inside this one, whose files git does not list
 
     @cached_property
-    def _configured(self) -> GitIgnoreSpec:
-        return _spec(self._patterns)
+    def _configured(self) -> Patterns:
+        found: list[bytes] = []
+        for pattern in self._patterns:
+            lines = [line for line in lines_of(pattern.encode("utf-8", "surrogateescape")) if len(line) <= LONGEST]
+            if not lines or None in map(parsed, lines):
+                self.warnings.append(f"ignore_patterns: {pattern[:80]!r} can match nothing; correct it or take it out")
+            found += lines
+        return Patterns(found)
 
     @cached_property
     def listed(self) -> list[str] | None:
         """The files git knows or would add, below the root; None where git cannot say."""
         if not self.gitignore:
             return None
+        top = git(self.root, "rev-parse", "--show-toplevel")
+        if top is None or not self.root.is_relative_to(os.fsdecode(top.removesuffix(b"\n"))):
+            return None  # core.worktree may name any folder
         out = git(self.root, "ls-files", "-co", "--exclude-standard", "-z", "--", ".")
         if out is None:
             return None
-        return sorted({os.fsdecode(name) for name in out.split(b"\0") if name})
+        return sorted({name for one in out.split(b"\0") if one and is_below(name := os.fsdecode(one))})
 
     def reason(self, path: str, *, folder: bool = False) -> str:
         """Why a path is ignored by anything but git's own list; empty if it is not."""
         parent, _, name = path.rpartition("/")
         if folder:
             return self._folder_reason(path)
-        return (self._folder_reason(parent) if parent else "") or self._own_reason(path, name, folder=False)
+        return self._folder_reason(parent) or self._own_reason(path, name, folder=False)
 
     def _folder_reason(self, path: str) -> str:
-        known = self._folders.get(path)
-        if known is None:
-            parent, _, name = path.rpartition("/")
-            known = (self._folder_reason(parent) if parent else "") or self._own_reason(path, name, folder=True)
-            self._folders[path] = known
-        return known
+        def own(folder: str, above: str) -> str:
+            return above or self._own_reason(folder, folder.rpartition("/")[2], folder=True)
+
+        return inherited(self._folders, path, own)
 
     def _own_reason(self, path: str, name: str, *, folder: bool) -> str:
         if folder and name.startswith(".") and name not in _SHOWN_HIDDEN:
             return f"in the hidden folder {name}"
-        probe = (path + "/" if folder else path).encode("utf-8", "replace").decode("utf-8")
-        if self._configured.match_file(probe):
+        probe = _encoded(path)
+        if self._configured.verdict(probe, folder=folder):
             return "ignored by ignore_patterns"
-        for file_name, base, spec in self._specs_for(path.rpartition("/")[0]):
-            verdict = spec.check_file(probe[len(base) + 1 :] if base else probe).include
+        for file_name, start, patterns in self._specs_for(path.rpartition("/")[0]):
+            verdict = patterns.verdict(probe[start:], folder=folder)
             if verdict:
                 return f"ignored by {file_name}"
             if verdict is False:
@@ -81,33 +90,75 @@ class Ignore:
     def _nested(self, folder: str) -> bool:
         return any(folder == top or folder.startswith(top + "/") for top in self.nested)
 
-    def _specs_for(self, folder: str) -> list[tuple[str, str, GitIgnoreSpec]]:
-        """The ignore files that speak about a folder, the deepest first: it has the last word."""
-        found = self._specs.get(folder)
-        if found is None:
-            above = self._specs_for(folder.rpartition("/")[0]) if folder else []
-            git_file = (".gitignore",) if self.gitignore and (self.listed is None or self._nested(folder)) else ()
-            own = ((name, _read_spec(f"{self.root}/{folder}/{name}")) for name in (*self.extra_files, *git_file))
-            found = [(name, folder, spec) for name, spec in own if spec is not None] + above
-            self._specs[folder] = found
-        return found
+    def _specs_for(self, folder: str) -> list[tuple[str, int, Patterns]]:
+        """The ignore files that apply to a folder, each with its place in a path; the deepest first: it has the last word."""
+        if not self._specs:
+            self._specs[""] = self._own_specs("")
+        return inherited(self._specs, folder, lambda one, above: self._own_specs(one) + above)
+
+    def _own_specs(self, folder: str) -> list[tuple[str, int, Patterns]]:
+        git_file = (".gitignore",) if self.gitignore and (self.listed is None or self._nested(folder)) else ()
+        own = ((name, self._read(f"{folder}/{name}" if folder else name)) for name in (*self.extra_files, *git_file))
+        start = len(_encoded(folder)) + 1 if folder else 0
+        return [(name, start, patterns) for name, patterns in own if patterns is not None]
+
+    def _read(self, path: str) -> Patterns | None:
+        """The patterns of an ignore file; None if there is none. Links are not followed, as git does not."""
+        data = _content(f"{self.root}/{path}")
+        if data is None:
+            return None
+        lines = lines_of(data[:_LARGEST])
+        if len(data) > _LARGEST or len(lines) > MOST:
+            self.warnings.append(
+                f"{path} is too long: at most {MOST} patterns in {_LARGEST >> 10} kB are used, the others are not"
+            )
+        if too_long := sum(len(line) > LONGEST for line in lines):
+            self.warnings.append(f"{path}: patterns longer than {LONGEST} bytes are not used; there are {too_long}")
+        return Patterns(lines[:MOST])
 
 
-def _read_spec(path: str) -> GitIgnoreSpec | None:
-    if not os.path.isfile(path):  # noqa: PTH113 - asked for every folder of the project
-        return None
+def inherited(known: dict[str, T], folder: str, step: Callable[[str, T], T]) -> T:
+    """What holds for a folder, made by `step` from what holds for the one above; `known` has the root's and keeps the others.
+
+    There is no recursion: folders lie thousands deep in a project that wants to break something.
+    """
+    missing = []
+    while folder not in known:
+        missing.append(folder)
+        folder = folder.rpartition("/")[0]
+    value = known[folder]
+    for one in reversed(missing):
+        value = known[one] = step(one, value)
+    return value
+
+
+def _encoded(path: str) -> bytes:
     try:
-        text = Path(path).read_text("utf-8", "replace")
-    except OSError:
+        return os.fsencode(path)
+    except UnicodeEncodeError:  # no file has this name
+        return path.encode("utf-8", "replace")
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        descriptor = os.open(path, _OPEN)
+    except (OSError, ValueError):
         return None
-    lines = [line for line in text.splitlines()[:_MOST_PATTERNS] if len(line) <= _LONGEST_PATTERN]
-    return _spec([line for line in lines if line.count("**") <= 4])
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(_LARGEST + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
 
 
-def _spec(patterns: Sequence[str]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec  # slow to import, and not needed to answer a question
+def is_folder(path: str) -> bool:
+    """Whether a path is a folder itself, not a link to one."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
-    return GitIgnoreSpec.from_lines(patterns)
+
+def is_below(path: str) -> bool:
+    """Whether a relative path stays below its root by its text alone; git's index can be forged to hold any name."""
+    return not any(part in ("", ".", "..") for part in path.removesuffix("/").split("/"))
 
 
 def walk(root: Path, ignore: Ignore) -> Iterator[tuple[str, str]]:
@@ -121,12 +172,12 @@ def walk(root: Path, ignore: Ignore) -> Iterator[tuple[str, str]]:
 def _walk_list(root: Path, ignore: Ignore) -> Iterator[tuple[str, str]]:
     for path in ignore.listed or ():
         clean = path.rstrip("/")
-        if path.endswith("/") or os.path.isdir(f"{root}/{path}"):  # noqa: PTH112 - asked for every file
+        if is_folder(f"{root}/{clean}"):
             ignore.nested.add(clean)
             reason = ignore.reason(clean, folder=True)
             yield from [(clean, reason)] if reason else _walk_folders(root, clean, ignore)
         else:
-            yield path, ignore.reason(path)
+            yield clean, ignore.reason(clean)
 
 
 def _walk_folders(root: Path, start: str, ignore: Ignore) -> Iterator[tuple[str, str]]:

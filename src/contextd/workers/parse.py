@@ -49,7 +49,9 @@ def _limit_memory() -> None:
         import resource
     except ImportError:  # Windows
         return
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    limit = _MEMORY if most == resource.RLIM_INFINITY else min(_MEMORY, most)  # a limit from outside can only be lowered
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -27,7 +27,7 @@ SECONDS_PER_DOCUMENT = 2.0
 _SLOW = {"pdf": 30.0, "docx": 15.0, "notebook": 5.0}  # what is extracted takes longer than what is read
 _START = 30.0  # a cold start on a busy machine
 _STARVED = 20.0  # seconds more for a document whose worker gets no processor
-_COMMAND = (sys.executable, "-m", "contextd.workers.parse")
+_COMMAND = (sys.executable, "-P", "-m", "contextd.workers.parse")  # -P: no module of the folder we stand in
 
 
 def cpu_seconds(process: int) -> float | None:

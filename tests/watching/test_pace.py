@@ -1,0 +1,164 @@
+"""Files that never rest, clocks that jump and times that cannot be; FAULTS W-6, W-7, W-8."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.indexing.watch import Hooks, Watch, awake
+from contextd.sources.files import Boundaries, Files
+from contextd.workers.pool import cpu_seconds
+from tests.watching.test_watch import watching
+
+
+class Story:
+    """A watch over a real folder whose events and clock are told by the test."""
+
+    def __init__(self, root: Path) -> None:
+        self.now, self.runs, self.scans = 1000.0, [], []  # type: ignore[var-annotated]
+        self.next: Callable[[], frozenset[str]] = frozenset
+        self.turns = 0
+        hooks = Hooks(
+            lambda folders: self, self._some, lambda: self.scans.append(self.now), lambda: None, lambda: None, self._over, print
+        )
+        self.watch = Watch(Files(root, Boundaries()), hooks, clock=lambda: self.now)
+
+    def run(self, turns: int) -> None:
+        self.turns = turns
+        self.watch.run()
+
+    def wait(self, seconds: float) -> frozenset[str]:
+        changed = self.next()
+        self.now += 1.5 if changed else seconds
+        return changed
+
+    def close(self) -> None: ...
+
+    def _some(self, paths: Collection[str]) -> None:
+        self.runs += [(self.now, path) for path in sorted(paths)]
+
+    def _over(self) -> bool:
+        self.turns -= 1
+        return self.turns < 0
+
+
+def test_W7_a_file_that_is_written_all_the_time_is_indexed_less_and_less_often(make_project: Callable[..., Path]) -> None:
+    story = Story(make_project({"app.log": "1", "a.py": "1"}))
+    story.next = lambda: frozenset({"app.log"})
+    story.run(400)  # ten minutes
+    times = [when for when, path in story.runs if path == "app.log"]
+    assert len(times) <= 25 and times[-1] > story.now - 70, "and never given up"
+    assert len(story.scans) == 2, "everything is looked at every five minutes though there is never a quiet moment"
+
+
+def test_W7_other_files_do_not_wait_for_it_and_it_recovers(make_project: Callable[..., Path]) -> None:
+    story = Story(make_project({"app.log": "1", "a.py": "1"}))
+    turn = iter(range(10_000))
+    story.next = lambda: frozenset({"app.log", "a.py"} if next(turn) == 50 else {"app.log"})
+    story.run(60)
+    assert sum(path == "a.py" for _, path in story.runs) == 1
+    assert next(when for when, path in story.runs if path == "a.py") == pytest.approx(1000 + 51 * 1.5)
+    story.next = frozenset
+    story.run(100)
+    last = [when for when, path in story.runs if path == "app.log"][-1]
+    assert story.watch._pace.waiting == set() and last < story.now - 20, "the last change is indexed, then there is rest"
+    before = len(story.runs)
+    story.next = lambda: frozenset({"app.log"})
+    story.run(2)
+    assert len(story.runs) == before + 2, "after a rest it is indexed at once again"
+
+
+def test_W8_a_machine_that_slept_looks_at_everything(make_project: Callable[..., Path]) -> None:
+    story = Story(make_project({"a.py": "1"}))
+    story.watch.every = 10**9  # only the gap may be the reason
+
+    def sleep_once() -> frozenset[str]:
+        story.now += 8 * 3600 if len(story.scans) == 1 else 0
+        return frozenset()
+
+    story.next = sleep_once
+    story.run(3)
+    assert story.scans[1] - story.scans[0] < 8 * 3600 + 10, "once it is awake, not five minutes later"
+
+
+def test_W8_the_clock_goes_on_while_the_machine_sleeps() -> None:
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        pytest.skip("this system has one clock for both")
+    assert abs(awake() - time.clock_gettime(time.CLOCK_BOOTTIME)) < 5
+
+
+YEARS = {"1900": -2_208_988_800, "1970": 0, "2038": 2_147_483_648, "2100": 4_102_444_800, "2400": 13_569_465_600, "1970-": -1}
+
+
+@pytest.mark.parametrize("year", YEARS)
+def test_W6_a_file_of_any_time_is_indexed_once(make_project: Callable[..., Path], home: Path, year: str) -> None:
+    root = make_project({"a.py": "def heron():\n    return 1\n"})
+    os.utime(root / "a.py", ns=(YEARS[year] * 10**9, YEARS[year] * 10**9))
+    engine = open_engine(root, home=home, environment={})
+    assert engine.index().written == 1
+    again = engine.index()
+    assert (again.written, again.unchanged, again.removed) == (0, 1, 0)
+    assert engine.search("heron").hits and not engine.search("heron").trace.warnings
+    (root / "a.py").write_text("def stork():\n    return 1\n")
+    os.utime(root / "a.py", ns=(YEARS[year] * 10**9, YEARS[year] * 10**9))
+    assert engine.index().written == 1, "the time of its entry tells of a change that keeps its own"
+
+
+def test_W6_watching_does_not_index_a_file_of_the_future_in_a_loop(make_project: Callable[..., Path], home: Path) -> None:
+    root = make_project({"a.py": "def heron():\n    return 1\n", "b.py": "def stork():\n    return 1\n"})
+    os.utime(root / "a.py", (4_102_444_800, 4_102_444_800))
+    os.utime(root / "b.py", (0, 0))
+    with watching(root, home) as watched:
+        watched.until(lambda: watched.paths() == {"a.py", "b.py"})
+        said = len(watched.said)
+        time.sleep(4)
+        assert len(watched.said) == said
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(600)
+def test_W7_a_log_that_grows_for_ever_takes_little_time(make_project: Callable[..., Path], home: Path) -> None:
+    from tests.faults.test_sweeps import keep
+
+    root = make_project()
+    (root / "app.log").write_text("begin\n")
+    variables = {**os.environ, "CONTEXTD_HOME": str(home)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "contextd", "watch", "-p", str(root)], env=variables, stderr=subprocess.DEVNULL
+    )
+    over = threading.Event()
+
+    def write() -> None:
+        with (root / "app.log").open("a") as file:
+            while not over.wait(0.01):
+                file.write("INFO request served in 12 ms by worker 7 \n" * 24)
+                file.flush()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        time.sleep(15)
+        began, used = time.monotonic(), family_seconds(process.pid)
+        time.sleep(120)
+        share = (family_seconds(process.pid) - used) / (time.monotonic() - began)
+    finally:
+        over.set()
+        writer.join()
+        process.terminate()
+        process.wait(timeout=30)
+    keep("W-7 a log that grows by 1 kB every 10 ms", percent_of_one_processor=round(100 * share, 1))
+    assert share < 0.05
+
+
+def family_seconds(process: int) -> float:
+    """The processor time of a process and of those it started."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return (cpu_seconds(process) or 0) + sum(cpu_seconds(int(child)) or 0 for child in children)
