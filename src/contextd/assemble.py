@@ -23,6 +23,7 @@ from contextd.machine import Machine
 from contextd.models import weights
 from contextd.models.tokens import O200k
 from contextd.ports import Embedder, Events, Recipe, Reranker, Retriever
+from contextd.private import mend, mend_folder
 from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
 from contextd.scrub_rules import VERSION as SCRUB_VERSION
@@ -61,6 +62,7 @@ def open_engine(
     named = config.load(home / "config.toml", None, environment, flags).settings.projects
     root = project_root(named.get(str(project), project)) if project is not None else None
     loaded = config.load(home / "config.toml", root / config.FILE_NAME if root else None, environment, flags)
+    mend(home)
     record = Record(home / "record.db")
     personal = record.workspace("personal", "", "personal")
     opened, damage = _project(root, loaded.settings, home=home, record=record) if root else (None, "")
@@ -134,6 +136,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
     place = _place(root)
     workspace = record.workspace("project", place, root.name)
     folder = home / "projects" / f"{workspace:016x}"
+    mend_folder(folder)
     limits = Limits(
         settings.chunking.code_max_tokens, settings.chunking.markdown_max_tokens, settings.chunking.lines_max_tokens
     )
