@@ -19,6 +19,7 @@ from contextd.conversation import Conversation, Note, Unread
 from contextd.engine import Engine
 from contextd.errors import InvalidInput, StorageError, Unavailable
 from contextd.extracting import missing
+from contextd.limits import checked_name
 from contextd.machine import Machine
 from contextd.models import weights
 from contextd.models.tokens import O200k
@@ -56,7 +57,7 @@ def open_engine(
 
     A project is a folder, or a name that the user's configuration gives one.
     """
-    if not reader.strip() or reader == EVERYONE:
+    if checked_name(reader, "reader") == EVERYONE:
         raise InvalidInput(f"{reader!r} is not the name of a reader; give one, such as {OWNER}")
     home = home or config.home(environment)
     named = config.load(home / "config.toml", None, environment, flags).settings.projects

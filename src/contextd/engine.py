@@ -184,7 +184,7 @@ class Engine(Keeping):
         """Questions about structure and the past: who defines, who calls, what depends on what, who changed it."""
         from contextd.structure import Structure
 
-        return Structure(self._project(), self.reader, self._sources(), self.tokens)
+        return Structure(self._readable(), self.reader, self._sources(), self.tokens)
 
     # Remember
 
@@ -232,8 +232,11 @@ class Engine(Keeping):
 
     def _warn(self, hits: Sequence[Hit], query: Query, trace: Trace) -> None:
         """Say what an answer has to be taken with."""
-        if self.project is not None and query.text.strip():
-            caveats.warn(self.project, self.reader, self._sources(), hits, trace)
+        for project in self._asked():
+            if not self._may_read(project):
+                trace.warn(caveats.unreadable(self.reader, "this project" if project is self.project else project.name))
+            elif project is self.project and query.text.strip():
+                caveats.warn(project, self.reader, self._sources(), hits, trace)
 
     def _workspaces(self, *, personal: bool) -> tuple[int, ...]:
         own = tuple(dict.fromkeys(project.workspace for project in self._asked()))
@@ -264,9 +267,10 @@ class Engine(Keeping):
         return Query(text, scope, diversity=self.settings.query.mmr_lambda, now=now, deadline=end, occasional=occasional)
 
     def _sources(self) -> frozenset[int]:
-        """These checkouts, memories and chats: other worktrees have documents of their own."""
+        """Checkouts that the reader may read, memories and chats; other worktrees have documents of their own."""
         asked = self._asked()
-        found = {number for project in asked for number in (project.source.id, project.commits.id)}
+        readable = [project for project in asked if self._may_read(project)]
+        found = {number for project in readable for number in (project.source.id, project.commits.id)}
         return frozenset(found | {MEMORIES, CHATS}) if asked else frozenset()
 
     def _asked(self) -> tuple[Project, ...]:
