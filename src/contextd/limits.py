@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 
 from contextd.errors import InvalidInput
+from contextd.invisible import visible_line
 
 _NAME = 200  # characters
 
@@ -14,7 +14,7 @@ def checked_name(name: str, what: str) -> str:
     """The name of a reader or of another principal; one that is empty, long, or holds what nobody sees is refused."""
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput(f"an empty name is not a {what}; give one, such as owner")
-    if len(name) > _NAME or any(unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") for one in name):
+    if len(name) > _NAME or visible_line(name) != name:
         raise InvalidInput(f"{name[:40]!r} is not a {what}: a name has at most {_NAME} characters, all of them visible")
     return name
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from contextd.assemble import open_engine
 from contextd.engine import Engine
 from contextd.errors import InvalidInput, Unavailable
-from contextd.querying.render import TEMPLATES, custom, render, visible
+from contextd.invisible import visible
+from contextd.querying.render import TEMPLATES, custom, render
 from contextd.types import Chunk, ChunkId, Hit, Narrow, Reader
 
 AGAIN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

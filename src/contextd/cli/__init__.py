@@ -141,6 +141,6 @@ def _fail(arguments: list[str] | None, code: str, message: str) -> None:
 
 
 def _say(message: str) -> None:
-    from contextd.cli.show import plain
+    from contextd.cli.show import note
 
-    click.echo(plain(message), err=True)
+    note(message)

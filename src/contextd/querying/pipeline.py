@@ -28,7 +28,7 @@ from contextd.querying.fuse import KEPT, fuse
 from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, rank
 from contextd.querying.relate import relate
-from contextd.querying.render import Template, render
+from contextd.querying.render import Template, count_hidden, render
 from contextd.querying.rerank import MOST as MOST_READ
 from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
@@ -107,10 +107,17 @@ def context(query: Query, means: Means) -> Context:
     if wider and not chosen.hits:
         trace.warn(f"{len(wider)} pieces were found, but a budget of {query.budget} tokens holds none of them; ask for more")
     text = trace.step("render", lambda: render(chosen.hits, template))
+    warn_of_hidden(chosen.hits, trace)
     tokens = means.tokens.count(text)
     return Context(
         text, tokens, query.budget, means.tokens.name, template.name, tuple(chosen.hits), plan, trace, chosen.truncated
     )
+
+
+def warn_of_hidden(hits: Sequence[Hit], trace: Trace) -> None:
+    """Count what an answer shows that its sources hide."""
+    if count := count_hidden(hits):
+        trace.warn(f"{count} invisible characters in the text that was found are shown as \\u{{…}}")
 
 
 def _cost_of(template: Template, tokens: Tokens) -> Callable[[Sequence[Hit]], int]:
