@@ -19,7 +19,7 @@ from contextd.conversation import Conversation, Note, Unread
 from contextd.engine import Engine
 from contextd.errors import InvalidInput, StorageError, Unavailable
 from contextd.extracting import missing
-from contextd.limits import checked_name
+from contextd.limits import checked_name, checked_texts
 from contextd.machine import Machine
 from contextd.models import weights
 from contextd.models.tokens import O200k
@@ -67,7 +67,10 @@ def open_engine(
     record = Record(home / "record.db")
     personal = record.workspace("personal", "", "personal")
     opened, damage = _project(root, loaded.settings, home=home, record=record) if root else (None, "")
-    others = [_project(*_settings_of(named.get(str(one), one), home, environment), record=record, home=home)[0] for one in also]
+    others = [
+        _project(*_settings_of(named.get(one, one), home, environment), record=record, home=home)[0]
+        for one in checked_texts("also", [str(one) for one in also])
+    ]
     templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
     retrievers, broken = _retrievers(loaded.settings.providers)
     static, warnings = _static(home, loaded.settings.embedding.model)

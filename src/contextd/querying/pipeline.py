@@ -38,6 +38,7 @@ from contextd.trace import Trace
 from contextd.types import Candidate, Chunk, Context, Hit, Plan, Query, Scope, Suggestion
 
 MOST_HITS = 200
+_EXPLAINED = 5  # paths that are looked up to say why nothing was found
 _HEARD = 0.95  # of the relevance, for each hit of the same place before: a judgment
 _SPOKEN = frozenset({"turns", "parts"})  # fields of chats and memories: reading again gains nothing on code
 POOL = 60  # candidates that are looked at for diversity
@@ -203,7 +204,7 @@ def _say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
     ):
         if unknown := sorted(set(wanted) - there):
             trace.warn(f"nothing here is of {what} {', '.join(unknown)}; there are {', '.join(sorted(there - {''})) or 'none'}")
-    for path in plan.scope.paths:
+    for path in plan.scope.paths[:_EXPLAINED]:
         if not any(view.knows(path) for view in views):
             trace.warn(f"nothing here is at or below {path}; paths are those of the project's root")
 
