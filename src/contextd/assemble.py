@@ -19,7 +19,7 @@ from contextd.conversation import Conversation, Note, Unread
 from contextd.engine import Engine
 from contextd.errors import InvalidInput, StorageError, Unavailable
 from contextd.extracting import missing
-from contextd.limits import checked_name, checked_texts
+from contextd.limits import checked_name, checked_path, checked_texts
 from contextd.machine import Machine
 from contextd.models import weights
 from contextd.models.tokens import O200k
@@ -118,7 +118,7 @@ def project_root(project: str | Path) -> Path:
     """The folder of a project: the one named, or for `.` the one around this folder."""
     if not str(project):
         raise InvalidInput("an empty path is no project; name a folder")
-    path = Path(project).expanduser()
+    path = checked_path(str(project))
     return checked_root(find_root(path) if str(project) == "." else path)
 
 
@@ -275,7 +275,7 @@ def _watch_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     found = []
     for path in paths:
-        target = (root / Path(path).expanduser()).resolve()
+        target = (root / checked_path(path)).resolve()
         if not target.is_relative_to(root):
             raise InvalidInput(f"watch path {path!r} is outside the project {root}; index it as a project of its own")
         if not target.exists():
@@ -329,7 +329,7 @@ def _model_folder(home: Path, name: str) -> Path:
     """A model's folder: of a known name, or the user's own."""
     if name in weights.MODELS:
         return weights.folder_of(home, weights.MODELS[name])
-    folder = Path(name).expanduser()
+    folder = checked_path(name)
     if not folder.is_dir():
         raise InvalidInput(f"no model {name!r}: it is neither a folder nor one of {', '.join(sorted(weights.MODELS))}")
     return folder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -68,6 +69,16 @@ def checked_paths(paths: Iterable[str]) -> tuple[str, ...]:
     found = checked_texts("paths", paths)
     checked_texts("paths with wildcards", [path for path in found if any(sign in path for sign in "*?[")])
     return found
+
+
+def checked_path(path: str) -> Path:
+    """A path of a caller with `~` written out; one that no file system can have is refused."""
+    if "\0" in checked_text("name", str(path)):
+        raise InvalidInput(f"{visible_line(str(path))} is not a path: it holds a NUL character")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise InvalidInput(f"{path}: there is no such user; write the path in full, or with ./ before it") from None
 
 
 def checked_number(field: str, number: int, most: int) -> int:

@@ -32,7 +32,7 @@ from contextd.querying.render import Template, count_hidden, render
 from contextd.querying.rerank import MOST as MOST_READ
 from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
-from contextd.querying.understand import REPORT_WORDS, understand
+from contextd.querying.understand import REPORT_WORDS, STOP_STEMS, understand
 from contextd.tongues import is_foreign, other_script
 from contextd.trace import Trace
 from contextd.types import Candidate, Chunk, Context, Hit, Plan, Query, Scope, Suggestion
@@ -197,6 +197,8 @@ def _say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
     """Why there is no answer, as far as this reader may know."""
     if not plan.text.strip():
         return
+    if not set(plan.terms) - STOP_STEMS:
+        trace.warn("the question has no words to look for; name what you look for")
     for what, wanted, there in (
         ("language", plan.scope.languages, frozenset().union(*(view.languages() for view in views))),
         ("kind", plan.scope.kinds, frozenset().union(*(view.kinds() for view in views))),

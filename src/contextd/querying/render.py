@@ -110,7 +110,7 @@ def _attribute(text: str) -> str:
     return '"' + escape(visible_line(text), quote=True) + '"'
 
 
-_CLOSING = re.compile(r"<(?=\s*/?\s*(?:project_context|file|snippet|user_profile)\b)", re.IGNORECASE)
+_CLOSING = re.compile(r"<(?=\s*/?\s*(?:project_context|user_profile|(?:file|snippet)\b))", re.IGNORECASE)
 
 
 def _closed(text: str) -> str:

@@ -82,7 +82,7 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 REPORT_WORDS = 15  # a shorter text is a question
-_STOP_STEMS = frozenset(term for word in STOP for term in terms_of(word))
+STOP_STEMS = frozenset(term for word in STOP for term in terms_of(word))
 
 
 def understand(query: Query) -> Plan:
@@ -229,7 +229,7 @@ def _terms(text: str, route: str, names: tuple[str, ...]) -> dict[str, float]:
         for term in (term for name in names for part in parts_of(name) for term in terms_of(part)):
             weights[term] = max(weights.get(term, 1.0), _NAME)
     small = {term for word in small_words(text) for term in terms_of(word)} if len(text) < _SHORT else set()
-    less = _STOP_STEMS | small
+    less = STOP_STEMS | small
     kept = {term: weight for term, weight in weights.items() if term not in less and not is_grammar(term)}
     return kept or weights
 
