@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -91,3 +93,101 @@ def test_M5_nothing_but_json_rpc_reaches_standard_output(engine: Engine, project
     process.wait(timeout=20)
     assert "result" in answers[0] and "error" in answers[7]
     assert "load_user" in answers[9]["result"]["content"][0]["text"]
+
+
+class Server:
+    """The real server, spoken to line by line."""
+
+    def __init__(self, project: Path, home: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "contextd", "mcp", "-p", str(project)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env={**os.environ, "CONTEXTD_HOME": str(home)},
+        )  # fmt: skip
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        assert "result" in self.asked({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
+        self.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+
+    def send(self, line: bytes) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> dict[str, Any]:
+        assert self.process.stdout and self.process.stderr
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read()
+        message: dict[str, Any] = json.loads(line)
+        assert message["jsonrpc"] == "2.0"
+        return message
+
+    def asked(self, message: dict[str, Any]) -> dict[str, Any]:
+        self.send(json.dumps(message).encode())
+        return self.answer()
+
+    def called(self, number: int, **arguments: Any) -> dict[str, Any]:
+        params = {"name": "query_context", "arguments": arguments}
+        return self.asked({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+
+
+@pytest.fixture
+def server(engine: Engine, project: Path, home: Path) -> Iterator[Server]:
+    engine.close()
+    one = Server(project, home)
+    yield one
+    assert one.process.stdin
+    one.process.stdin.close()
+    assert one.process.wait(timeout=30) == 0, "it ends with its input"
+
+
+MALFORMED: list[tuple[bytes, list[tuple[Any, int]]]] = [
+    (b"not json", [(None, -32700)]),
+    (b"{", [(None, -32700)]),
+    (b"\xff\xfe{}", [(None, -32700)]),
+    (b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":NaN}}', [(None, -32700)]),
+    (b'{"jsonrpc":"2.0","id":1' + b"0" * 5000 + b',"method":"tools/list"}', [(None, -32700)]),
+    (b"{}", [(None, -32600)]),
+    (b"17", [(None, -32600)]),
+    (b'"x"', [(None, -32600)]),
+    (b"[]", [(None, -32600)]),
+    (b'[{"jsonrpc":"2.0","id":3,"method":"tools/list"},{"jsonrpc":"2.0","id":4,"method":"x"}]', [(3, -32600), (4, -32600)]),
+    (b'{"jsonrpc":"2.0","id":{},"method":"x"}', [(None, -32600)]),
+    (b'{"jsonrpc":"2.0","id":true,"method":"x"}', [(None, -32600)]),
+    (b'{"jsonrpc":"2.0","id":1.5,"method":"x"}', [(None, -32600)]),
+    (b'{"jsonrpc":"2.0","id":null,"method":"x"}', [(None, -32600)]),
+    (b'{"jsonrpc":"1.0","id":1,"method":"tools/list"}', [(1, -32600)]),
+    (b'{"id":"a","method":"tools/list"}', [("a", -32600)]),
+    (b'{"jsonrpc":"2.0","id":2}', [(2, -32600)]),
+    (b'{"jsonrpc":"2.0","id":2,"method":7}', [(2, -32600)]),
+    (b'{"jsonrpc":"2.0","id":2,"method":"tools/list","params":[1]}', [(2, -32600)]),
+    (b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"query_context","arguments":{"query":"\\ud800"}}}', [(5, -32600)]),
+    (b'{"jsonrpc":"2.0","id":6,"method":"tools/call","params":' + b'{"a":' * 900 + b"1" + b"}" * 901, [(6, -32600)]),
+    (b'{"jsonrpc":"2.0","id":6,"method":"x","params":' + b"[" * 100_000, [(None, -32600)]),
+    (b'{"jsonrpc":"2.0","id":6,"method":"x","params":{"x":"' + b"a" * 4_000_000 + b'"}}', [(None, -32600)]),
+]  # fmt: skip
+
+
+def test_M5_what_is_no_request_is_answered_with_an_error_and_the_server_goes_on(server: Server) -> None:
+    for number, (line, expected) in enumerate(MALFORMED, 1000):
+        server.send(line)
+        answers = [server.answer() for _ in expected]
+        assert [(one["id"], one["error"]["code"]) for one in answers] == expected, line[:80]
+        assert "result" in server.asked({"jsonrpc": "2.0", "id": number, "method": "ping"}), line[:80]
+    server.send(b"")
+    assert server.asked({"jsonrpc": "2.0", "id": 7, "method": "no/such"})["error"]["code"] == -32601
+    assert "load_user" in server.called(8, query="load_user")["result"]["content"][0]["text"]
+
+
+TOO_MUCH: list[tuple[dict[str, Any], str]] = [
+    ({"query": "a", "scope": {"paths": ["src/app"] * 200_000}}, "paths: 200,000 entries are too many; at most 200"),
+    ({"query": "a", "scope": {"paths": ["*a*"] * 21}}, "paths with wildcards: 21 entries are too many; at most 20"),
+    ({"query": "a", "scope": {"languages": ["x"] * 10_000}}, "languages: 10,000 entries are too many; at most 100"),
+    ({"query": "a", "scope": {"kinds": ["x" * 10_000]}}, "kinds: 10,000 characters are too many; at most 100"),
+    ({"query": "a " * 100_000}, "query: 200,000 characters are too many; at most 100,000"),
+    ({"query": "a", "filters": {"maxTokens": 10**12}}, "budget: 1,000,000,000,000 is too much; at most 1,000,000,000"),
+]
+
+
+def test_M5_a_field_that_is_too_large_is_refused_by_name_and_limit(server: Server) -> None:
+    for number, (arguments, message) in enumerate(TOO_MUCH, 1):
+        answer = server.called(number, **arguments)
+        assert answer["result"]["isError"] and message in answer["result"]["content"][0]["text"], answer

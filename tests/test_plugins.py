@@ -113,7 +113,7 @@ def test_suggestions_are_checked_against_the_scope(engine: Engine, project: Path
     ]
     engine.retrievers = {"wild": (9.0, Fixed(*wild))}
     assert engine.search("zebra", min_score=0).hits[0].chunk.uri == "docs/guide.md"
-    engine.share(["ana"])
+    engine.share_only(["ana"], force=True)
     assert engine.search("zebra", min_score=0).hits == [], "what may not be read cannot be suggested"
 
 

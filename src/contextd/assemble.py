@@ -19,10 +19,12 @@ from contextd.conversation import Conversation, Note, Unread
 from contextd.engine import Engine
 from contextd.errors import InvalidInput, StorageError, Unavailable
 from contextd.extracting import missing
+from contextd.limits import checked_name, checked_path, checked_texts
 from contextd.machine import Machine
 from contextd.models import weights
 from contextd.models.tokens import O200k
 from contextd.ports import Embedder, Events, Recipe, Reranker, Retriever
+from contextd.private import mend, mend_folder
 from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
 from contextd.scrub_rules import VERSION as SCRUB_VERSION
@@ -55,16 +57,20 @@ def open_engine(
 
     A project is a folder, or a name that the user's configuration gives one.
     """
-    if not reader.strip() or reader == EVERYONE:
+    if checked_name(reader, "reader") == EVERYONE:
         raise InvalidInput(f"{reader!r} is not the name of a reader; give one, such as {OWNER}")
     home = home or config.home(environment)
     named = config.load(home / "config.toml", None, environment, flags).settings.projects
     root = project_root(named.get(str(project), project)) if project is not None else None
     loaded = config.load(home / "config.toml", root / config.FILE_NAME if root else None, environment, flags)
+    mend(home)
     record = Record(home / "record.db")
     personal = record.workspace("personal", "", "personal")
     opened, damage = _project(root, loaded.settings, home=home, record=record) if root else (None, "")
-    others = [_project(*_settings_of(named.get(str(one), one), home, environment), record=record, home=home)[0] for one in also]
+    others = [
+        _project(*_settings_of(named.get(one, one), home, environment), record=record, home=home)[0]
+        for one in checked_texts("also", [str(one) for one in also])
+    ]
     templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
     retrievers, broken = _retrievers(loaded.settings.providers)
     static, warnings = _static(home, loaded.settings.embedding.model)
@@ -112,7 +118,7 @@ def project_root(project: str | Path) -> Path:
     """The folder of a project: the one named, or for `.` the one around this folder."""
     if not str(project):
         raise InvalidInput("an empty path is no project; name a folder")
-    path = Path(project).expanduser()
+    path = checked_path(str(project))
     return checked_root(find_root(path) if str(project) == "." else path)
 
 
@@ -134,6 +140,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
     place = _place(root)
     workspace = record.workspace("project", place, root.name)
     folder = home / "projects" / f"{workspace:016x}"
+    mend_folder(folder)
     limits = Limits(
         settings.chunking.code_max_tokens, settings.chunking.markdown_max_tokens, settings.chunking.lines_max_tokens
     )
@@ -275,7 +282,7 @@ def _watch_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     found = []
     for path in paths:
-        target = (root / Path(path).expanduser()).resolve()
+        target = (root / checked_path(path)).resolve()
         if not target.is_relative_to(root):
             raise InvalidInput(f"watch path {path!r} is outside the project {root}; index it as a project of its own")
         if not target.exists():
@@ -329,7 +336,7 @@ def _model_folder(home: Path, name: str) -> Path:
     """A model's folder: of a known name, or the user's own."""
     if name in weights.MODELS:
         return weights.folder_of(home, weights.MODELS[name])
-    folder = Path(name).expanduser()
+    folder = checked_path(name)
     if not folder.is_dir():
         raise InvalidInput(f"no model {name!r}: it is neither a folder nor one of {', '.join(sorted(weights.MODELS))}")
     return folder

@@ -15,10 +15,13 @@ def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequen
     if hits or _sees_some(project, reader, sources):
         _of_a_run(project, reader, trace)
         _of_changes(project, hits, trace)
-    elif reader.name == OWNER:
-        trace.warn("nothing of this project is indexed that you may read; `contextd index` brings it up to date")
     else:
-        trace.warn(f"there is nothing in this project that {reader.name} may read; its owner can `contextd share` it")
+        trace.warn("nothing of this project is indexed yet; run `contextd index`")
+
+
+def unreadable(reader: Reader, what: str = "this project") -> str:
+    """What a reader hears of a project that is not shared with them: the same, whatever it holds."""
+    return f"{what} is not readable as {reader.name}; see `contextd who`"
 
 
 def _sees_some(project: Project, reader: Reader, sources: frozenset[int]) -> bool:

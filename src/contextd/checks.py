@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from contextd.errors import InvalidInput
+from contextd.limits import checked_path
 from contextd.ports import FileState, Skip
 from contextd.project import Project
 from contextd.settings import Settings
@@ -55,7 +56,7 @@ def _absolute(project: Project, path: str) -> Path:
     """A path of the caller: from where they stand, or from the project's root."""
     if not path:
         raise InvalidInput("name a file")
-    given = Path(path).expanduser()
+    given = checked_path(path)
     absolute = (given if given.is_absolute() else Path.cwd() / given).parent.resolve() / given.name
     return absolute if absolute.is_relative_to(project.root) else (project.root / given).parent.resolve() / given.name
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from contextd.errors import InvalidInput
+from contextd.limits import checked_path
 from contextd.settings import Settings
 
 FILE_NAME = "context.toml"
@@ -318,7 +319,7 @@ def _build(values: Mapping[str, Any]) -> Settings:
 def home(environment: Mapping[str, str] = os.environ) -> Path:
     """The user's one data directory."""
     if named := environment.get("CONTEXTD_HOME"):
-        path = Path(named).expanduser().absolute()
+        path = checked_path(named).absolute()
         if path.exists() and not path.is_dir():
             raise InvalidInput(f"CONTEXTD_HOME is {path}, which is not a folder; name one, or unset it")
         return path

@@ -11,7 +11,8 @@ from contextd import caveats
 from contextd.errors import IndexMismatch, InvalidInput, StorageError, Unavailable
 from contextd.keeping import Keeping
 from contextd.languages import ALIASES
-from contextd.memory import Remembered
+from contextd.limits import LIMITS, MOST_HITS, MOST_TOKENS, checked_number, checked_paths, checked_text, checked_texts
+from contextd.memory import Recall, Remembered
 from contextd.ports import Embedder, Reranker, Retriever, Store, Tokens
 from contextd.project import Project
 from contextd.querying import pipeline as querying
@@ -74,7 +75,7 @@ class Engine(Keeping):
         settings = self.settings.query
         query = replace(
             self._query(text, narrow, deadline),
-            k=settings.default_k if k is None else k,
+            k=settings.default_k if k is None else checked_number("k", k, MOST_HITS),
             min_score=settings.min_score_threshold if min_score is None else min_score,
             **_more(history, rerank, ranker, vector),
         )
@@ -104,9 +105,9 @@ class Engine(Keeping):
         """
         query = replace(
             self._query(text, narrow, deadline),
-            budget=self.settings.budget.default_max_tokens if budget is None else budget,
-            template=template,
-            k=k,
+            budget=self.settings.budget.default_max_tokens if budget is None else checked_number("budget", budget, MOST_TOKENS),
+            template=checked_text("template", template),
+            k=checked_number("k", k, MOST_HITS),
             min_score=self.settings.query.min_score_threshold if min_score is None else min_score,
             **_more(history, rerank, ranker, vector),
         )
@@ -144,7 +145,15 @@ class Engine(Keeping):
         from contextd.remembering.topics import Routing
 
         query = self._query(text, replace(narrow or Narrow(), memories_only=True), deadline)
-        query = replace(query, budget=budget, template=TEMPLATE, k=k, min_score=min_score, history=tuple(history))
+        query = replace(
+            query,
+            budget=checked_number("budget", budget, MOST_TOKENS),
+            template=TEMPLATE,
+            k=checked_number("k", k, MOST_HITS),
+            min_score=min_score,
+            history=checked_texts("history", history),
+        )
+        own = _checked_facets(own)
         routing = Routing(self.memories.topics(), self.static)
 
         def topics_of(topic: str) -> Sequence[str]:
@@ -184,7 +193,7 @@ class Engine(Keeping):
         """Questions about structure and the past: who defines, who calls, what depends on what, who changed it."""
         from contextd.structure import Structure
 
-        return Structure(self._project(), self.reader, self._sources(), self.tokens)
+        return Structure(self._readable(), self.reader, self._sources(), self.tokens)
 
     # Remember
 
@@ -232,16 +241,18 @@ class Engine(Keeping):
 
     def _warn(self, hits: Sequence[Hit], query: Query, trace: Trace) -> None:
         """Say what an answer has to be taken with."""
-        if self.project is not None and query.text.strip():
-            caveats.warn(self.project, self.reader, self._sources(), hits, trace)
+        for project in self._asked():
+            if not self._may_read(project):
+                trace.warn(caveats.unreadable(self.reader, "this project" if project is self.project else project.name))
+            elif project is self.project and query.text.strip():
+                caveats.warn(project, self.reader, self._sources(), hits, trace)
 
     def _workspaces(self, *, personal: bool) -> tuple[int, ...]:
         own = tuple(dict.fromkeys(project.workspace for project in self._asked()))
         return (*own, self.personal) if personal else own
 
     def _query(self, text: str, narrow: Narrow | None, deadline: float | None) -> Query:
-        if not isinstance(text, str):
-            raise InvalidInput(f"a question is a text, not {type(text).__name__}")
+        text = checked_text("query", text)
         if deadline is not None and not deadline > 0:
             raise InvalidInput(f"a time limit of {deadline:g} s leaves no time; ask for more")
         narrow = narrow or Narrow()
@@ -251,12 +262,12 @@ class Engine(Keeping):
             self._workspaces(personal=narrow.personal),
             self.reader,
             frozenset({MEMORIES}) if narrow.memories_only else self._sources(),
-            tuple(self._relative(path) for path in narrow.paths),
-            frozenset(ALIASES.get(name.lower(), name.lower()) for name in narrow.languages),
-            frozenset(narrow.kinds),
+            tuple(self._relative(path) for path in checked_paths(narrow.paths)),
+            frozenset(ALIASES.get(name.lower(), name.lower()) for name in checked_texts("languages", narrow.languages)),
+            frozenset(checked_texts("kinds", narrow.kinds)),
             narrow.since,
             narrow.until,
-            narrow.recall,
+            _checked_recall(narrow.recall),
         )
         end = None if deadline is None else time.monotonic() + deadline
         occasional = frozenset(project.commits.id for project in self._asked())
@@ -264,9 +275,10 @@ class Engine(Keeping):
         return Query(text, scope, diversity=self.settings.query.mmr_lambda, now=now, deadline=end, occasional=occasional)
 
     def _sources(self) -> frozenset[int]:
-        """These checkouts, memories and chats: other worktrees have documents of their own."""
+        """Checkouts that the reader may read, memories and chats; other worktrees have documents of their own."""
         asked = self._asked()
-        found = {number for project in asked for number in (project.source.id, project.commits.id)}
+        readable = [project for project in asked if self._may_read(project)]
+        found = {number for project in readable for number in (project.source.id, project.commits.id)}
         return frozenset(found | {MEMORIES, CHATS}) if asked else frozenset()
 
     def _asked(self) -> tuple[Project, ...]:
@@ -301,5 +313,23 @@ def _more(history: Sequence[str], rerank: bool, ranker: str, vector: Sequence[fl
     """What a question may have beside its words."""
     import numpy as np
 
+    if vector is not None and len(vector) > LIMITS["vector"].entries:
+        raise InvalidInput(f"vector: {len(vector):,} numbers are too many; at most {LIMITS['vector'].entries:,}")
     given = None if vector is None else np.asarray(vector, np.float32)
-    return {"history": tuple(history), "rerank": rerank, "ranker": ranker, "vector": given}
+    said = {"history": checked_texts("history", history), "ranker": checked_text("ranker", ranker)}
+    return said | {"rerank": rerank, "vector": given}
+
+
+def _checked_recall(recall: Recall | None) -> Recall | None:
+    if recall is not None:
+        checked_texts("topics", recall.topics)
+        checked_text("conversation", recall.conversation)
+    return recall
+
+
+def _checked_facets(facets: Sequence[Facet]) -> Sequence[Facet]:
+    checked_texts("facets", [facet.question for facet in facets])
+    for facet in facets:
+        checked_texts("facets", (facet.name, facet.title, facet.rationale))
+        checked_texts("topics", facet.topics)
+    return facets

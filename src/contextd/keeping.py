@@ -6,9 +6,12 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contextd import caveats
 from contextd.errors import InvalidInput, StorageError
+from contextd.limits import checked_names
 from contextd.ports import Embedder, FileState, Parser, Skip
 from contextd.project import Project, inside
 from contextd.record_ports import Record
@@ -146,29 +149,34 @@ class Keeping:
         )
 
     def known(self) -> Project:
-        """The project, for a report about it."""
-        return self._project()
+        """The project, for a report about what is indexed."""
+        return self._readable()
+
+    def root(self) -> Path:
+        """The folder of the project."""
+        return self._project().root
 
     def files(self) -> Iterable[FileState | Skip]:
         """Every file of the project: those that belong to it, and the others with the reason."""
         return self._project().source.scan()
 
+    def source_warnings(self) -> tuple[str, ...]:
+        """The rules about files that the last scan could not use."""
+        return self._project().source.warnings()
+
     # Rights
 
     def share(self, principals: Iterable[str]) -> frozenset[str]:
-        """Say who may read the project's documents; nobody else may. Rights are the owner's to give."""
-        project, names = self._project(), frozenset(principals)
-        if self.reader.name != OWNER:
-            raise InvalidInput(f"only {OWNER} says who may read this project; you ask as {self.reader.name}")
-        if not names or not all(name.strip() for name in names):
-            raise InvalidInput("name at least one principal, such as owner or everyone; an empty name is nobody")
-        with project.lease("contextd share"):
-            acl = project.store.grant(names)
-            if names < self._readers(project):  # who loses the right loses it first, whatever happens then
-                self._share(project, acl)
-            self.record.set_source_right(project.workspace, project.source.id, names)
-            self._share(project, acl)
-        return names
+        """Let principals read the project's documents, too; returns all who may. Rights are the owner's to give."""
+        return self._set_readers(lambda readers: readers | checked_names(principals), force=True)
+
+    def share_only(self, principals: Iterable[str], *, force: bool = False) -> frozenset[str]:
+        """Say who may read the project's documents; nobody else may. Without `force` the caller cannot lose the right."""
+        return self._set_readers(lambda _: checked_names(principals), force=force)
+
+    def unshare(self, principals: Iterable[str], *, force: bool = False) -> frozenset[str]:
+        """Take the right to read the project's documents from principals; returns all who still may."""
+        return self._set_readers(lambda readers: readers - checked_names(principals), force=force)
 
     def who(self) -> frozenset[str]:
         """Who may read the project's documents."""
@@ -180,9 +188,40 @@ class Keeping:
         """The project, for a reader who may read it: others learn nothing of it and change nothing in it."""
         if self.project is None:
             raise InvalidInput("this needs a project; run it inside one, or name it with --project")
-        if self.reader.name != OWNER and not self.reader.principals & self._readers(self.project):
-            raise InvalidInput(f"{self.reader.name} may not read this project; `contextd share` says who may")
+        if self.reader.name != OWNER and not self._may_read(self.project):
+            raise InvalidInput(caveats.unreadable(self.reader))
         return self.project
+
+    def _readable(self) -> Project:
+        """The project, for what shows something of its index: the owner needs the right for that as everybody does."""
+        project = self._project()
+        if not self._may_read(project):
+            raise InvalidInput(caveats.unreadable(self.reader))
+        return project
+
+    def _may_read(self, project: Project) -> bool:
+        """Whether the record lets the reader read a project; the index then shows what its rows allow.
+
+        A reader sees what both allow, so a right that changes may be written to one after the other: see `_set_readers`.
+        """
+        return bool(self.reader.principals & self._readers(project))
+
+    def _set_readers(self, change: Callable[[frozenset[str]], frozenset[str]], *, force: bool) -> frozenset[str]:
+        """Change who may read. The record decides and is written first; a crash before the index follows leaves those who
+        may read by both, and the next run brings the index in line with the record."""
+        project = self._project()
+        if self.reader.name != OWNER:
+            raise InvalidInput(f"only {OWNER} says who may read this project; you ask as {self.reader.name}")
+        with project.lease("contextd share"):
+            names = change(self._readers(project))
+            if not force and not self.reader.principals & names:
+                raise InvalidInput(f"{OWNER} could no longer read this project; let {OWNER} stay, or use --force")
+            if not names:
+                raise InvalidInput("nobody could read this project any more; leave at least one principal")
+            acl = project.store.grant(names)
+            self.record.set_source_right(project.workspace, project.source.id, names)
+            self._share(project, acl)
+        return names
 
     def _readers(self, project: Project) -> frozenset[str]:
         return self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
@@ -197,5 +236,4 @@ class Keeping:
         return asked
 
     def _share(self, project: Project, acl: int) -> None:
-        for source in (project.source, project.commits):
-            project.store.share(source.id, acl)
+        project.store.share((project.source.id, project.commits.id), acl)

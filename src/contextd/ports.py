@@ -354,8 +354,8 @@ class ProjectStore(Store, Waiting, Protocol):
     def grant(self, principals: frozenset[str]) -> int:
         """The id of an access list, kept."""
 
-    def share(self, source: int, acl: int) -> None:
-        """Give all documents of a source another access list."""
+    def share(self, sources: Sequence[int], acl: int) -> None:
+        """Give all documents of some sources another access list, at one moment."""
 
     def drop_other_spaces(self, space: str) -> int:
         """Drop the vectors of older spaces of the same tier; the number of contents that had one."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contextd.errors import InvalidInput
+from contextd.limits import checked_path
 from contextd.ports import Events, FileSource, Machine, Parser, Past, ProjectStore, Recipe, Source
 
 
@@ -36,7 +37,7 @@ def inside(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
     """Paths of a caller as paths below the root; none for all of it."""
     found = []
     for path in paths:
-        target = Path(os.path.normpath(root / Path(path).expanduser()))
+        target = Path(os.path.normpath(root / checked_path(path)))
         if not target.is_relative_to(root):
             raise InvalidInput(f"{path} is outside the project {root}")
         found.append(target.relative_to(root).as_posix())

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from contextd.errors import InvalidInput
+from contextd.limits import MOST_TOKENS, checked_number, checked_text
 from contextd.linking.impact import Dependent, impact
 from contextd.linking.overview import Overview, overview
 from contextd.linking.symbols import Definition, Use, definitions, uses
@@ -45,7 +46,7 @@ class Structure:
 
     def overview(self, budget: int) -> Overview:
         """The project's most central files and their signatures, within a budget."""
-        if budget <= 0:
+        if checked_number("budget", budget, MOST_TOKENS) <= 0:
             raise InvalidInput(f"a budget of {budget} tokens holds nothing; ask for 1 or more")
         with self.view() as view:
             return overview(view, budget, self.tokens.count)
@@ -78,4 +79,4 @@ def _one(project: Project, path: str) -> str:
 def _named(name: str) -> str:
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput("give a name, such as Session.close, or a path")
-    return name.strip()
+    return checked_text("name", name).strip()

@@ -184,8 +184,9 @@ def test_links_follow_the_index(linked: Engine) -> None:
 
 
 def test_a_reader_sees_no_links_of_others(linked: Engine, home: Path) -> None:
-    linked.share(["ana"])
-    with linked.structure.view() as view:  # the owner is no superuser
+    structure = linked.structure
+    linked.share_only(["ana"], force=True)
+    with structure.view() as view:  # the owner is no superuser
         assert not view.references(["load_user"]) and not view.importing(["store"]) and not view.uris()
 
 

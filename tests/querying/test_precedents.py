@@ -89,7 +89,7 @@ def test_a_reader_learns_nothing_from_a_past_that_is_not_theirs(mended: Engine, 
     mended.share(["guest"])
     assert guest.search(REPORT).hits[0].chunk.uri == "part7.py", "theirs now, and its past with it"
     source = mended.known().commits.id
-    mended.known().store.share(source, mended.known().store.grant(frozenset({"ana"})))
+    mended.known().store.share((source,), mended.known().store.grant(frozenset({"ana"})))
     assert all("history" not in hit.why for hit in guest.search(REPORT, min_score=0).hits), "files alone"
 
 

@@ -212,7 +212,7 @@ def test_rights_are_checked_again_when_texts_are_fetched(shelf: Shelf) -> None:
 
 def test_a_change_of_rights_counts_at_once(shelf: Shelf) -> None:
     shelf.put("a.txt", "fox one")
-    shelf.store.share(5, shelf.store.grant(frozenset({"ana"})))
+    shelf.store.share((5,), shelf.store.grant(frozenset({"ana"})))
     assert shelf.texts("fox") == []
     assert shelf.texts("fox", Reader("ana")) == ["fox one"]
 

@@ -45,7 +45,7 @@ COMMANDS = {
     "import": ("chats", "Take conversations, notes and memories from other programs."),
     "chats": ("chats", "List the conversations and notes that were imported; forget them."),
     "forget": ("memory", "Erase a memory for good."),
-    "share": ("memory", "Say who may read this project's documents."),
+    "share": ("memory", "Let others read this project's documents."),
     "unshare": ("memory", "Take the right to read this project's documents back."),
     "who": ("memory", "Show who may read this project's documents."),
     "salvage": ("memory", "Save what can be read of a damaged record."),
@@ -148,6 +148,6 @@ def _fail(arguments: list[str] | None, code: str, message: str) -> None:
 
 
 def _say(message: str) -> None:
-    from contextd.cli.show import plain
+    from contextd.cli.show import note
 
-    click.echo(plain(message), err=True)
+    note(message)

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, opened, out, plain, project_options, spoken, table, terminal
+from contextd.cli.show import as_json, block, note, opened, out, project_options, spoken, table, terminal
+from contextd.invisible import visible, visible_line
 
 
 def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -135,9 +136,11 @@ def _show_hits(found: Any) -> None:
         spans = payloads.ranges(hits)
         score = max(hit.score for hit in hits)
         lines = ", ".join(f"{span['start_line']}-{span['end_line']}" for span in spans)
-        out(click.style(f"{uri}", bold=True) + f":{lines}  {score:.2f}" if terminal() else f"{plain(uri)}:{lines}\t{score:.2f}")
+        gap = "  " if terminal() else "\t"
+        name = click.style(visible_line(uri), bold=True) if terminal() else visible_line(uri)
+        click.echo(f"{name}:{lines}{gap}{score:.2f}")
         for hit in hits:
-            click.echo(f"  {hit.chunk.start_line}-{hit.chunk.end_line} {plain(hit.chunk.label)}".rstrip())
+            out(f"  {hit.chunk.start_line}-{hit.chunk.end_line} {hit.chunk.label}".rstrip())
             click.echo(_excerpt(hit.chunk.text, found.plan))
 
 
@@ -148,7 +151,7 @@ def _excerpt(text: str, plan: Any, most: int = 3) -> str:
     wanted = set(plan.terms)
     lines = [line for line in text.split("\n") if line.strip()]
     best = sorted(range(len(lines)), key=lambda n: (-len(wanted & set(split(lines[n]))), n))[:most]
-    return "\n".join("    " + _marked(plain(lines[n].strip()[:160]), wanted) for n in sorted(best))
+    return "\n".join("    " + _marked(visible(lines[n].strip()[:160]), wanted) for n in sorted(best))
 
 
 def _marked(line: str, wanted: set[str]) -> str:
@@ -182,7 +185,7 @@ def context(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
     else:
         for warning in answer.trace.warnings:
             note(f"warning: {warning}")
-        click.echo(answer.text) if answer.text else note("nothing relevant was found")
+        block(answer.text) if answer.text else note("nothing relevant was found")
         note(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")
     return 0 if answer.hits else 1
 
@@ -249,7 +252,7 @@ def task(
     else:
         for warning in found.warnings:
             note(f"warning: {warning}")
-        click.echo(found.prompt)
+        block(found.prompt)
     return 0
 
 

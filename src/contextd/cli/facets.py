@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, opened, personal_options, spoken, table
+from contextd.cli.show import as_json, block, note, opened, personal_options, spoken, table
 
 
 @click.command()
@@ -57,7 +57,7 @@ def facets(
     if explain:
         _explain(answer)
     if answer.text:
-        click.echo(answer.text, nl=False)
+        block(answer.text)
     elif not answer.truncated:
         note("nothing you told matters for this" if text.strip() else "the question is empty")
     if answer.plan.proposal:

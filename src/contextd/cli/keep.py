@@ -43,7 +43,7 @@ def watch(project: str, reader: str, json_output: bool) -> int:
 
     signal.signal(signal.SIGTERM, stop)
     engine = opened(project, reader)
-    root = engine.known().root
+    root = engine.root()
     settings = config.stamp(root)
     say(f"watching {root}")
     while not stopped:

@@ -100,8 +100,8 @@ def validate_config(project: str, reader: str, json_output: bool) -> int:
 
     loaded = settings_of(project)
     engine = _engine(project, reader)
-    result = validate(engine.known().root, loaded.settings, engine.files())
-    problems = [*loaded.warnings, *result.warnings, *engine.known().source.warnings()]
+    result = validate(engine.root(), loaded.settings, engine.files())
+    problems = [*loaded.warnings, *result.warnings, *engine.source_warnings()]
     if json_output:
         as_json({"valid": True, "files": result.files, "excluded": result.excluded, "warnings": problems})
         return 0

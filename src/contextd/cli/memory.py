@@ -93,28 +93,32 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
 
 @click.command()
 @click.argument("principals", nargs=-1, required=True)
+@click.option("--only", is_flag=True, help="PRINCIPALS and nobody else.")
+@click.option("--force", is_flag=True, help="With --only: even if you lose the right to read the project.")
 @project_options
-def share(principals: tuple[str, ...], project: str, reader: str, json_output: bool) -> int:
-    """Say who may read this project's documents: PRINCIPALS and nobody else.
+def share(principals: tuple[str, ...], only: bool, force: bool, project: str, reader: str, json_output: bool) -> int:
+    """Let PRINCIPALS read this project's documents, in addition to those who may already.
 
     \b
     Examples:
-      contextd share owner ana
+      contextd share ana
       contextd share everyone
-      contextd share owner
+      contextd share --only owner bob
     """
     from contextd.assemble import open_engine
 
-    names = open_engine(project, reader=reader).share(principals)
+    engine = open_engine(project, reader=reader)
+    names = engine.share_only(principals, force=force) if only else engine.share(principals)
     as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
     return 0
 
 
 @click.command()
 @click.argument("principals", nargs=-1, required=True)
+@click.option("--force", is_flag=True, help="Even if you lose the right to read the project.")
 @project_options
-def unshare(principals: tuple[str, ...], project: str, reader: str, json_output: bool) -> int:
-    """Take the right to read this project's documents from PRINCIPALS; the owner keeps it.
+def unshare(principals: tuple[str, ...], force: bool, project: str, reader: str, json_output: bool) -> int:
+    """Take the right to read this project's documents from PRINCIPALS.
 
     \b
     Example:
@@ -122,8 +126,7 @@ def unshare(principals: tuple[str, ...], project: str, reader: str, json_output:
     """
     from contextd.assemble import open_engine
 
-    engine = open_engine(project, reader=reader)
-    names = engine.share((engine.who() - set(principals)) | {"owner"})
+    names = open_engine(project, reader=reader).unshare(principals, force=force)
     as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
     return 0
 

@@ -18,6 +18,7 @@ def mcp(project: str, reader: str) -> int:
     """
     from contextd.assemble import open_engine
     from contextd.mcp.server import build
+    from contextd.mcp.wire import serve
 
-    build(open_engine(project, reader=reader)).run("stdio")
+    serve(build(open_engine(project, reader=reader)))
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,27 +12,27 @@ from typing import Any
 
 import click
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
-def plain(text: str) -> str:
-    """Text that cannot steer a terminal."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+from contextd.invisible import escaped_json, visible, visible_line
 
 
 def out(text: str = "") -> None:
-    """Print a line."""
-    click.echo(plain(text))
+    """Print a line: it stays one, whatever file names and messages in it hold."""
+    click.echo(visible_line(text))
 
 
 def note(text: str) -> None:
-    """Print a remark beside the output."""
-    click.echo(plain(text), err=True)
+    """Print a line beside the output."""
+    click.echo(visible_line(text), err=True)
+
+
+def block(text: str) -> None:
+    """Print a text of several lines."""
+    click.echo(visible(text), nl=not text.endswith("\n"))
 
 
 def as_json(value: Any) -> None:
-    """Print a value as JSON."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    """Print a value as JSON; what a terminal would act on is escaped."""
+    click.echo(escaped_json(json.dumps(value, ensure_ascii=False, indent=2, default=str)))
 
 
 def terminal() -> bool:
@@ -47,7 +46,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, headed: 
         if headed:
             out("\t".join(headings))
         for row in rows:
-            out("\t".join(str(cell) for cell in row))
+            out("\t".join(str(cell).replace("\t", " ") for cell in row))
         return
     from rich.console import Console
     from rich.table import Table
@@ -57,7 +56,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, headed: 
     for heading in headings:
         shown.add_column(heading, justify="right" if heading in ("score", "lines", "files", "count", "MB") else "left")
     for row in rows:
-        shown.add_row(*(Text(plain(str(cell))) for cell in row))
+        shown.add_row(*(Text(visible_line(str(cell))) for cell in row))
     Console().print(shown)
 
 

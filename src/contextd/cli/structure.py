@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from contextd.cli.show import as_json, here, note, opened, out, project_options, table
+from contextd.cli.show import as_json, block, here, note, opened, out, project_options, table
 
 
 @click.command()
@@ -91,7 +91,7 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
     if json_output:
         as_json(asdict(found))
     else:
-        out(found.text)
+        block(found.text)
         note(f"{found.tokens} of {budget} tokens, {_counted(len(found.files), 'file', 'files')}")
     return 0 if found.files else 1
 
@@ -146,7 +146,7 @@ def why(place: str, project: str, reader: str, json_output: bool) -> int:
         as_json(edit._asdict() | {"message": message})
     else:
         out(f"{edit.day} {edit.commit[:10]} {edit.author}")
-        out(message)
+        block(message)
     return 0
 
 

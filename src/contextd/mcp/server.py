@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from contextd import __version__, payloads
 from contextd.engine import Engine
 from contextd.errors import ContextdError
+from contextd.invisible import visible, visible_line
 from contextd.memory import Recall
-from contextd.querying.render import visible
 from contextd.types import Context, Narrow
 
 _INSTRUCTIONS = (
@@ -114,7 +114,11 @@ def build(engine: Engine) -> MCPServer[Any]:
 def _result(query: str, answer: Context) -> CallToolResult:
     hits = [_hit(payloads.hit(one)) for one in answer.hits]
     result = QueryResult(
-        query=query, total=len(hits), hits=hits, totalTokens=answer.tokens, warnings=list(answer.trace.warnings)
+        query=query,
+        total=len(hits),
+        hits=hits,
+        totalTokens=answer.tokens,
+        warnings=[visible_line(one) for one in answer.trace.warnings],
     )
     text = answer.text or "Nothing relevant was found in this project."
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result.model_dump())
@@ -124,8 +128,8 @@ def _hit(payload: dict[str, Any]) -> HitModel:
     return HitModel(
         chunkId=payload["id"],
         score=payload["score"],
-        filePath=payload["path"],
-        label=payload["label"],
+        filePath=visible_line(payload["path"]),
+        label=visible_line(payload["label"]),
         kind=payload["kind"],
         snippet=visible(payload["text"].strip())[:_SNIPPET],
         language=payload["language"],

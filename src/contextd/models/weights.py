@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from contextd.errors import InvalidInput, Unavailable
+from contextd.private import make_folder
 
 _TIMEOUT = 60
 _PIP_TIMEOUT = 600
@@ -193,7 +194,7 @@ def _accept(home: Path, model: Model, file: File, path: Path) -> None:
     if sha256(data).hexdigest() != file.sha256:
         raise Unavailable(f"{file.name} does not have the pinned SHA-256")
     folder = folder_of(home, model)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     temporary = folder / f".{file.name}.{os.getpid()}"
     temporary.write_bytes(data)
     temporary.replace(folder / file.name)

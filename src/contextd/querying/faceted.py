@@ -80,6 +80,7 @@ def faceted(query: Query, means: Means, asked: Facets) -> Context:
     while means.tokens.count(text) > query.budget:  # a promise: parts may cost more together than apart
         chosen = chosen[:-1]
         text = _text(chosen, plan.facets)
+    pipeline.warn_of_hidden(chosen, trace)
     if hits and not chosen:
         trace.warn(f"{len(hits)} facts matter, but a budget of {query.budget} tokens holds none of them; ask for more")
     return Context(

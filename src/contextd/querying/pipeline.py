@@ -28,16 +28,17 @@ from contextd.querying.fuse import KEPT, fuse
 from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, rank
 from contextd.querying.relate import relate
-from contextd.querying.render import Template, render
+from contextd.querying.render import Template, count_hidden, render
 from contextd.querying.rerank import MOST as MOST_READ
 from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
-from contextd.querying.understand import REPORT_WORDS, understand
+from contextd.querying.understand import REPORT_WORDS, STOP_STEMS, understand
 from contextd.tongues import is_foreign, other_script
 from contextd.trace import Trace
 from contextd.types import Candidate, Chunk, Context, Hit, Plan, Query, Scope, Suggestion
 
 MOST_HITS = 200
+_EXPLAINED = 5  # paths that are looked up to say why nothing was found
 _HEARD = 0.95  # of the relevance, for each hit of the same place before: a judgment
 _SPOKEN = frozenset({"turns", "parts"})  # fields of chats and memories: reading again gains nothing on code
 POOL = 60  # candidates that are looked at for diversity
@@ -107,10 +108,17 @@ def context(query: Query, means: Means) -> Context:
     if wider and not chosen.hits:
         trace.warn(f"{len(wider)} pieces were found, but a budget of {query.budget} tokens holds none of them; ask for more")
     text = trace.step("render", lambda: render(chosen.hits, template))
+    warn_of_hidden(chosen.hits, trace)
     tokens = means.tokens.count(text)
     return Context(
         text, tokens, query.budget, means.tokens.name, template.name, tuple(chosen.hits), plan, trace, chosen.truncated
     )
+
+
+def warn_of_hidden(hits: Sequence[Hit], trace: Trace) -> None:
+    """Count what an answer shows that its sources hide."""
+    if count := count_hidden(hits):
+        trace.warn(f"{count} invisible characters in the text that was found are shown as \\u{{…}}")
 
 
 def _cost_of(template: Template, tokens: Tokens) -> Callable[[Sequence[Hit]], int]:
@@ -189,6 +197,8 @@ def _say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
     """Why there is no answer, as far as this reader may know."""
     if not plan.text.strip():
         return
+    if not set(plan.terms) - STOP_STEMS:
+        trace.warn("the question has no words to look for; name what you look for")
     for what, wanted, there in (
         ("language", plan.scope.languages, frozenset().union(*(view.languages() for view in views))),
         ("kind", plan.scope.kinds, frozenset().union(*(view.kinds() for view in views))),
@@ -196,7 +206,7 @@ def _say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
     ):
         if unknown := sorted(set(wanted) - there):
             trace.warn(f"nothing here is of {what} {', '.join(unknown)}; there are {', '.join(sorted(there - {''})) or 'none'}")
-    for path in plan.scope.paths:
+    for path in plan.scope.paths[:_EXPLAINED]:
         if not any(view.knows(path) for view in views):
             trace.warn(f"nothing here is at or below {path}; paths are those of the project's root")
 

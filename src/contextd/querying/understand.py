@@ -59,6 +59,7 @@ _PAST_STEMS = frozenset(
 _SHORT = 200  # characters of a text that is in one language
 _NAMED_IN = 2000  # characters of a text that are looked through for names
 _MOST_ENTITIES = 8
+_MOST_FILTERS = 20  # a text that has more is pasted, not typed
 _BACK = 6  # messages of the history that are looked at
 _LEANING_WORDS = 9
 _ENTITY = re.compile(
@@ -81,7 +82,7 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 REPORT_WORDS = 15  # a shorter text is a question
-_STOP_STEMS = frozenset(term for word in STOP for term in terms_of(word))
+STOP_STEMS = frozenset(term for word in STOP for term in terms_of(word))
 
 
 def understand(query: Query) -> Plan:
@@ -150,7 +151,7 @@ def _without(terms: dict[str, float], less: frozenset[str]) -> dict[str, float]:
 def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
     """Take `path:src lang:go kind:code_function` out of the text and narrow the scope by them."""
     found: dict[str, list[str]] = {}
-    for name, value in _FILTER.findall(text):
+    for name, value in _FILTER.findall(text)[:_MOST_FILTERS]:
         if value.strip('"'):
             found.setdefault(name[:4], []).append(value.strip('"').removeprefix("./"))
     if not found:
@@ -228,7 +229,7 @@ def _terms(text: str, route: str, names: tuple[str, ...]) -> dict[str, float]:
         for term in (term for name in names for part in parts_of(name) for term in terms_of(part)):
             weights[term] = max(weights.get(term, 1.0), _NAME)
     small = {term for word in small_words(text) for term in terms_of(word)} if len(text) < _SHORT else set()
-    less = _STOP_STEMS | small
+    less = STOP_STEMS | small
     kept = {term: weight for term, weight in weights.items() if term not in less and not is_grammar(term)}
     return kept or weights
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from contextd.errors import StorageError, Unavailable
+from contextd.private import open_file
 
 
 @contextmanager
@@ -21,7 +22,7 @@ def lease(folder: Path, who: str, wait: float = 0.0) -> Iterator[None]:
     """Hold the project's write lease; refuse at once, or after `wait` seconds, when another process has it."""
     path = folder / "writer.lock"
     try:
-        file = path.open("a+b")
+        file = open_file(path, "a+b")
     except OSError as error:
         code = "read_only" if error.errno in (13, 30) else "io"
         raise StorageError(f"{path}: {error.strerror}; check the permissions of the folder", code=code) from None
@@ -48,7 +49,8 @@ def _holder(path: Path) -> str:
 
 def _write_holder(path: Path, text: str) -> None:
     try:
-        path.with_suffix(".holder").write_text(text, "utf-8")
+        with open_file(path.with_suffix(".holder"), "w") as file:
+            file.write(text)
     except OSError:
         return  # only shown to people
 

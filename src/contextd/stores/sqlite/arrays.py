@@ -15,6 +15,7 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from contextd.errors import StorageError
+from contextd.private import open_file
 
 _MAGIC = b"ctxarr3\n"
 _PREFIX = struct.Struct("<8sI32s")  # the magic, the size of the head, its hash
@@ -35,7 +36,7 @@ def write(path: Path, arrays: Mapping[str, Array], extra: Mapping[str, Any]) -> 
     start = -(-(len(prefix) + len(encoded)) // _ALIGN) * _ALIGN
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("wb") as file:
+        with open_file(temporary, "wb") as file:
             file.write((prefix + encoded).ljust(start, b"\0"))
             for array in whole.values():
                 file.write(array.data)

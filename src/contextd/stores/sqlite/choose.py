@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from fnmatch import fnmatchcase
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from fnmatch import translate
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,19 @@ def best_of(scores: Float, k: int, contents: Ints) -> Ints:
     return above[order][:k]
 
 
-def below(uri: str, paths: Sequence[str]) -> bool:
-    """At or below one of some paths, or fitting one that is a pattern."""
-    for path in paths:
-        if uri == path or uri.startswith(path.rstrip("/") + "/") or path in ("", "."):
+def below(paths: Sequence[str]) -> Callable[[str], bool]:
+    """Tells whether a uri is at or below one of some paths, or fits one that is a pattern.
+
+    Folders are looked up, so that many paths cost no more than one; patterns are compiled once and compared one by one.
+    """
+    if any(path in ("", ".") for path in paths):
+        return lambda uri: True
+    whole, folders = frozenset(paths), frozenset(path.rstrip("/") for path in paths)
+    patterns = [re.compile(translate(path)).match for path in paths if any(sign in path for sign in "*?[")]
+
+    def inside(uri: str) -> bool:
+        if uri in whole or any(pattern(uri) for pattern in patterns):
             return True
-        if any(sign in path for sign in "*?[") and fnmatchcase(uri, path):
-            return True
-    return False
+        return any(uri[:at] in folders for at, letter in enumerate(uri) if letter == "/")
+
+    return inside

@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 
 from contextd.errors import ContextdError, IndexMismatch, StorageError
+from contextd.private import make_file
 
 BUSY_MILLISECONDS = 20_000
 
@@ -67,6 +68,7 @@ def connect(path: Path, *, durable: bool, write: bool = True) -> apsw.Connection
     """A connection with our settings. A database that cannot be written is opened for reading alone."""
     with translated(path):
         if write:
+            make_file(path)
             try:
                 return _set_up(apsw.Connection(str(path)), durable=durable, write=True)
             except (apsw.ReadOnlyError, apsw.CantOpenError):
@@ -159,6 +161,7 @@ def _copy_of(path: Path) -> Path:
 def _backed_up(connection: apsw.Connection, path: Path) -> Path:
     target = _copy_of(path)
     target.unlink(missing_ok=True)
+    make_file(target)
     copy = apsw.Connection(str(target))
     with copy.backup("main", connection, "main") as backup:
         while not backup.done:

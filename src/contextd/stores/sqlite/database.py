@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import apsw
 
 from contextd.errors import StorageError
+from contextd.private import make_folder
 from contextd.stores.sqlite.connect import BUSY_MILLISECONDS, connect, migrate, translated
 
 T = TypeVar("T")
@@ -27,7 +28,7 @@ class Database:
         self.file = 0
         self.write_lock = threading.RLock()
         with translated(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
         connection = self.connection
         migrate(connection, path, schemas, durable=durable)
         self.read_only = connection.readonly("main")

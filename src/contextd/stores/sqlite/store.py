@@ -214,16 +214,17 @@ class SqliteStore(Notes):
         values = [(self.workspace, acl_id(principals), principal) for principal in sorted(principals)]
         connection.executemany("insert or ignore into acl values (?, ?, ?)", values)
 
-    def share(self, source: int, acl: int) -> None:
-        """Give all documents of a source another access list: each becomes a new row, as after any change."""
+    def share(self, sources: Sequence[int], acl: int) -> None:
+        """Give all documents of some sources another access list at one moment: each becomes a new row."""
 
         differs = "select 1 from document where workspace_id = ? and source_id = ? and dead_seq is null and acl_id != ? limit 1"
-        if not self.rows(differs, source, acl):
+        if not any(self.rows(differs, source, acl) for source in sources):
             return
 
         def write(connection: apsw.Connection) -> None:
             seq = self._next(connection)
-            connection.execute(_SHARE, (seq, acl, self.workspace, source, acl))
+            for source in sources:
+                connection.execute(_SHARE, (seq, acl, self.workspace, source, acl))
             connection.execute(_RETIRE_OLD, (seq, self.workspace, seq))
 
         self.database.transact(write)

@@ -156,7 +156,8 @@ class View(Structure):
     def knows(self, path: str) -> bool:
         """Whether a document that may be seen is at or below a path, or fits a pattern."""
         documents = zip(self._snapshot.documents, self._allowed, strict=True)
-        return any(allowed and below(row[2], (path,)) for row, allowed in documents)
+        inside = below((path,))
+        return any(allowed and inside(row[2]) for row, allowed in documents)
 
     def languages(self) -> frozenset[str]:
         """The languages of the documents that may be seen."""
@@ -247,7 +248,8 @@ class View(Structure):
         scope, documents = self._scope, self._snapshot.documents
         keep = self._allowed.copy()
         if scope.paths:
-            keep &= np.array([below(row[2], scope.paths) for row in documents], bool)
+            inside = below(scope.paths)
+            keep &= np.array([inside(row[2]) for row in documents], bool)
         if scope.languages:
             keep &= np.array([row[5] in scope.languages for row in documents], bool)
         if scope.since is not None:
