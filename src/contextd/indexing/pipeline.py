@@ -54,6 +54,7 @@ class Report:
     finds: int = 0
     seconds: float = 0.0
     total: int = 0
+    waiting_for: str = ""  # the process that holds the lease, while a job waits for it
     skipped: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
