@@ -301,6 +301,9 @@ class Jobs(Protocol):
     def cancel(self, job: str) -> Job:
         """Ask a job to end."""
 
+    def redact(self, uris: Collection[str]) -> None:
+        """Take documents that are gone out of logs and reports."""
+
     def log(self, job: str, line: str) -> None:
         """Add a line to a job's log."""
 
@@ -358,7 +361,7 @@ class ProjectStore(Store, Waiting, Protocol):
     def size(self) -> int:
         """Bytes on disk."""
 
-    def finish(self, *, vacuum: bool = True, whole: bool = False) -> None:
+    def finish(self, *, vacuum: bool = True) -> None:
         """Collect what nothing refers to, and give the space back to the disk."""
 
     def note_error(self, uri: str, error: str) -> None:

@@ -253,9 +253,11 @@ def _end(run: _Run, found: Changes) -> None:
     if gone := [*found.gone, *run.refused]:
         run.store.remove(run.source.id, gone)
         run.store.clear_errors([uri for uri in gone if uri not in run.report.failed])
+        run.store.jobs.redact(found.gone)
         run.report.removed = len(gone)
     if vanished := [uri for uri, _, _ in run.store.failures() if not run.source.present(uri)]:
         run.store.clear_errors(vanished)
+        run.store.jobs.redact(vanished)
     if run.options.clear_errors:
         run.store.clear_errors([state.uri for state in found.to_read if state.uri not in run.report.failed])
     if not run.options.light:
@@ -277,4 +279,4 @@ def _settle(run: _Run) -> None:
             run.store.set_setting("epoch", str(run.options.epoch))
     if run.report.written or run.report.removed or dropped:
         run.store.fold(force=True)
-    run.store.finish(vacuum=run.options.vacuum, whole=bool(run.options.epoch) and not run.options.paths)
+    run.store.finish(vacuum=run.options.vacuum)

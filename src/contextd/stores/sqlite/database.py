@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,10 +12,12 @@ from typing import Any, TypeVar
 
 import apsw
 
-from contextd.errors import StorageError
+from contextd.errors import ContextdError, StorageError
 from contextd.stores.sqlite.connect import BUSY_MILLISECONDS, connect, migrate, translated
 
 T = TypeVar("T")
+
+_LONGEST = 2.0  # seconds between two attempts to empty a log that a reader holds
 
 
 class Database:
@@ -26,6 +29,9 @@ class Database:
         self._local = threading.local()
         self.file = 0
         self.write_lock = threading.RLock()
+        self._emptying: threading.Thread | None = None
+        self._full = False  # the log holds what was deleted
+        self._emptying_lock = threading.Lock()
         with translated(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         connection = self.connection
@@ -80,16 +86,44 @@ class Database:
             return result
 
     def checkpoint(self) -> bool:
-        """Empty the write-ahead log into the database; False while a reader of another process holds it."""
+        """Empty the write-ahead log into the database.
+
+        False while a reader holds the log. A thread then tries again until it succeeds or the process ends.
+        """
         with translated(self.path), self.write_lock:
-            self.connection.set_busy_timeout(1000)
-            try:
-                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            except apsw.BusyError:
-                return False
-            finally:
-                self.connection.set_busy_timeout(BUSY_MILLISECONDS)
-            return True
+            if _emptied(self.connection, 1000):
+                return True
+        with self._emptying_lock:
+            self._full = True
+            if self._emptying is None:
+                self._emptying = threading.Thread(target=self._keep_emptying, daemon=True)
+                self._emptying.start()
+        return False
+
+    def _keep_emptying(self) -> None:
+        """Of the file that is there now: it may be replaced or taken away at any time."""
+        connection: apsw.Connection | None = None
+        try:
+            connection = connect(self.path, durable=self._durable)
+            pause = 0.1
+            while self._wanted():
+                time.sleep(pause)
+                pause = min(pause * 2, _LONGEST)
+                with self.write_lock:
+                    self._full = not _emptied(connection, 50)
+        except (apsw.Error, ContextdError):
+            with self._emptying_lock:  # the next checkpoint begins anew
+                self._emptying = None
+        finally:
+            if connection is not None:
+                connection.close()
+
+    def _wanted(self) -> bool:
+        """Whether the log is to be emptied still; when not, the thread that asks ends."""
+        with self._emptying_lock:
+            if not self._full:
+                self._emptying = None
+            return self._full
 
     def check(self) -> None:
         """Look at every page; a damaged database is an error."""
@@ -97,14 +131,20 @@ class Database:
         if faults != [("ok",)]:
             raise StorageError(f"{self.path}: the database is damaged ({faults[0][0]})", code="corrupt")
 
-    def shrink(self, *, whole: bool = False) -> None:
-        """Give free pages back to the disk; the whole is written anew when much was replaced and pages are half empty."""
+    def shrink(self) -> None:
+        """Give free pages back to the disk."""
         with translated(self.path), self.write_lock:
-            if whole:  # what it is copied to for the time being is not held in memory
-                self.connection.execute("pragma temp_store = file; vacuum; pragma temp_store = memory").fetchall()
-            else:
-                self.connection.execute("pragma incremental_vacuum").fetchall()
-            self.checkpoint()
+            self.connection.execute("pragma incremental_vacuum").fetchall()
+        self.checkpoint()
+
+    def wipe(self) -> bool:
+        """Write the whole database anew and empty the log: no page keeps a copy of what was deleted. False: see `checkpoint`.
+
+        `secure_delete` is not enough: when rows move to another page, copies stay in the unused part of the old one.
+        """
+        with translated(self.path), self.write_lock:  # what it is copied to for the time being is not held in memory
+            self.connection.execute("pragma temp_store = file; vacuum; pragma temp_store = memory").fetchall()
+        return self.checkpoint()
 
     def close(self) -> None:
         """Close this thread's connection."""
@@ -112,6 +152,17 @@ class Database:
         if connection is not None:
             connection.close()
             self._local.connection = None
+
+
+def _emptied(connection: apsw.Connection, milliseconds: int) -> bool:
+    connection.set_busy_timeout(milliseconds)
+    try:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except apsw.BusyError:
+        return False
+    finally:
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+    return True
 
 
 def file_of(path: Path) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -112,6 +113,20 @@ class Jobs:
         where workspace_id = ?1 and job_id = ?2"""
         self._database.transact(lambda connection: connection.execute(query, (self._workspace, job, _now(), line)))
 
+    def redact(self, uris: Collection[str]) -> None:
+        """Take documents that are gone out of the logs and reports of jobs that are over."""
+        gone = frozenset(uris)
+        lines = self._database.query("select job_id, number, line from job_log where workspace_id = ?", (self._workspace,))
+        dropped = [(self._workspace, job, number) for job, number, line in lines if _names(line.partition(": ")[2], gone)]
+        changed = [(json.dumps(report), self._workspace, job.id) for job in self.recent(-1) if (report := _without(job, gone))]
+
+        def write(connection: apsw.Connection) -> None:
+            connection.executemany("delete from job_log where workspace_id = ? and job_id = ? and number = ?", dropped)
+            connection.executemany("update job set report = ? where workspace_id = ? and job_id = ?", changed)
+
+        if dropped or changed:
+            self._database.transact(write)
+
     def lines(self, job: str) -> list[tuple[int, str]]:
         """A job's log."""
         query = "select at, line from job_log where workspace_id = ? and job_id = ? order by number"
@@ -130,6 +145,21 @@ class Jobs:
             return connection.changes() > 0
 
         return self._database.transact(write)
+
+
+def _names(line: str, uris: Collection[str]) -> bool:
+    """Whether a line is about one of some documents: it begins with a name and a colon."""
+    return any(line[: match.start()] in uris for match in re.finditer(": ", line))
+
+
+def _without(job: Job, uris: Collection[str]) -> dict[str, Any] | None:
+    """The report of a job that is over without some documents; None when it names none of them."""
+    failed, warnings = job.report.get("failed", {}), job.report.get("warnings", [])
+    kept = {uri: why for uri, why in failed.items() if uri not in uris}
+    others = [warning for warning in warnings if not _names(warning, uris)]
+    if not job.over or (len(kept), len(others)) == (len(failed), len(warnings)):
+        return None
+    return {**job.report, "failed": kept, "warnings": others}
 
 
 def _now() -> int:

@@ -296,10 +296,11 @@ class SqliteStore(Notes):
             fold.remove_others(folder, generation)
         return pointed
 
-    def finish(self, *, vacuum: bool = True, whole: bool = False) -> None:
-        """Collect what nothing refers to, and give the space back to the disk; all of it when the whole was replaced."""
+    def finish(self, *, vacuum: bool = True) -> None:
+        """Collect what nothing refers to, and give the space back to the disk; of what was deleted no copy stays."""
 
         def collect(connection: apsw.Connection) -> None:
+            self.soil(connection)
             seq = head_of(connection, self.workspace).seq
             connection.execute("delete from document where workspace_id = ? and dead_seq is not null", (self.workspace,))
             for query in _COLLECT:
@@ -309,7 +310,7 @@ class SqliteStore(Notes):
         if self.rows("select 1 from document where workspace_id = ? and dead_seq is not null limit 1"):
             self.database.transact(collect)
         if vacuum:
-            self.database.shrink(whole=whole)
+            self.tidy()
 
     def check(self) -> None:
         """Look at every page and every text; damage is an error. A damaged base is made again from them."""
