@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -15,8 +17,11 @@ from contextd.errors import ContextdError, IndexMismatch, StorageError
 
 BUSY_MILLISECONDS = 20_000
 
+_FULL = "disk full; nothing was half-written. Free some space and try again"
+_NEEDED = 1 << 16  # bytes that opening a database takes on the disk
+
 _REMEDIES: tuple[tuple[type[apsw.Error], str, str], ...] = (
-    (apsw.FullError, "storage_full", "the disk is full; nothing was half-written. Free some space and try again"),
+    (apsw.FullError, "storage_full", _FULL),
     (
         apsw.BusyError,
         "locked",
@@ -43,13 +48,28 @@ def translated(path: Path) -> Iterator[None]:
     except apsw.Error as error:
         raise storage_error(path, error) from error
     except OSError as error:
-        code = "storage_full" if error.errno == 28 else "read_only" if error.errno in (13, 30) else "io"
+        if error.errno == errno.ENOSPC:
+            raise full(path) from error
+        code = "read_only" if error.errno in (errno.EACCES, errno.EROFS) else "io"
         raise StorageError(f"{path}: {error.strerror or error}", code=code) from error
+
+
+def full(path: Path) -> StorageError:
+    """The error for a disk without space."""
+    return StorageError(f"{path}: {_FULL}", code="storage_full")
+
+
+def disk_full(path: Path) -> bool:
+    """Whether the disk of a database has no space left, not even to open it."""
+    try:
+        return shutil.disk_usage(path.parent).free < _NEEDED
+    except OSError:
+        return False
 
 
 def storage_error(path: Path, error: apsw.Error) -> ContextdError:
     """Our error for one of SQLite's."""
-    if isinstance(error, apsw.IOError) and _out_of_space(error):
+    if isinstance(error, apsw.IOError) and (_out_of_space(error) or disk_full(path)):
         error = apsw.FullError(str(error))
     for kind, code, remedy in _REMEDIES:
         if code == "corrupt" and isinstance(error, kind):
@@ -64,13 +84,16 @@ def _out_of_space(error: apsw.Error) -> bool:
 
 
 def connect(path: Path, *, durable: bool, write: bool = True) -> apsw.Connection:
-    """A connection with our settings. A database that cannot be written is opened for reading alone."""
+    """A connection with our settings. A database that cannot be written, or whose disk is full, is opened for reading alone."""
     with translated(path):
         if write:
             try:
                 return _set_up(apsw.Connection(str(path)), durable=durable, write=True)
             except (apsw.ReadOnlyError, apsw.CantOpenError):
                 if not path.exists():
+                    raise
+            except (apsw.IOError, apsw.FullError):
+                if not disk_full(path) or not path.exists() or not path.stat().st_size:
                     raise
         return _read_only(path)
 
@@ -84,7 +107,7 @@ def _read_only(path: Path) -> apsw.Connection:
         try:
             connection = apsw.Connection(f"{path.absolute().as_uri()}?{option}", flags=flags)
             return _set_up(connection, durable=False, write=False)
-        except apsw.CantOpenError:
+        except (apsw.CantOpenError, apsw.IOError):
             continue
     raise apsw.CantOpenError(f"cannot read {path.name}")
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import apsw
 
 from contextd.errors import ContextdError, StorageError
-from contextd.stores.sqlite.connect import BUSY_MILLISECONDS, connect, migrate, translated
+from contextd.stores.sqlite.connect import BUSY_MILLISECONDS, connect, disk_full, full, migrate, translated
 
 T = TypeVar("T")
 
@@ -36,19 +36,28 @@ class Database:
             path.parent.mkdir(parents=True, exist_ok=True)
         connection = self.connection
         migrate(connection, path, schemas, durable=durable)
-        self.read_only = connection.readonly("main")
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written now: by permissions, or because the disk is full."""
+        return self.connection.readonly("main")
 
     @property
     def connection(self) -> apsw.Connection:
         """This thread's connection."""
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
-        if connection is not None and not connection.in_transaction and self._local.file != file_of(self.path):
-            connection.close()  # the file was put aside: what is at its place now counts
+        if connection is not None and not connection.in_transaction and self._outdated():
+            connection.close()
             connection = None
         if connection is None:
             connection = self._local.connection = connect(self.path, durable=self._durable)
             self._local.file = self.file = file_of(self.path)
+            self._local.full = connection.readonly("main") and disk_full(self.path)
         return connection
+
+    def _outdated(self) -> bool:
+        """Whether another file is at the place of this thread's, or there is space again on a disk that was full."""
+        return bool(self._local.file != file_of(self.path) or (self._local.full and not disk_full(self.path)))
 
     def query(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """The rows of a query."""
@@ -72,6 +81,8 @@ class Database:
     def transact(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run some writes in one transaction; all of them happen or none."""
         if self.read_only:
+            if disk_full(self.path):
+                raise full(self.path)
             raise StorageError(f"{self.path} is read-only; check the permissions of the file and its folder", code="read_only")
         with translated(self.path), self.write_lock:
             connection = self.connection
