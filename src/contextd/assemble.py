@@ -86,8 +86,8 @@ def open_engine(
     )
 
 
-def salvaged_record() -> tuple[dict[str, int], Path]:
-    """Save what can be read of a damaged record; rows by table, and where the damaged file lies now."""
+def salvaged_record() -> tuple[dict[str, int], Path] | None:
+    """Save what can be read of a damaged record; rows by table, and where the damaged file lies now. None: it is healthy."""
     path = config.home() / "record.db"
     if not path.exists():
         raise InvalidInput(f"there is no {path} to mend")

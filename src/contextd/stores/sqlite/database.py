@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import apsw
 
 from contextd.errors import ContextdError, StorageError
-from contextd.stores.sqlite.connect import BUSY_MILLISECONDS, connect, disk_full, full, migrate, translated
+from contextd.stores.sqlite.connect import BUSY_MILLISECONDS, connect, disk_full, full, migrate, storage_error, translated
 
 T = TypeVar("T")
 
@@ -27,7 +27,6 @@ class Database:
         self.path = path
         self._durable = durable
         self._local = threading.local()
-        self.file = 0
         self.write_lock = threading.RLock()
         self._emptying: threading.Thread | None = None
         self._full = False  # the log holds what was deleted
@@ -51,13 +50,22 @@ class Database:
             connection = None
         if connection is None:
             connection = self._local.connection = connect(self.path, durable=self._durable)
-            self._local.file = self.file = file_of(self.path)
+            self._local.file = file_of(self.path)
             self._local.full = connection.readonly("main") and disk_full(self.path)
         return connection
 
+    @property
+    def opened(self) -> int:
+        """The file that this thread's connection has open."""
+        return int(self._local.file)
+
+    def replaced(self) -> bool:
+        """Whether another file is by now at the place of the one this thread's connection has open."""
+        return self.opened != file_of(self.path)
+
     def _outdated(self) -> bool:
-        """Whether another file is at the place of this thread's, or there is space again on a disk that was full."""
-        return bool(self._local.file != file_of(self.path) or (self._local.full and not disk_full(self.path)))
+        """Whether the file was replaced, or there is space again on a disk that was full."""
+        return self.replaced() or bool(self._local.full and not disk_full(self.path))
 
     def query(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """The rows of a query."""
@@ -66,17 +74,23 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """One read transaction: nothing changes inside it. A second one inside it sees the same."""
+        """One read transaction: nothing changes inside it. A second one inside it sees the same.
+
+        Errors of SQLite inside it become ours; other errors, such as a broken connection of a model, stay what they are.
+        """
         with translated(self.path):
             connection = self.connection
-            if connection.in_transaction:
-                yield connection
-                return
-            connection.execute("begin")
-            try:
-                yield connection
-            finally:
-                connection.execute("rollback")
+            nested = connection.in_transaction
+            if not nested:
+                connection.execute("begin")
+        try:
+            yield connection
+        except apsw.Error as error:
+            raise storage_error(self.path, error) from error
+        finally:
+            if not nested:
+                with translated(self.path):
+                    connection.execute("rollback")
 
     def transact(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run some writes in one transaction; all of them happen or none."""
