@@ -36,7 +36,7 @@ _REMEDIES: tuple[tuple[type[apsw.Error], str, str], ...] = (
         "cannot_open",
         "the database cannot be opened; check that its folder exists and may be written",
     ),
-    (apsw.IOError, "io", "the disk reported an error; nothing more is written until it is healthy"),
+    (apsw.IOError, "io", "the disk reported an error; check the disk, then start contextd again"),
 )
 
 

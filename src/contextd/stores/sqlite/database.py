@@ -28,6 +28,7 @@ class Database:
         self._durable = durable
         self._local = threading.local()
         self.write_lock = threading.RLock()
+        self._failed = ""  # what the disk said when it failed
         self._emptying: threading.Thread | None = None
         self._full = False  # the log holds what was deleted
         self._emptying_lock = threading.Lock()
@@ -88,7 +89,7 @@ class Database:
         except apsw.Error as error:
             raise storage_error(self.path, error) from error
         finally:
-            if not nested:
+            if not nested and connection.in_transaction:  # an error of the disk has ended it already
                 with translated(self.path):
                     connection.execute("rollback")
 
@@ -99,12 +100,17 @@ class Database:
                 raise full(self.path)
             raise StorageError(f"{self.path} is read-only; check the permissions of the file and its folder", code="read_only")
         with translated(self.path), self.write_lock:
+            if self._failed:
+                what = f"the disk failed ({self._failed}), so nothing more is written"
+                raise StorageError(f"{self.path}: {what}. Check the disk, then start contextd again", code="io")
             connection = self.connection
             connection.execute("begin immediate")
             try:
                 result = work(connection)
                 connection.execute("commit")
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, apsw.IOError) and storage_error(self.path, error).code == "io":
+                    self._failed = str(error)  # a second sync may succeed without having written anything
                 if connection.in_transaction:
                     connection.execute("rollback")
                 raise
@@ -149,6 +155,13 @@ class Database:
             if not self._full:
                 self._emptying = None
             return self._full
+
+    def log_size(self) -> int:
+        """Bytes of the write-ahead log, which grows as long as a reader holds it."""
+        try:
+            return self.path.with_name(self.path.name + "-wal").stat().st_size
+        except OSError:
+            return 0
 
     def check(self) -> None:
         """Look at every page; a damaged database is an error."""
