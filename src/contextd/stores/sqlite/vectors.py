@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 _BLOCK = 2048  # rows converted at a time: stays in the cache of the processor
 
+_LARGEST = 1e30  # of a component: products and sums of such numbers are finite in 32 bits
 _STEPS = 2.0**30  # of a component: with 127 and 2**16 dimensions still exact in 64 bits
 
 Float = NDArray[np.float32]
@@ -26,9 +27,9 @@ class Vectors:
 
 
 def quantize(vectors: Float) -> bytes:
-    """Rows as bytes: the scales, then the int8 values. A row that is not finite, or zero, has the scale 0."""
+    """Rows as bytes: the scales, then the int8 values. The scale 0 marks a row that is no usable vector."""
     largest = np.abs(vectors).max(axis=1, initial=0)
-    good = np.isfinite(largest) & (largest > 0)
+    good = (largest > 1 / _LARGEST) & (largest < _LARGEST)  # which no comparison with NaN is
     scales = np.where(good, largest / 127, 0).astype(np.float32)
     clean = np.where(good[:, None], vectors, 0)
     values = np.rint(clean / np.where(good, scales, 1)[:, None]).astype(np.int8)
