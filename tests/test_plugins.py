@@ -14,7 +14,7 @@ import pytest
 
 from contextd.assemble import open_engine
 from contextd.engine import Engine
-from contextd.errors import InvalidInput
+from contextd.errors import InvalidInput, StorageError
 from contextd.types import ChunkId, Plan, Suggestion
 from tests.conftest import Run
 
@@ -98,6 +98,60 @@ def test_a_broken_slow_or_mad_retriever_costs_a_warning(engine: Engine) -> None:
     assert [hit.chunk.id for hit in found.hits] == expected
     for text in ("broken: RuntimeError: no luck", "slow: no answer in time", "mad: TypeError"):
         assert any(text in warning for warning in found.trace.warnings), text
+
+
+class Endless:
+    def retrieve(self, plan: Plan, k: int) -> Iterable[Suggestion]:
+        while True:
+            yield Suggestion(1.0, uri="docs/guide.md")
+
+
+WRONG = {
+    "a score that is a text": ("high", None, "docs/guide.md", 0),
+    "a score that is nothing": (None, None, "docs/guide.md", 0),
+    "a score beyond floats": (10**400, None, "docs/guide.md", 0),
+    "a line that is a text": (1.0, None, "docs/guide.md", "7"),
+    "a line beyond integers": (1.0, None, "docs/guide.md", 10**30),
+    "a uri that is a list": (1.0, None, ["docs/guide.md"], 0),
+    "a chunk that is a text": (1.0, "chunk", "", 0),
+    "a chunk of texts": (1.0, ("a", "b"), "", 0),
+    "no suggestion": 7,
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_suggestion_of_the_wrong_type_costs_a_warning_and_is_not_called_damage(engine: Engine, what: str) -> None:
+    expected = [hit.chunk.id for hit in engine.search("load_user").hits]
+    engine.retrievers = {"wrong": (1.0, Fixed(WRONG[what]))}  # type: ignore[arg-type]
+    found = engine.search("load_user")
+    assert [hit.chunk.id for hit in found.hits] == expected
+    assert any("retriever wrong: " in warning for warning in found.trace.warnings)
+    assert not any("damaged" in warning for warning in found.trace.warnings)
+
+
+def test_a_retriever_that_never_stops_is_asked_for_so_many_and_no_more(engine: Engine) -> None:
+    engine.retrievers = {"endless": (9.0, Endless())}
+    found = engine.search("zebra", min_score=0)
+    assert found.hits[0].chunk.uri == "docs/guide.md" and not found.trace.warnings
+
+
+@pytest.mark.parametrize(
+    "error", [TypeError("x"), ValueError("x"), KeyError("x"), IndexError("x"), ConnectionRefusedError("x")]
+)
+def test_an_error_of_the_code_that_asks_a_view_is_not_a_storage_error(engine: Engine, error: Exception) -> None:
+    assert engine.project is not None
+    scope = engine._query("x", None, None).scope
+    for store in (engine.project.store, engine.record.store(engine.personal)):
+        with pytest.raises(type(error)), store.view(scope):
+            raise error
+
+
+def test_an_error_of_the_view_itself_is_damage(engine: Engine) -> None:
+    assert engine.project is not None
+    scope = engine._query("x", None, None).scope
+    for store in (engine.project.store, engine.record.store(engine.personal)):
+        with pytest.raises(StorageError, match="does not fit together"), store.view(scope) as view:
+            view.about([ChunkId(123, 456)])
 
 
 def test_suggestions_are_checked_against_the_scope(engine: Engine, project: Path, home: Path) -> None:

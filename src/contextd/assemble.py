@@ -42,6 +42,7 @@ from contextd.types import EVERYONE, OWNER, Reader
 
 _MOST_WORKERS = 8
 _REPAIR_SECONDS = 10.0
+_LONG_LOG = 64 << 20  # bytes
 
 
 def open_engine(
@@ -87,13 +88,24 @@ def open_engine(
         _rules(loaded.settings.security),
         retrievers,
         tuple(others),
-        (*loaded.warnings, *warnings, *broken, *([damage] if damage else [])),
+        (*loaded.warnings, *warnings, *broken, *([damage] if damage else []), *_long_logs(record, opened)),
         _reranker(home),
     )
 
 
-def salvaged_record() -> tuple[dict[str, int], Path]:
-    """Save what can be read of a damaged record; rows by table, and where the damaged file lies now."""
+def _long_logs(record: Record, project: Project | None) -> Iterator[str]:
+    """A word on every database whose log has grown beyond all measure: a process has been reading it for long."""
+    for database in (
+        record.database,
+        *([project.store.database] if project and isinstance(project.store, SqliteStore) else []),
+    ):
+        if (size := database.log_size()) > _LONG_LOG:
+            what = f"the log of {database.path} has {size >> 20} MB, because a process has been reading it for long"
+            yield f"{what}; find it with `lsof {database.path}` and stop it"
+
+
+def salvaged_record() -> tuple[dict[str, int], Path] | None:
+    """Save what can be read of a damaged record; rows by table, and where the damaged file lies now. None: it is healthy."""
     path = config.home() / "record.db"
     if not path.exists():
         raise InvalidInput(f"there is no {path} to mend")

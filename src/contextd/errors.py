@@ -3,6 +3,7 @@
 ContextdError
 ├── InvalidInput      the caller's turn: a bad path, budget, template, setting
 ├── Unavailable       somebody else's: a model, a service, an optional part; may be tried again
+│   └── Busy          another process is writing
 ├── StorageError      the disk's or the database's: full, read-only, locked, corrupt
 └── IndexMismatch     contextd's own data is of another version, or has to be rebuilt
 """
@@ -32,6 +33,16 @@ class Unavailable(ContextdError):
     exit_code = 3
     http_status = 503
     code = "unavailable"
+
+
+class Busy(Unavailable):
+    """Another process holds the write lease: `holder` names it, `sign` changes while it is alive."""
+
+    code = "busy"
+
+    def __init__(self, holder: str, sign: int) -> None:
+        super().__init__(f"this project is being written by {holder}; wait for it, or stop it")
+        self.holder, self.sign = holder, sign
 
 
 STORAGE_CODES = frozenset("storage storage_full read_only locked corrupt cannot_open io derived".split())

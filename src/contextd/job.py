@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_SILENCE = 30_000_000  # microseconds after which a run counts as dead
+_SILENCE = 30_000_000  # microseconds after which a run is no longer told of as under way
+MOST_ATTEMPTS = 3  # to begin a job whose process dies
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,9 @@ class Job:
     total: int
     message: str
     report: Mapping[str, Any]
+    attempts: int
+    reason: str
+    lease_end: int | None
 
     def moving(self, now: int) -> bool:
         """Whether it is under way and its process has given a sign of life lately."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contextd import caveats
-from contextd.errors import InvalidInput, StorageError
+from contextd.errors import Busy, InvalidInput, StorageError
+from contextd.job import Job
 from contextd.limits import checked_names
 from contextd.ports import Embedder, FileState, Parser, Skip
 from contextd.project import Project, inside
@@ -93,7 +95,7 @@ class Keeping:
         from contextd.indexing.jobs import run_all, see_through
 
         project = self._project()
-        job = project.store.jobs.add(kind, f"{self.reader.name}, process {os.getpid()}", tuple(paths), options)
+        job = self._job_for(project, kind, tuple(paths), options)
 
         def run_here() -> None:
             with project.lease(f"contextd {kind}"), project.parser(keep=False) as parser:
@@ -103,6 +105,14 @@ class Keeping:
         report = see_through(project.store.jobs, job.id, run_here, progress)
         report.warnings += project.source.warnings()
         return report
+
+    def _job_for(self, project: Project, kind: str, paths: tuple[str, ...], options: Mapping[str, Any]) -> Job:
+        """A new job. Holding the lease for a moment tells a rebuild under way from one whose process is dead."""
+        who = f"{self.reader.name}, process {os.getpid()}"
+        if kind == "rebuild":
+            with suppress(Busy), project.lease("contextd rebuild"):
+                return project.store.jobs.add(kind, who, paths, options, alone=True)
+        return project.store.jobs.add(kind, who, paths, options)
 
     def watch(self, stop: Callable[[], bool], say: Callable[[str], None]) -> None:
         """Keep the index up to date until told to stop; jobs that others ask for are run on the way."""

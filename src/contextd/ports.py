@@ -285,8 +285,8 @@ class Store(Protocol):
 class Jobs(Protocol):
     """Work on an index that was asked for: anybody may ask, who holds the lease runs it."""
 
-    def add(self, kind: str, who: str, paths: Sequence[str], options: Mapping[str, Any]) -> Job:
-        """Ask for a job; a second rebuild while one is not done is refused."""
+    def add(self, kind: str, who: str, paths: Sequence[str], options: Mapping[str, Any], *, alone: bool = False) -> Job:
+        """Ask for a job. A second rebuild is refused while one is under way; `alone`: the caller holds the lease."""
 
     def get(self, job: str) -> Job:
         """One job, by its id or the first letters of it."""
@@ -297,17 +297,20 @@ class Jobs(Protocol):
     def next(self) -> Job | None:
         """The oldest job that is not done: one whose process died first."""
 
-    def begin(self, job: str) -> None:
-        """Note that a job runs, again perhaps."""
+    def begin(self, job: str) -> bool:
+        """Note that a job runs, again perhaps; False when it was cancelled meanwhile."""
 
     def progress(self, job: str, done: int, total: int) -> bool:
         """Note how far a job is; False when somebody wants it to end."""
 
-    def end(self, job: str, state: str, message: str, report: Mapping[str, Any]) -> None:
-        """Note what became of a job."""
+    def end(self, job: str, state: str, message: str, report: Mapping[str, Any]) -> str:
+        """Note what became of a job; the state it ends in, `cancelled` for one that was to be cancelled."""
 
     def cancel(self, job: str) -> Job:
         """Ask a job to end."""
+
+    def redact(self, uris: Collection[str]) -> None:
+        """Take documents that are gone out of logs and reports."""
 
     def log(self, job: str, line: str) -> None:
         """Add a line to a job's log."""
@@ -366,7 +369,7 @@ class ProjectStore(Store, Waiting, Protocol):
     def size(self) -> int:
         """Bytes on disk."""
 
-    def finish(self, *, vacuum: bool = True, whole: bool = False) -> None:
+    def finish(self, *, vacuum: bool = True) -> None:
         """Collect what nothing refers to, and give the space back to the disk."""
 
     def note_error(self, uri: str, error: str) -> None:

@@ -164,8 +164,17 @@ def test_a_failed_file_is_recorded_and_the_run_goes_on(project: Path, home: Path
 
 def test_two_writers_do_not_fight(engine: Engine) -> None:
     assert engine.project is not None
+    waited_for: list[str] = []
+    with engine.project.lease("somebody else"), pytest.raises(KeyboardInterrupt):
+        engine.index(progress=lambda report: waited_for.append(report.waiting_for) or _stopped())  # type: ignore[func-returns-value]
+    assert waited_for[0].startswith("somebody else")
     with engine.project.lease("somebody else"), pytest.raises(Unavailable, match="somebody else"):
-        engine.index()
+        engine.share(["owner", "ana"])
+    assert engine.index().unchanged == 4
+
+
+def _stopped() -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_single_new_document_is_findable_in_milliseconds(engine: Engine, project: Path) -> None:

@@ -354,7 +354,7 @@ def test_many_small_changes_made_every_question_slower(home: Path) -> None:
         engine.remember(f"fact {number} about herons")
         engine.search("herons", min_score=0)
     store = engine.record.store(engine.personal)
-    assert len(store._snapshot.segments) <= 65  # type: ignore[attr-defined]
+    assert len(store.current._kept.segments) <= 65  # type: ignore[attr-defined]
 
 
 def test_a_label_broke_out_of_its_fence(home: Path, make_project: Callable[..., Path]) -> None:

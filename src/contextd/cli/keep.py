@@ -201,7 +201,7 @@ def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit
     else:
         table(
             ("job", "kind", "state", "done", "left", "who", "message"),
-            [(j.id[:8], j.kind, j.state, _share(j), _left(j), j.who, j.message) for j in found],
+            [(j.id[:8], j.kind, j.state, _share(j), _left(j), j.who, j.reason or j.message) for j in found],
         )
 
 
@@ -216,7 +216,7 @@ def show_job(job: str, project: str, reader: str, json_output: bool) -> int:
     if json_output:
         as_json(_payload(found) | {"log": [{"at": at, "line": line} for at, line in lines]})
         return 0
-    out(f"{found.id} {found.kind} {found.state} {_share(found)} asked for by {found.who}: {found.message}")
+    out(f"{found.id} {found.kind} {found.state} {_share(found)} asked for by {found.who}: {found.reason or found.message}")
     for at, line in lines:
         out(f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at / 1e6))} {line}")
     return 0

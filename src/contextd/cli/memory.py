@@ -158,7 +158,11 @@ def salvage(json_output: bool) -> int:
     """
     from contextd.assemble import salvaged_record
 
-    saved, aside = salvaged_record()
+    done = salvaged_record()
+    if done is None:
+        as_json({"healthy": True}) if json_output else out("the record is healthy; there is nothing to salvage")
+        return 0
+    saved, aside = done
     if json_output:
         as_json({"saved": saved, "damaged": str(aside)})
     else:

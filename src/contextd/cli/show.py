@@ -131,6 +131,7 @@ def _bar() -> Iterator[tuple[Any, Any]]:
         task = bar.add_task("indexing", total=None, more="")
 
         def files(report: Any) -> None:
+            bar.update(task, description=f"waiting for {visible_line(report.waiting_for)}" if report.waiting_for else "indexing")
             rate = report.lines / report.seconds if report.seconds else 0
             bar.update(task, total=report.total, completed=report.files, more=f"{report.chunks} chunks, {rate:,.0f} lines/s")
 
@@ -141,7 +142,7 @@ def _bar() -> Iterator[tuple[Any, Any]]:
 
 
 def _lines(interval: float) -> tuple[Any, Any]:
-    last = [time.monotonic()]
+    last, holder = [time.monotonic()], [""]
 
     def due() -> bool:
         if time.monotonic() - last[0] < interval:
@@ -150,7 +151,11 @@ def _lines(interval: float) -> tuple[Any, Any]:
         return True
 
     def files(report: Any) -> None:
-        if due():
+        if report.waiting_for:
+            if report.waiting_for != holder[0]:
+                note(f"waiting for {report.waiting_for}")
+            holder[0] = report.waiting_for
+        elif due():
             left = (report.total - report.files) * report.seconds / max(report.files, 1)
             note(f"indexing: {report.files}/{report.total} files, {report.chunks} chunks, about {left:.0f} s left")
 

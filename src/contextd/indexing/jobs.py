@@ -1,22 +1,25 @@
 """Running jobs: each to its end, whatever that is, and its row says what became of it.
 
 A job whose process was killed is still `in_progress`; the next one to hold the lease begins it again, and since every run
-is "what is new, changed, gone", that is going on where it was.
+is "what is new, changed, gone", that is going on where it was. After three attempts it is not begun again.
 """
 
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 
-from contextd.errors import STORAGE_CODES, ContextdError, StorageError, Unavailable
+from contextd.errors import STORAGE_CODES, Busy, ContextdError, StorageError
 from contextd.indexing.pipeline import Progress, Report
-from contextd.job import Job
+from contextd.job import MOST_ATTEMPTS, Job
 from contextd.ports import Jobs
 
 _EVERY = 0.5  # seconds between two notes of progress
-_PATIENCE = 5.0  # seconds for which a holder of the lease may leave a job waiting while it does nothing
+PATIENCE = 60.0  # seconds without a sign of life after which the holder of the lease counts as stuck
+
+_FRAMES = 8  # of a traceback, in the log
 
 Work = Callable[[Job, Progress], Report]
 
@@ -35,29 +38,36 @@ def run_all(jobs: Jobs, work: Work, shown: Callable[[Job, Report], None] = lambd
 
 
 def see_through(jobs: Jobs, job: str, run_here: Callable[[], None], shown: Progress = lambda _: None) -> Report:
-    """Run the jobs here, this one among them; or, while another process holds the lease, wait for it to do so."""
-    waited_since = time.monotonic()
-    while not (now := jobs.get(job)).over:
-        try:
-            run_here()
-        except Unavailable:
-            if not _moving(jobs) and time.monotonic() - waited_since > _PATIENCE:
-                jobs.cancel(job)
-                raise
-            shown(Report(files=now.done, total=now.total))
-            time.sleep(_EVERY / 2)
-    if now.state == "cancelled":
-        raise Cancelled(f"job {now.id} was cancelled ({now.message})")
-    if now.state == "failed":
-        code = str(now.report.get("code", ""))
-        raise StorageError(now.message, code=code) if code in STORAGE_CODES else ContextdError(now.message)
-    return Report(**now.report)
+    """Run the jobs here, this one among them; or, while another process holds the lease, wait for it to do so.
+
+    Waiting ends with `Busy` when that process has given no sign of life for long. Whoever stops waiting takes the job back.
+    """
+    sign, seen = -1, time.monotonic()
+    try:
+        while not (now := jobs.get(job)).over:
+            try:
+                run_here()
+            except Busy as busy:
+                if busy.sign != sign:
+                    sign, seen = busy.sign, time.monotonic()
+                elif time.monotonic() - seen > PATIENCE:
+                    raise
+                shown(Report(files=now.done, total=now.total, waiting_for=busy.holder))
+                time.sleep(_EVERY / 2)
+    except (Busy, KeyboardInterrupt):
+        jobs.cancel(job)
+        raise
+    return _report_of(now)
 
 
-def _moving(jobs: Jobs) -> bool:
-    """Whether some job is under way, its process alive."""
-    now = time.time_ns() // 1000
-    return any(one.moving(now) for one in jobs.recent(20))
+def _report_of(job: Job) -> Report:
+    """The report of a job that is over, or the error it ended with."""
+    if job.state == "cancelled":
+        raise Cancelled(f"job {job.id} was cancelled ({job.reason})")
+    if job.state == "failed":
+        code = str(job.report.get("code", ""))
+        raise StorageError(job.reason, code=code) if code in STORAGE_CODES else ContextdError(job.reason)
+    return Report(**job.report)
 
 
 def run(job: Job, jobs: Jobs, work: Work, shown: Progress = lambda _: None) -> None:
@@ -65,7 +75,11 @@ def run(job: Job, jobs: Jobs, work: Work, shown: Progress = lambda _: None) -> N
     if job.state == "cancelling":
         jobs.end(job.id, "cancelled", "cancelled before it went on", {})
         return
-    jobs.begin(job.id)
+    if job.attempts >= MOST_ATTEMPTS:
+        _end(job, jobs, "failed", f"{job.attempts} attempts ended without a result, as by a kill; not begun again", Report())
+        return
+    if not jobs.begin(job.id):
+        return
     jobs.log(job.id, "goes on after an interruption" if job.started else f"started, asked for by {job.who}")
     report = Report()
     try:
@@ -77,6 +91,11 @@ def run(job: Job, jobs: Jobs, work: Work, shown: Progress = lambda _: None) -> N
     except KeyboardInterrupt:
         _end(job, jobs, "cancelled", "stopped from the keyboard", report)
         raise
+    except Exception as error:  # a bug, or no memory: this job has failed, the next one need not
+        for frame in traceback.extract_tb(error.__traceback__)[-_FRAMES:]:
+            jobs.log(job.id, f"{frame.filename}:{frame.lineno} in {frame.name}")
+        what = f"{type(error).__name__}: {error}".removesuffix(": ")
+        _end(job, jobs, "failed", f"an error in contextd ({what}); `contextd jobs show {job.id[:8]}` says where", report)
     else:
         jobs.progress(job.id, report.files, report.total)
         for warning in report.warnings:
@@ -89,8 +108,8 @@ def run(job: Job, jobs: Jobs, work: Work, shown: Progress = lambda _: None) -> N
 
 
 def _end(job: Job, jobs: Jobs, state: str, message: str, report: Report, code: str = "") -> None:
-    jobs.log(job.id, f"{state}: {message}")
-    jobs.end(job.id, state, message, asdict(report) | ({"code": code} if code else {}))
+    ended = jobs.end(job.id, state, message, asdict(report) | ({"code": code} if code else {}))
+    jobs.log(job.id, f"{ended}: {message}")
 
 
 def _noted(job: Job, jobs: Jobs, shown: Progress) -> Progress:

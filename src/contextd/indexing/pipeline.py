@@ -54,6 +54,7 @@ class Report:
     finds: int = 0
     seconds: float = 0.0
     total: int = 0
+    waiting_for: str = ""  # the process that holds the lease, while a job waits for it
     skipped: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -253,9 +254,11 @@ def _end(run: _Run, found: Changes) -> None:
     if gone := [*found.gone, *run.refused]:
         run.store.remove(run.source.id, gone)
         run.store.clear_errors([uri for uri in gone if uri not in run.report.failed])
+        run.store.jobs.redact(found.gone)
         run.report.removed = len(gone)
     if vanished := [uri for uri, _, _ in run.store.failures() if not run.source.present(uri)]:
         run.store.clear_errors(vanished)
+        run.store.jobs.redact(vanished)
     if run.options.clear_errors:
         run.store.clear_errors([state.uri for state in found.to_read if state.uri not in run.report.failed])
     if not run.options.light:
@@ -277,4 +280,4 @@ def _settle(run: _Run) -> None:
             run.store.set_setting("epoch", str(run.options.epoch))
     if run.report.written or run.report.removed or dropped:
         run.store.fold(force=True)
-    run.store.finish(vacuum=run.options.vacuum, whole=bool(run.options.epoch) and not run.options.paths)
+    run.store.finish(vacuum=run.options.vacuum)

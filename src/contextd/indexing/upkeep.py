@@ -52,7 +52,7 @@ class Upkeep:
     def index_others(self, options: Options, report: Report) -> None:
         """The same for what is no file, such as commits."""
         for source in self.sources[1:]:
-            more = self._run(source, replace(options, may_be_empty=True, vacuum=False), lambda _: None)
+            more = self._run(source, replace(options, may_be_empty=True), lambda _: None)
             report.others += more.written
             report.failed |= more.failed
             report.finds += more.finds

@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
 
 from contextd.ports import Retriever
 from contextd.trace import Trace
-from contextd.types import Plan, Suggestion
+from contextd.types import ChunkId, Plan, Suggestion
 
 _SECONDS = 2.0  # for all of them together, where the caller set no deadline
 _MOST = 200
+_LINES = 1 << 31  # more than any file has
 
 
 def consult(retrievers: Mapping[str, Retriever], plan: Plan, trace: Trace) -> dict[str, Sequence[Suggestion]]:
@@ -21,7 +24,7 @@ def consult(retrievers: Mapping[str, Retriever], plan: Plan, trace: Trace) -> di
 
     def ask(name: str, retriever: Retriever) -> None:
         try:
-            found[name] = [Suggestion(*one) for one in retriever.retrieve(plan, _MOST)][:_MOST]
+            found[name] = [_checked(one) for one in islice(retriever.retrieve(plan, _MOST), _MOST)]
         except Exception as error:  # a plug-in may raise anything, and must not take the answer with it
             wrong[name] = f"{type(error).__name__}: {error}"
 
@@ -36,3 +39,22 @@ def consult(retrievers: Mapping[str, Retriever], plan: Plan, trace: Trace) -> di
     for name, reason in sorted(wrong.items()):
         trace.warn(f"retriever {name}: {reason}; answered without it")
     return {name: suggestions for name, suggestions in dict(found).items() if name not in wrong}
+
+
+def _checked(one: Any) -> Suggestion:
+    """A suggestion with the types it should have; `TypeError` names the field that is wrong."""
+    made = Suggestion(*one)
+    if not _number(made.score, int | float):
+        raise TypeError(f"the score of a suggestion is a number, not {made.score!r:.60}")
+    chunk = None if made.chunk is None else ChunkId(*made.chunk)
+    if chunk is not None and not (_number(chunk.document, int) and _number(chunk.ordinal, int)):
+        raise TypeError(f"the chunk of a suggestion is two whole numbers, not {made.chunk!r:.60}")
+    if not isinstance(made.uri, str):
+        raise TypeError(f"the uri of a suggestion is a text, not {made.uri!r:.60}")
+    if not _number(made.line, int) or not 0 <= made.line < _LINES:
+        raise TypeError(f"the line of a suggestion is a line number, not {made.line!r:.60}")
+    return Suggestion(float(made.score), chunk, made.uri, made.line)
+
+
+def _number(value: object, kind: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)

@@ -1,20 +1,25 @@
 """One writer for each project: an operating system's lock is the truth, a file beside it shows who holds it and since when.
 
-The lock ends with its process, however that ends, so nothing has to be cleaned up after a crash.
+The lock ends with its process, however that ends, so nothing has to be cleaned up after a crash. While it is held, the
+modification time of the file beside it moves, so that whoever waits can tell a running process from a stopped one.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from contextd.errors import StorageError, Unavailable
+from contextd.errors import Busy, StorageError
 from contextd.private import open_file
+
+_SIGN = 1.0  # seconds between two signs of life
 
 
 @contextmanager
@@ -24,27 +29,40 @@ def lease(folder: Path, who: str, wait: float = 0.0) -> Iterator[None]:
     try:
         file = open_file(path, "a+b")
     except OSError as error:
-        code = "read_only" if error.errno in (13, 30) else "io"
+        if error.errno == errno.ENOSPC:
+            raise StorageError(f"{path}: disk full. Free some space and try again", code="storage_full") from None
+        code = "read_only" if error.errno in (errno.EACCES, errno.EROFS) else "io"
         raise StorageError(f"{path}: {error.strerror}; check the permissions of the folder", code=code) from None
     with file:
         end = time.monotonic() + wait
         while not _lock(file):
             if time.monotonic() >= end:
-                raise Unavailable(f"this project is being written by {_holder(path)}; wait for it, or stop it")
+                raise Busy(*_holder(path))
             time.sleep(0.05)
         _write_holder(path, f"{who}, process {os.getpid()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}")
+        over = threading.Event()
+        threading.Thread(target=_give_signs, args=(path, over), daemon=True).start()
         try:
             yield
         finally:
+            over.set()
             _write_holder(path, "")
             _unlock(file)
 
 
-def _holder(path: Path) -> str:
+def _holder(path: Path) -> tuple[str, int]:
+    """Who holds the lease, and its last sign of life."""
+    shown = path.with_suffix(".holder")
     try:
-        return path.with_suffix(".holder").read_text("utf-8") or "another process"
+        return shown.read_text("utf-8") or "another process", shown.stat().st_mtime_ns
     except OSError:
-        return "another process"
+        return "another process", 0
+
+
+def _give_signs(path: Path, over: threading.Event) -> None:
+    while not over.wait(_SIGN):
+        with suppress(OSError):
+            os.utime(path.with_suffix(".holder"))
 
 
 def _write_holder(path: Path, text: str) -> None:

@@ -118,7 +118,7 @@ class ChatStore:
                 connection.execute("insert or replace into tombstone values (?, ?, ?)", mark)
 
         store.database.transact(erase)
-        return "gone" if store.database.checkpoint() else "pending"
+        return "gone" if store.database.wipe() else "pending"
 
     def _number(self, name: str, author: str) -> int:
         """The number of a document: two people may have taken the same. The workspace's own is random, so it tells nothing."""

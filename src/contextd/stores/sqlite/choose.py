@@ -14,6 +14,8 @@ Bools = NDArray[np.bool_]
 Float = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
+_ROUNDING = 1e-4  # far more than a sum of some hundred products is off in 32 bits
+
 
 def one_of(values: NDArray[Any], wanted: Collection[Any]) -> Bools:
     """Where a value is one of a few: a comparison each is cheaper than `isin`, which sorts."""
@@ -39,6 +41,14 @@ def best_of(scores: Float, k: int, contents: Ints) -> Ints:
         above = above[scores[above] >= threshold]
     order = np.lexsort((above, contents[above], -scores[above]))
     return above[order][:k]
+
+
+def near_the_cut(scores: Float, k: int) -> Ints:
+    """The places of the k largest values, and of those so close below that rounding may have put them there."""
+    if len(scores) <= k:
+        return np.arange(len(scores))
+    threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
+    return np.flatnonzero(scores >= threshold - _ROUNDING)
 
 
 def below(paths: Sequence[str]) -> Callable[[str], bool]:

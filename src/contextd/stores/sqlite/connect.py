@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -16,8 +18,11 @@ from contextd.private import make_file
 
 BUSY_MILLISECONDS = 20_000
 
+_FULL = "disk full; nothing was half-written. Free some space and try again"
+_NEEDED = 1 << 16  # bytes that opening a database takes on the disk
+
 _REMEDIES: tuple[tuple[type[apsw.Error], str, str], ...] = (
-    (apsw.FullError, "storage_full", "the disk is full; nothing was half-written. Free some space and try again"),
+    (apsw.FullError, "storage_full", _FULL),
     (
         apsw.BusyError,
         "locked",
@@ -32,7 +37,7 @@ _REMEDIES: tuple[tuple[type[apsw.Error], str, str], ...] = (
         "cannot_open",
         "the database cannot be opened; check that its folder exists and may be written",
     ),
-    (apsw.IOError, "io", "the disk reported an error; nothing more is written until it is healthy"),
+    (apsw.IOError, "io", "the disk reported an error; check the disk, then start contextd again"),
 )
 
 
@@ -44,13 +49,28 @@ def translated(path: Path) -> Iterator[None]:
     except apsw.Error as error:
         raise storage_error(path, error) from error
     except OSError as error:
-        code = "storage_full" if error.errno == 28 else "read_only" if error.errno in (13, 30) else "io"
+        if error.errno == errno.ENOSPC:
+            raise full(path) from error
+        code = "read_only" if error.errno in (errno.EACCES, errno.EROFS) else "io"
         raise StorageError(f"{path}: {error.strerror or error}", code=code) from error
+
+
+def full(path: Path) -> StorageError:
+    """The error for a disk without space."""
+    return StorageError(f"{path}: {_FULL}", code="storage_full")
+
+
+def disk_full(path: Path) -> bool:
+    """Whether the disk of a database has no space left, not even to open it."""
+    try:
+        return shutil.disk_usage(path.parent).free < _NEEDED
+    except OSError:
+        return False
 
 
 def storage_error(path: Path, error: apsw.Error) -> ContextdError:
     """Our error for one of SQLite's."""
-    if isinstance(error, apsw.IOError) and _out_of_space(error):
+    if isinstance(error, apsw.IOError) and (_out_of_space(error) or disk_full(path)):
         error = apsw.FullError(str(error))
     for kind, code, remedy in _REMEDIES:
         if code == "corrupt" and isinstance(error, kind):
@@ -65,7 +85,7 @@ def _out_of_space(error: apsw.Error) -> bool:
 
 
 def connect(path: Path, *, durable: bool, write: bool = True) -> apsw.Connection:
-    """A connection with our settings. A database that cannot be written is opened for reading alone."""
+    """A connection with our settings. A database that cannot be written, or whose disk is full, is opened for reading alone."""
     with translated(path):
         if write:
             make_file(path)
@@ -73,6 +93,9 @@ def connect(path: Path, *, durable: bool, write: bool = True) -> apsw.Connection
                 return _set_up(apsw.Connection(str(path)), durable=durable, write=True)
             except (apsw.ReadOnlyError, apsw.CantOpenError):
                 if not path.exists():
+                    raise
+            except (apsw.IOError, apsw.FullError):
+                if not disk_full(path) or not path.exists() or not path.stat().st_size:
                     raise
         return _read_only(path)
 
@@ -86,7 +109,7 @@ def _read_only(path: Path) -> apsw.Connection:
         try:
             connection = apsw.Connection(f"{path.absolute().as_uri()}?{option}", flags=flags)
             return _set_up(connection, durable=False, write=False)
-        except apsw.CantOpenError:
+        except (apsw.CantOpenError, apsw.IOError):
             continue
     raise apsw.CantOpenError(f"cannot read {path.name}")
 
@@ -98,7 +121,7 @@ def _set_up(connection: apsw.Connection, *, durable: bool, write: bool) -> apsw.
     if not write:
         connection.execute("select count(*) from sqlite_master").fetchall()
         return connection
-    secure = "on" if durable else "off"
+    secure = "on" if durable else "fast"  # of an index no more than what costs nothing: `Database.wipe` does the rest
     if not next(iter(connection.execute("pragma page_count")))[0]:
         connection.execute("pragma auto_vacuum = incremental")
     connection.execute("pragma journal_mode = wal")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,11 +12,13 @@ from typing import Any, TypeVar
 
 import apsw
 
-from contextd.errors import StorageError
+from contextd.errors import ContextdError, StorageError
 from contextd.private import make_folder
-from contextd.stores.sqlite.connect import BUSY_MILLISECONDS, connect, migrate, translated
+from contextd.stores.sqlite.connect import BUSY_MILLISECONDS, connect, disk_full, full, migrate, storage_error, translated
 
 T = TypeVar("T")
+
+_LONGEST = 2.0  # seconds between two attempts to empty a log that a reader holds
 
 
 class Database:
@@ -25,25 +28,46 @@ class Database:
         self.path = path
         self._durable = durable
         self._local = threading.local()
-        self.file = 0
         self.write_lock = threading.RLock()
+        self._failed = ""  # what the disk said when it failed
+        self._emptying: threading.Thread | None = None
+        self._full = False  # the log holds what was deleted
+        self._emptying_lock = threading.Lock()
         with translated(path):
             make_folder(path.parent)
         connection = self.connection
         migrate(connection, path, schemas, durable=durable)
-        self.read_only = connection.readonly("main")
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written now: by permissions, or because the disk is full."""
+        return self.connection.readonly("main")
 
     @property
     def connection(self) -> apsw.Connection:
         """This thread's connection."""
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
-        if connection is not None and not connection.in_transaction and self._local.file != file_of(self.path):
-            connection.close()  # the file was put aside: what is at its place now counts
+        if connection is not None and not connection.in_transaction and self._outdated():
+            connection.close()
             connection = None
         if connection is None:
             connection = self._local.connection = connect(self.path, durable=self._durable)
-            self._local.file = self.file = file_of(self.path)
+            self._local.file = file_of(self.path)
+            self._local.full = connection.readonly("main") and disk_full(self.path)
         return connection
+
+    @property
+    def opened(self) -> int:
+        """The file that this thread's connection has open."""
+        return int(self._local.file)
+
+    def replaced(self) -> bool:
+        """Whether another file is by now at the place of the one this thread's connection has open."""
+        return self.opened != file_of(self.path)
+
+    def _outdated(self) -> bool:
+        """Whether the file was replaced, or there is space again on a disk that was full."""
+        return self.replaced() or bool(self._local.full and not disk_full(self.path))
 
     def query(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """The rows of a query."""
@@ -52,45 +76,93 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """One read transaction: nothing changes inside it. A second one inside it sees the same."""
+        """One read transaction: nothing changes inside it. A second one inside it sees the same.
+
+        Errors of SQLite inside it become ours; other errors, such as a broken connection of a model, stay what they are.
+        """
         with translated(self.path):
             connection = self.connection
-            if connection.in_transaction:
-                yield connection
-                return
-            connection.execute("begin")
-            try:
-                yield connection
-            finally:
-                connection.execute("rollback")
+            nested = connection.in_transaction
+            if not nested:
+                connection.execute("begin")
+        try:
+            yield connection
+        except apsw.Error as error:
+            raise storage_error(self.path, error) from error
+        finally:
+            if not nested and connection.in_transaction:  # an error of the disk has ended it already
+                with translated(self.path):
+                    connection.execute("rollback")
 
     def transact(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run some writes in one transaction; all of them happen or none."""
         if self.read_only:
+            if disk_full(self.path):
+                raise full(self.path)
             raise StorageError(f"{self.path} is read-only; check the permissions of the file and its folder", code="read_only")
         with translated(self.path), self.write_lock:
+            if self._failed:
+                what = f"the disk failed ({self._failed}), so nothing more is written"
+                raise StorageError(f"{self.path}: {what}. Check the disk, then start contextd again", code="io")
             connection = self.connection
             connection.execute("begin immediate")
             try:
                 result = work(connection)
                 connection.execute("commit")
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, apsw.IOError) and storage_error(self.path, error).code == "io":
+                    self._failed = str(error)  # a second sync may succeed without having written anything
                 if connection.in_transaction:
                     connection.execute("rollback")
                 raise
             return result
 
     def checkpoint(self) -> bool:
-        """Empty the write-ahead log into the database; False while a reader of another process holds it."""
+        """Empty the write-ahead log into the database.
+
+        False while a reader holds the log. A thread then tries again until it succeeds or the process ends.
+        """
         with translated(self.path), self.write_lock:
-            self.connection.set_busy_timeout(1000)
-            try:
-                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            except apsw.BusyError:
-                return False
-            finally:
-                self.connection.set_busy_timeout(BUSY_MILLISECONDS)
-            return True
+            if _emptied(self.connection, 1000):
+                return True
+        with self._emptying_lock:
+            self._full = True
+            if self._emptying is None:
+                self._emptying = threading.Thread(target=self._keep_emptying, daemon=True)
+                self._emptying.start()
+        return False
+
+    def _keep_emptying(self) -> None:
+        """Of the file that is there now: it may be replaced or taken away at any time."""
+        connection: apsw.Connection | None = None
+        try:
+            connection = connect(self.path, durable=self._durable)
+            pause = 0.1
+            while self._wanted():
+                time.sleep(pause)
+                pause = min(pause * 2, _LONGEST)
+                with self.write_lock:
+                    self._full = not _emptied(connection, 50)
+        except (apsw.Error, ContextdError):
+            with self._emptying_lock:  # the next checkpoint begins anew
+                self._emptying = None
+        finally:
+            if connection is not None:
+                connection.close()
+
+    def _wanted(self) -> bool:
+        """Whether the log is to be emptied still; when not, the thread that asks ends."""
+        with self._emptying_lock:
+            if not self._full:
+                self._emptying = None
+            return self._full
+
+    def log_size(self) -> int:
+        """Bytes of the write-ahead log, which grows as long as a reader holds it."""
+        try:
+            return self.path.with_name(self.path.name + "-wal").stat().st_size
+        except OSError:
+            return 0
 
     def check(self) -> None:
         """Look at every page; a damaged database is an error."""
@@ -98,14 +170,20 @@ class Database:
         if faults != [("ok",)]:
             raise StorageError(f"{self.path}: the database is damaged ({faults[0][0]})", code="corrupt")
 
-    def shrink(self, *, whole: bool = False) -> None:
-        """Give free pages back to the disk; the whole is written anew when much was replaced and pages are half empty."""
+    def shrink(self) -> None:
+        """Give free pages back to the disk."""
         with translated(self.path), self.write_lock:
-            if whole:  # what it is copied to for the time being is not held in memory
-                self.connection.execute("pragma temp_store = file; vacuum; pragma temp_store = memory").fetchall()
-            else:
-                self.connection.execute("pragma incremental_vacuum").fetchall()
-            self.checkpoint()
+            self.connection.execute("pragma incremental_vacuum").fetchall()
+        self.checkpoint()
+
+    def wipe(self) -> bool:
+        """Write the whole database anew and empty the log: no page keeps a copy of what was deleted. False: see `checkpoint`.
+
+        `secure_delete` is not enough: when rows move to another page, copies stay in the unused part of the old one.
+        """
+        with translated(self.path), self.write_lock:  # what it is copied to for the time being is not held in memory
+            self.connection.execute("pragma temp_store = file; vacuum; pragma temp_store = memory").fetchall()
+        return self.checkpoint()
 
     def close(self) -> None:
         """Close this thread's connection."""
@@ -113,6 +191,17 @@ class Database:
         if connection is not None:
             connection.close()
             self._local.connection = None
+
+
+def _emptied(connection: apsw.Connection, milliseconds: int) -> bool:
+    connection.set_busy_timeout(milliseconds)
+    try:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except apsw.BusyError:
+        return False
+    finally:
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+    return True
 
 
 def file_of(path: Path) -> int:

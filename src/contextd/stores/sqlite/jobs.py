@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -14,9 +15,13 @@ from contextd.errors import InvalidInput
 from contextd.job import Job
 from contextd.stores.sqlite.database import Database, rows
 
-_COLUMNS = "job_id, kind, state, who, paths, options, created, started, heartbeat, ended, done, total, message, report"
+_COLUMNS = """job_id, kind, state, who, paths, options, created, started, heartbeat, ended, done, total, message, report,
+attempts, reason, lease_end"""
 _OPEN = "state in ('queued', 'in_progress', 'cancelling')"
 _KEPT = 200  # ended jobs, with their logs
+_LEASE = 600_000_000  # microseconds for which the process of a job may be silent before it counts as dead
+_ASKED = 5_000_000  # microseconds in which a process that asked for a job takes a lease that is free
+_DEAD = "lease_end < ?2 or (?3 and (state != 'queued' or created < ?4))"
 
 
 class Jobs:
@@ -25,21 +30,31 @@ class Jobs:
     def __init__(self, database: Database, workspace: int) -> None:
         self._database, self._workspace = database, workspace
 
-    def add(self, kind: str, who: str, paths: Sequence[str], options: Mapping[str, Any]) -> Job:
-        """Ask for a job; a second rebuild while one is not done is refused."""
+    def add(self, kind: str, who: str, paths: Sequence[str], options: Mapping[str, Any], *, alone: bool = False) -> Job:
+        """Ask for a job. A second rebuild is refused while one is under way, and takes the place of one whose process is dead.
+
+        `alone`: the caller holds the lease, so no job is run by anybody.
+        """
         number = secrets.token_hex(8)
 
         def write(connection: apsw.Connection) -> None:
             if kind == "rebuild":
-                query = f"select job_id from job where workspace_id = ? and kind = 'rebuild' and {_OPEN}"  # noqa: S608
-                if other := rows(connection, query, (self._workspace,)):
-                    raise InvalidInput(f"a rebuild is under way (job {other[0][0]}); wait, or `contextd jobs cancel` it")
+                self._supersede(connection, number, alone)
             values = (number, kind, "queued", who, json.dumps(list(paths)), json.dumps(dict(options)), _now())
-            query = "insert into job values (?, ?, ?, ?, ?, ?, ?, ?, null, null, null, 0, 0, '', '')"
+            query = "insert into job values (?, ?, ?, ?, ?, ?, ?, ?, null, null, null, 0, 0, '', '', 0, '', null)"
             connection.execute(query, (self._workspace, *values))
 
         self._database.transact(write)
         return self.get(number)
+
+    def _supersede(self, connection: apsw.Connection, job: str, alone: bool) -> None:
+        here = f"workspace_id = ?1 and kind = 'rebuild' and {_OPEN}"
+        values = (self._workspace, _now(), alone, _now() - _ASKED)
+        query = f"""update job set state = 'failed', ended = ?2, lease_end = null, message = ?5, reason = ?5
+        where {here} and ({_DEAD})"""  # noqa: S608 - constants
+        connection.execute(query, (*values, f"its process is dead; superseded by job {job}"))
+        if other := rows(connection, f"select job_id from job where {here}", (self._workspace,)):  # noqa: S608
+            raise InvalidInput(f"a rebuild is under way (job {other[0][0]}); wait, or `contextd jobs cancel` it")
 
     def get(self, job: str) -> Job:
         """One job, by its id or the first letters of it."""
@@ -57,37 +72,60 @@ class Jobs:
         found = self._select(f"{_OPEN} order by state = 'queued', created limit 1")
         return found[0] if found else None
 
-    def begin(self, job: str) -> None:
-        """Note that a job runs, again perhaps."""
-        self._update(job, "state = 'in_progress', started = coalesce(started, ?), heartbeat = ?", _now(), _now())
+    def begin(self, job: str) -> bool:
+        """Note that a job runs, again perhaps; False when it was cancelled meanwhile."""
+        what = (
+            """state = 'in_progress', started = coalesce(started, ?), heartbeat = ?, lease_end = ?, attempts = attempts + 1"""
+        )
+        return self._update(job, what, _now(), _now(), _now() + _LEASE, only="state in ('queued', 'in_progress')")
 
     def progress(self, job: str, done: int, total: int) -> bool:
         """Note how far a job is; False when somebody wants it to end."""
-        self._update(job, "done = ?, total = ?, heartbeat = ?", done, total, _now())
+        self._update(job, "done = ?, total = ?, heartbeat = ?, lease_end = ?", done, total, _now(), _now() + _LEASE)
         return self.get(job).state != "cancelling"
 
-    def end(self, job: str, state: str, message: str, report: Mapping[str, Any]) -> None:
-        """Note what became of a job, and forget the oldest ones."""
-        self._update(job, "state = ?, message = ?, report = ?, ended = ?", state, message, json.dumps(dict(report)), _now())
+    def end(self, job: str, state: str, message: str, report: Mapping[str, Any]) -> str:
+        """Note what became of a job, and forget the oldest ones; the state, `cancelled` for one that was to be cancelled."""
+        done = (message, json.dumps(dict(report)), _now())
+        what = "state = ?, message = ?, report = ?, ended = ?, lease_end = null, reason = ?"
+        late = "cancelled when it was all but done; what was done stays"
+        if not self._update(job, what, state, *done, "" if state == "completed" else message, only="state != 'cancelling'"):
+            state = "failed" if state == "failed" else "cancelled"
+            self._update(job, what, state, *done, message if state == "failed" else late)
         old = f"""select job_id from job where workspace_id = ?1 and not ({_OPEN})
         order by created desc limit -1 offset {_KEPT:d}"""  # noqa: S608 - constants
         for table in ("job_log", "job"):
             query = f"delete from {table} where workspace_id = ?1 and job_id in ({old})"  # noqa: S608
             self._database.transact(lambda connection, query=query: connection.execute(query, (self._workspace,)))  # type: ignore[misc]
+        return state
 
     def cancel(self, job: str) -> Job:
         """Ask a job to end: at once if it waits, at the next document if it runs."""
-        found = self.get(job)
-        states = {"queued": "cancelled", "in_progress": "cancelling"}
-        if found.state in states:
-            self._update(found.id, "state = ?, ended = ?", states[found.state], _now() if found.state == "queued" else None)
-        return self.get(found.id)
+        number = self.get(job).id
+        waiting = "state = 'cancelled', ended = ?, reason = 'cancelled before it began'"
+        if not self._update(number, waiting, _now(), only="state = 'queued'"):
+            self._update(number, "state = 'cancelling'", only="state = 'in_progress'")
+        return self.get(number)
 
     def log(self, job: str, line: str) -> None:
         """Add a line to a job's log."""
         query = """insert into job_log select ?1, ?2, coalesce(max(number), 0) + 1, ?3, ?4 from job_log
         where workspace_id = ?1 and job_id = ?2"""
         self._database.transact(lambda connection: connection.execute(query, (self._workspace, job, _now(), line)))
+
+    def redact(self, uris: Collection[str]) -> None:
+        """Take documents that are gone out of the logs and reports of jobs that are over."""
+        gone = frozenset(uris)
+        lines = self._database.query("select job_id, number, line from job_log where workspace_id = ?", (self._workspace,))
+        dropped = [(self._workspace, job, number) for job, number, line in lines if _names(line.partition(": ")[2], gone)]
+        changed = [(json.dumps(report), self._workspace, job.id) for job in self.recent(-1) if (report := _without(job, gone))]
+
+        def write(connection: apsw.Connection) -> None:
+            connection.executemany("delete from job_log where workspace_id = ? and job_id = ? and number = ?", dropped)
+            connection.executemany("update job set report = ? where workspace_id = ? and job_id = ?", changed)
+
+        if dropped or changed:
+            self._database.transact(write)
 
     def lines(self, job: str) -> list[tuple[int, str]]:
         """A job's log."""
@@ -98,9 +136,30 @@ class Jobs:
         query = f"select {_COLUMNS} from job where workspace_id = ? and {where}"  # noqa: S608 - `where` is ours
         return [_job(row) for row in self._database.query(query, (self._workspace, *values))]
 
-    def _update(self, job: str, what: str, *values: Any) -> None:
-        query = f"update job set {what} where workspace_id = ? and job_id = ?"  # noqa: S608 - `what` is ours
-        self._database.transact(lambda connection: connection.execute(query, (*values, self._workspace, job)))
+    def _update(self, job: str, what: str, *values: Any, only: str = "1") -> bool:
+        """Whether a row was updated: it has to be in the state that `only` says."""
+        query = f"update job set {what} where workspace_id = ? and job_id = ? and {only}"  # noqa: S608 - both are ours
+
+        def write(connection: apsw.Connection) -> bool:
+            connection.execute(query, (*values, self._workspace, job))
+            return connection.changes() > 0
+
+        return self._database.transact(write)
+
+
+def _names(line: str, uris: Collection[str]) -> bool:
+    """Whether a line is about one of some documents: it begins with a name and a colon."""
+    return any(line[: match.start()] in uris for match in re.finditer(": ", line))
+
+
+def _without(job: Job, uris: Collection[str]) -> dict[str, Any] | None:
+    """The report of a job that is over without some documents; None when it names none of them."""
+    failed, warnings = job.report.get("failed", {}), job.report.get("warnings", [])
+    kept = {uri: why for uri, why in failed.items() if uri not in uris}
+    others = [warning for warning in warnings if not _names(warning, uris)]
+    if not job.over or (len(kept), len(others)) == (len(failed), len(warnings)):
+        return None
+    return {**job.report, "failed": kept, "warnings": others}
 
 
 def _now() -> int:
@@ -108,8 +167,8 @@ def _now() -> int:
 
 
 def _job(row: Any) -> Job:
-    number, kind, state, who, paths, options, created, started, beat, ended, done, total, message, report = row
+    number, kind, state, who, paths, options, created, started, beat, ended, done, total, message, report, *rest = row
     return Job(
         number, kind, state, who, tuple(json.loads(paths)), json.loads(options), created, started, beat, ended, done, total,
-        message, json.loads(report or "{}"),
+        message, json.loads(report or "{}"), *rest,
     )  # fmt: skip

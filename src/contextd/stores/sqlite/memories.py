@@ -179,7 +179,7 @@ class Memories:
             connection.execute("insert or replace into tombstone values (?, ?, ?)", (workspace, memory, clock))
 
         database.transact(erase)
-        if not database.checkpoint():
+        if not database.wipe():
             return "pending"
         return "copies" if any(database.path.parent.glob("record.db.corrupt-*")) else "gone"
 
@@ -223,7 +223,7 @@ class Memories:
 
         gone = self._record.database.transact(write)
         if gone:
-            self._record.database.checkpoint()
+            self._record.database.wipe()
         return gone
 
     def vectors(self, workspace: int, memories: Collection[str]) -> dict[str, dict[str, Matrix]]:

@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import apsw
+
 from contextd.stores.sqlite.database import Database
 from contextd.stores.sqlite.snapshot import head_of
 
@@ -15,6 +17,9 @@ on d.workspace_id = f.workspace_id and d.content_id = f.content_id and d.dead_se
 where f.workspace_id = ? and d.source_id = ? order by d.uri, f.line"""
 _LANGUAGES = """
 select language, count(*) from document where workspace_id = ? and dead_seq is null group by language order by 2 desc"""
+
+
+_CLEAN = "clean"  # a setting: the file holds no copy of deleted text
 
 
 class Notes:
@@ -37,6 +42,17 @@ class Notes:
         query = "insert or replace into setting values (?, ?, ?)"
         self.database.transact(lambda connection: connection.execute(query, (self.workspace, name, value)))
 
+    def soil(self, connection: apsw.Connection) -> None:
+        """Note that copies of deleted text may be in the file; inside a transaction of the caller's."""
+        connection.execute("delete from setting where workspace_id = ? and name = ?", (self.workspace, _CLEAN))
+
+    def tidy(self) -> None:
+        """Give free pages back to the disk. Where text was deleted, write the file anew, in this run or the next that can."""
+        if self.setting(_CLEAN):
+            self.database.shrink()
+        elif self.database.wipe():
+            self.set_setting(_CLEAN, "yes")
+
     def note_error(self, uri: str, error: str) -> None:
         """Record that a file failed."""
         query = """insert into failure values (?, ?, ?, ?, 0)
@@ -48,7 +64,14 @@ class Notes:
         """Forget failures of files that are well again, or gone."""
         values = [(self.workspace, uri) for uri in uris]
         query = "delete from failure where workspace_id = ? and uri = ?"
-        self.database.transact(lambda connection: connection.executemany(query, values))
+
+        def write(connection: apsw.Connection) -> None:
+            before = connection.total_changes()
+            connection.executemany(query, values)
+            if connection.total_changes() > before:
+                self.soil(connection)
+
+        self.database.transact(write)
 
     def failures(self) -> list[tuple[str, str, int]]:
         """Files that failed: path, error, retries."""

@@ -24,8 +24,8 @@ _SCHEMAS = ("index", "record")
 _PLACE = "select workspace_id, name from registry where kind = ? and place = ?"
 
 
-def salvaged(path: Path) -> tuple[dict[str, int], Path]:
-    """Save what can be read of a damaged record; rows by table, and where the damaged file lies now."""
+def salvaged(path: Path) -> tuple[dict[str, int], Path] | None:
+    """Save what can be read of a damaged record; rows by table, and where the damaged file lies now. None: it is healthy."""
     from contextd.stores.sqlite.salvage import salvage
 
     return salvage(path, _SCHEMAS)

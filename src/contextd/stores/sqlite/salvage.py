@@ -15,9 +15,10 @@ import apsw
 
 from contextd.errors import StorageError
 from contextd.pieces import words_of
-from contextd.stores.sqlite.connect import translated
+from contextd.stores.sqlite.connect import migrations, translated
 from contextd.stores.sqlite.database import Database, rows, unpacked
 from contextd.stores.sqlite.postings import pack
+from contextd.stores.sqlite.snapshot import load
 from contextd.types import OWNER, Piece
 
 _TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
@@ -41,8 +42,10 @@ delete from vector where not exists (select 1 from content c
   where c.workspace_id = vector.workspace_id and c.content_id = vector.content_id)"""
 
 
-def salvage(path: Path, schemas: tuple[str, ...]) -> tuple[dict[str, int], Path]:
-    """Rows saved by table, and where the damaged file lies now."""
+def salvage(path: Path, schemas: tuple[str, ...]) -> tuple[dict[str, int], Path] | None:
+    """Rows saved by table, and where the damaged file lies now; None, and nothing is done, when the record is healthy."""
+    if _healthy(path, schemas):
+        return None
     fresh = path.with_name(path.name + ".salvaged")
     for leftover in path.parent.glob(fresh.name + "*"):
         leftover.unlink()
@@ -63,6 +66,28 @@ def salvage(path: Path, schemas: tuple[str, ...]) -> tuple[dict[str, int], Path]
         with suppress(apsw.Error):
             source.close()
     return saved, aside
+
+
+def _healthy(path: Path, schemas: tuple[str, ...]) -> bool:
+    """Whether every page, every text and every word list of a record of the present schema can be read."""
+    source = None
+    try:
+        source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)  # so that its log is read too
+        source.set_busy_timeout(2000)
+        faults = rows(source, "pragma integrity_check(1)")
+        if faults != [("ok",)] or rows(source, "pragma user_version") != [(max(migrations(schemas)),)]:
+            return False
+        for (data,) in source.execute("select text from content"):
+            unpacked(data)
+        for (workspace,) in rows(source, "select workspace_id from workspace"):
+            load(source, workspace, None)
+    except (apsw.Error, StorageError, IndexError, KeyError, ValueError, TypeError):
+        return False
+    finally:
+        if source is not None:
+            with suppress(apsw.Error):
+                source.close()
+    return True
 
 
 def _opened(path: Path) -> apsw.Connection | None:

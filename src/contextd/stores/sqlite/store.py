@@ -7,11 +7,11 @@ begins as a writer, so that none can deadlock half-way.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import apsw
@@ -21,12 +21,13 @@ from contextd.pieces import with_context
 from contextd.ports import Matrix, Written
 from contextd.stores.sqlite import fold
 from contextd.stores.sqlite.connect import translated
+from contextd.stores.sqlite.current import Current
 from contextd.stores.sqlite.database import Database, packed, unpacked
 from contextd.stores.sqlite.jobs import Jobs
 from contextd.stores.sqlite.links import put_links
 from contextd.stores.sqlite.notes import Notes
 from contextd.stores.sqlite.postings import pack
-from contextd.stores.sqlite.snapshot import Snapshot, advance, head_of, load
+from contextd.stores.sqlite.snapshot import head_of
 from contextd.stores.sqlite.vectors import quantize
 from contextd.stores.sqlite.view import View
 from contextd.terms import encode_path
@@ -90,9 +91,7 @@ class SqliteStore(Notes):
         super().__init__(database, workspace)
         self.folder = folder
         self.jobs = Jobs(database, workspace)
-        self._snapshot: Snapshot | None = None
-        self._file = database.file
-        self._snapshot_lock = threading.Lock()
+        self.current = Current(database, workspace, folder)
 
     # Reading
 
@@ -102,16 +101,18 @@ class SqliteStore(Notes):
         with ExitStack() as stack:
             connection = stack.enter_context(self.database.reading())
             try:
-                snapshot = self._current(connection)
+                snapshot = self.current.at(connection)
             except (IndexError, KeyError, ValueError, TypeError) as error:
                 raise self._misfit(error) from error
             except FileNotFoundError:  # a writer has folded since this transaction began: a new one sees the new base
                 stack.close()
                 connection = stack.enter_context(self.database.reading())
-                snapshot = self._current(connection, patient=False)
+                snapshot = self.current.at(connection, patient=False)
             try:
                 yield View(connection, snapshot, scope)
             except (IndexError, KeyError, ValueError, TypeError) as error:
+                if not _from_the_store(error):
+                    raise
                 raise self._misfit(error) from error
 
     def changes(self, after: int) -> Iterator[Change]:
@@ -286,7 +287,7 @@ class SqliteStore(Notes):
         with self.database.reading() as connection:
             if not force and not fold.worth_it(connection, self.workspace):
                 return False
-            snapshot = self._current(connection, patient=False)
+            snapshot = self.current.at(connection, patient=False)
         if snapshot.base.generation != snapshot.head.generation:
             self.database.transact(lambda connection: fold.lost_vectors(connection, self.workspace))
         spaces = {space for (space,) in self.rows("select distinct space from vector where workspace_id = ?")}
@@ -297,10 +298,11 @@ class SqliteStore(Notes):
             fold.remove_others(folder, generation)
         return pointed
 
-    def finish(self, *, vacuum: bool = True, whole: bool = False) -> None:
-        """Collect what nothing refers to, and give the space back to the disk; all of it when the whole was replaced."""
+    def finish(self, *, vacuum: bool = True) -> None:
+        """Collect what nothing refers to, and give the space back to the disk; of what was deleted no copy stays."""
 
         def collect(connection: apsw.Connection) -> None:
+            self.soil(connection)
             seq = head_of(connection, self.workspace).seq
             connection.execute("delete from document where workspace_id = ? and dead_seq is not null", (self.workspace,))
             for query in _COLLECT:
@@ -310,14 +312,14 @@ class SqliteStore(Notes):
         if self.rows("select 1 from document where workspace_id = ? and dead_seq is not null limit 1"):
             self.database.transact(collect)
         if vacuum:
-            self.database.shrink(whole=whole)
+            self.tidy()
 
     def check(self) -> None:
         """Look at every page and every text; damage is an error. A damaged base is made again from them."""
         self.database.check()
         with self.database.reading() as connection:
-            self._snapshot = self._loaded(connection, None)
-        if self._snapshot.base.generation != self._snapshot.head.generation:
+            snapshot = self.current.anew(connection)
+        if snapshot.base.generation != snapshot.head.generation:
             self.fold(force=True)
         with self.database.reading() as connection:
             for (data,) in connection.execute("select text from content where workspace_id = ?", (self.workspace,)):
@@ -334,29 +336,6 @@ class SqliteStore(Notes):
         remedy = "`contextd salvage`" if self.folder is None else "`contextd index --verify`, or `contextd rebuild`,"
         what = f"{self.database.path} does not fit together ({type(error).__name__}: {error})"
         return StorageError(f"{what}; {remedy} mends it, and if it comes back it is a bug", code="corrupt")
-
-    def _current(self, connection: apsw.Connection, *, patient: bool = True) -> Snapshot:
-        """The snapshot at a transaction's position; what is kept for the next reader never goes back in time."""
-        with self._snapshot_lock:
-            if self._file != self.database.file:  # another index has taken its place
-                self._snapshot, self._file = None, self.database.file
-            old = self._snapshot
-            if old is not None and head_of(connection, self.workspace).seq < old.head.seq:
-                return self._loaded(connection, None, patient=patient)
-            self._snapshot = self._loaded(connection, old, patient=patient)
-            return self._snapshot
-
-    def _loaded(self, connection: apsw.Connection, old: Snapshot | None, *, patient: bool = False) -> Snapshot:
-        """From an older snapshot or from disk. A missing or damaged base is made again in memory, until the next fold."""
-        try:
-            return advance(old, connection, self.folder) if old else load(connection, self.workspace, self.folder)
-        except FileNotFoundError:
-            if patient:
-                raise
-        except StorageError as error:
-            if error.code != "derived":
-                raise
-        return fold.rebuilt(connection, self.workspace)
 
     def _next(self, connection: apsw.Connection) -> int:
         connection.execute(_REGISTER, (self.workspace,))
@@ -380,6 +359,17 @@ class SqliteStore(Notes):
         for space, matrix in vectors.items():
             connection.execute(_VECTOR, (self.workspace, content, space, seq, quantize(matrix)))
         put_links(connection, self.workspace, content, parsed)
+
+
+def _from_the_store(error: Exception) -> bool:
+    """Whether an error inside a view was raised by it, not by the code that asks it, a plug-in, or a ranker of the user's."""
+    modules = [
+        str(frame.f_globals.get("__name__"))
+        for frame, _ in walk_tb(error.__traceback__)
+        if frame.f_code.co_name != "view"  # through which every error inside a view comes
+    ]
+    ours = [module for module in modules if module.startswith("contextd.")]
+    return bool(ours) and ours[-1].startswith("contextd.stores.")
 
 
 def _json(value: Sequence[str]) -> str:

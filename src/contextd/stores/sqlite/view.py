@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from contextd.paths import names_file
 from contextd.stores.sqlite.bm25 import Scores, bm25, in_paths, occurrences
-from contextd.stores.sqlite.choose import below, best_of, one_of, weights_of
+from contextd.stores.sqlite.choose import below, best_of, near_the_cut, one_of, weights_of
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.stores.sqlite.structure import Structure
-from contextd.stores.sqlite.vectors import cosines
+from contextd.stores.sqlite.vectors import cosines, exact_cosines
 from contextd.types import About, Chunk, ChunkId, Found, Scope, Suggestion
 
 Bools = NDArray[np.bool_]
@@ -49,6 +49,7 @@ class View(Structure):
         self._connection, self._snapshot, self._scope = connection, snapshot, scope
         self._arms: dict[str, Float] = {}  # scores by row
         self._content_arms: dict[str, Float] = {}  # scores by content: the same for all its rows
+        self._asked: dict[str, Float] = {}  # vectors by space
         self._row_of: dict[ChunkId, int] = {}
         self._scores: dict[tuple[tuple[int, float], ...], Scores] = {}
 
@@ -131,14 +132,23 @@ class View(Structure):
     def near(self, vector: Float, k: int, *, space: str) -> list[Found]:
         """The chunks nearest to a vector, by exact search."""
         scores = cosines(self._snapshot.vectors.get(space, ()), vector, self._snapshot.total)
-        self._arms[space] = scores
+        self._arms[space], self._asked[space] = scores, vector
+        known = np.flatnonzero(self._answering & (scores > -2))
+        self._sharpen(space, known[near_the_cut(scores[known], k)])
         return self._top(np.where(scores > -2, scores + 2, 0), scores, k, offset=-2)
+
+    def _sharpen(self, space: str, rows: Ints) -> None:
+        """Make the cosines of some rows exact: ties are ties wherever a row stands."""
+        self._arms[space][rows] = exact_cosines(self._snapshot.vectors.get(space, ()), self._asked[space], rows)
 
     def fill(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
         """The scores of these chunks in every arm asked so far."""
         if not chunks:
             return {}
         places = self._rows(chunks)
+        around = np.unique(np.clip(places[:, None] + np.arange(-1, 2), 0, self._snapshot.total - 1))  # messages have neighbors
+        for space in self._asked:
+            self._sharpen(space, around)
         contents = self._snapshot.content_of_row[places]
         found = {name: scores[places].astype(np.float64) for name, scores in self._arms.items()}
         return found | {name: scores[contents].astype(np.float64) for name, scores in self._content_arms.items()}

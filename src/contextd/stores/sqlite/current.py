@@ -1,0 +1,71 @@
+"""The snapshot a process keeps of one workspace: readers move it forward, never back, and never from one file to another."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import apsw
+
+from contextd.errors import StorageError
+from contextd.stores.sqlite import fold
+from contextd.stores.sqlite.connect import translated
+from contextd.stores.sqlite.database import Database
+from contextd.stores.sqlite.snapshot import Snapshot, advance, head_of, load
+
+
+class Current:
+    """The newest snapshot of a workspace, shared by all threads."""
+
+    def __init__(self, database: Database, workspace: int, folder: Path | None) -> None:
+        self._database, self._workspace, self._folder = database, workspace, folder
+        self._kept: Snapshot | None = None
+        self._file = 0  # the one it was read from
+        self._lock = threading.Lock()
+
+    def at(self, connection: apsw.Connection, *, patient: bool = True) -> Snapshot:
+        """The snapshot at a transaction's position. A patient caller is told by `FileNotFoundError` to begin another one.
+
+        A transaction on a file that has been replaced gets a snapshot of its own, made of that file alone: the base files
+        beside it are the new one's.
+        """
+        with self._lock:
+            found = None if self._database.replaced() else self._advanced(connection, patient)
+            if found is None or self._database.replaced():
+                return fold.rebuilt(connection, self._workspace)
+            if self._kept is None or found.head.seq >= self._kept.head.seq:
+                self._kept = found
+            return found
+
+    def anew(self, connection: apsw.Connection) -> Snapshot:
+        """The same, read from disk, whatever is known."""
+        self.forget()
+        return self.at(connection, patient=False)
+
+    def forget(self) -> None:
+        """Drop what is kept: the next reader reads from disk."""
+        with self._lock:
+            self._kept = None
+
+    def _advanced(self, connection: apsw.Connection, patient: bool) -> Snapshot:
+        if self._file != self._database.opened:  # another index has taken its place
+            self._kept, self._file = None, self._database.opened
+        old = self._kept
+        if old is not None and head_of(connection, self._workspace).seq < old.head.seq:
+            old = None
+        return self._loaded(connection, old, patient)
+
+    def _loaded(self, connection: apsw.Connection, old: Snapshot | None, patient: bool) -> Snapshot:
+        """From an older snapshot or from disk. A missing or damaged base is made again in memory, until the next fold."""
+        with translated(self._database.path):
+            try:
+                return advance(old, connection, self._folder) if old else load(connection, self._workspace, self._folder)
+            except FileNotFoundError as error:
+                missing = error
+            except StorageError as error:
+                if error.code != "derived":
+                    raise
+                return fold.rebuilt(connection, self._workspace)
+        if patient:
+            raise missing
+        return fold.rebuilt(connection, self._workspace)
