@@ -17,7 +17,7 @@ LIMITS = {
 }  # fmt: skip
 MOST = {"topics": 50, "principals": 100}
 TIMES = ("said", "valid_from", "valid_to", "changed")
-_LEAST_TIME, _GREATEST_TIME = -62_135_596_800_000_000, 253_402_300_799_999_999  # years 1 to 9999
+_LEAST_TIME, _GREATEST_TIME = -62_135_510_400_000_000, 253_402_214_400_000_000  # years 1 to 9999, wherever one lives
 _LINES = frozenset({"text", "value"})  # may have more than one line
 _NUMBERS = {"useful": 10**9, "useless": 10**9, "enriched": 10**6}
 

@@ -234,6 +234,18 @@ def test_F21_a_clock_that_was_ahead_returns_to_real_time_in_order(device: Device
     assert int(here.remember("fifth").memory.clock[:12], 16) >= now + 59_000, "real time has passed the last value"
 
 
+def test_F21_an_export_made_while_the_clock_was_ahead_changes_nothing_at_home(device: Device, wall: Wall) -> None:
+    here = device("a")
+    wall.set(10 * YEAR)
+    memory = here.remember("version one").memory
+    here.memories.update(memory.id, text="version two")
+    data = json.dumps(portability.exported(here))
+    wall.set(0)
+    assert portability.imported(here, data).counts["known"] == 1
+    assert [one.before.text for one in here.memories.history(memory.id)] == ["version one"]
+    assert here.memories.get(memory.id).said <= time.time_ns() // 1000, "nothing was said in ten years"
+
+
 def test_F21_a_forget_made_with_the_clock_ahead_is_applied_elsewhere(device: Device, wall: Wall) -> None:
     here, there = device("a"), device("b")
     memory = here.remember("a thing to be forgotten").memory
@@ -335,6 +347,31 @@ def test_a_guess_or_feedback_is_no_edit(device: Device) -> None:
     send(here, there)
     assert texts(here) == texts(there) == ["the meeting is at ten"] and state(here) == state(there)
     assert here.memories.get(memory.id).useful == 1
+
+
+def test_what_was_changed_after_it_was_forgotten_comes_back_without_what_it_was_before(device: Device) -> None:
+    here, there = device("a"), device("b")
+    one, other = (here.remember(text).memory.id for text in ("the boat", "the pier"))
+    here.memories.update(one, text="the blue boat")
+    here.memories.link(one, other)
+    send(here, there)
+    here.forget(one)
+    there.memories.update(one, text="the green boat")
+    send(there, here)
+    send(here, there)
+    assert texts(here) == texts(there) == ["the green boat", "the pier"] and state(here) == state(there)
+    assert not there.memories.history(one) and not there.memories.links(one), "what was forgotten stays so"
+
+
+def test_feedback_of_both_devices_counts(device: Device) -> None:
+    here, there = device("a"), device("b")
+    memory = here.remember("the boat").memory.id
+    send(here, there)
+    here.memories.feedback(memory, useful=True)
+    there.memories.feedback(memory, useful=False)
+    send(there, here)
+    send(here, there)
+    assert all((one.memories.get(memory).useful, one.memories.get(memory).useless) == (1, 1) for one in (here, there))
 
 
 def test_what_was_unlinked_stays_so_and_may_be_linked_again(device: Device) -> None:

@@ -87,6 +87,18 @@ def test_what_is_within_the_limits_is_kept(person: Engine) -> None:
     assert not again.problems and again.counts["known"] == 1
 
 
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+def test_the_first_and_the_last_time_can_be_shown_anywhere(contextd: Callable[..., Run], home: Path, zone: str) -> None:
+    engine = open_engine(None, home=home, environment={})
+    for said in (-62_135_510_400_000_000, 253_402_214_400_000_000):
+        engine.remember(f"herons since {said}", said=said)
+    for command in (("memories", "--json"), ("search", "herons", "--json", "--min-score", "0"), ("context", "herons")):
+        assert contextd(*command, TZ=zone).code == 0
+    for one in engine.memories.all():
+        assert contextd("memories", "show", one.id, TZ=zone).code == 0
+    engine.close()
+
+
 IMPORTED: tuple[dict[str, Any], ...] = (
     {"kind": "k" * 100_000}, {"value": "v" * 2001}, {"principals": ["owner", "bob\nana"]}, {"topics": ["a\nb"]},
     {"said": 10**40}, {"said": True}, {"confidence": math.nan}, {"useful": 10**30}, {"valid_to": 10**18}, {"source": "a\x1bb"},

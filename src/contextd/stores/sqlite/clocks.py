@@ -79,16 +79,15 @@ class Clocks:
         """Adopt another device's aliases and set back what of `clocks` is ahead; all aliases of the author."""
 
         def write(connection: apsw.Connection) -> None:
-            wall = time.time_ns() // 1_000_000
-            known = dict(rows(connection, "select original, clock from clock_alias where author = ?", (author,)))
+            wall, known = time.time_ns() // 1_000_000, self._known(connection, author)
             for original, clock in sorted(aliases.items()):
                 if original > clock and not is_ahead(clock, wall):
                     self._alias(connection, author, known, original, clock)
             self._rename(connection)
             self._returned(connection, wall)
+            known = self._known(connection, author)
             for original in sorted(one for one in set(clocks) - set(known) if is_ahead(one, wall)):
                 self._alias(connection, author, known, original, self.tick(connection))
-            self._rename(connection)
 
         self._database.transact(write)
         return self.aliases(author)
@@ -124,6 +123,9 @@ class Clocks:
                 changed += connection.changes()
 
     # Inside
+
+    def _known(self, connection: apsw.Connection, author: str) -> dict[str, str]:
+        return dict(rows(connection, "select original, clock from clock_alias where author = ?", (author,)))
 
     def _own_device(self) -> str:
         found = self._database.query("select device from clock limit 1", ())
