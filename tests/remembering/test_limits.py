@@ -14,7 +14,7 @@ from contextd import portability
 from contextd.assemble import open_engine
 from contextd.engine import Engine
 from contextd.errors import InvalidInput
-from contextd.memory import LIMITS
+from contextd.memory import LIMITS, fault_of_memory
 from tests.conftest import Run
 
 
@@ -85,6 +85,12 @@ def test_what_is_within_the_limits_is_kept(person: Engine) -> None:
     assert {name: getattr(kept, name) for name in longest} == longest
     again = portability.imported(person, json.dumps(portability.exported(person)))
     assert not again.problems and again.counts["known"] == 1
+
+
+@pytest.mark.parametrize("text", [f"Budget for {'x' * 300}: max 150€", f"{'x' * 300}'s shoe size is 39", "Shoe size\n: 5\x1b"])
+def test_a_guess_stays_within_the_limits(person: Engine, text: str) -> None:
+    assert not fault_of_memory(person.remember(text).memory)
+    assert not portability.imported(person, json.dumps(portability.exported(person))).problems
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
