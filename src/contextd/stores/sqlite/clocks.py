@@ -95,6 +95,8 @@ class Clocks:
     def _alias(self, connection: apsw.Connection, author: str, known: dict[str, str], original: str, clock: str) -> None:
         """Keep an alias. Of two that devices gave on their own the earlier counts, and the later one leads to it."""
         other = known.get(original, clock)
+        while clock in known or other in known:
+            clock, other = known.get(clock, clock), known.get(other, other)
         first, last = min(clock, other), max(clock, other)
         for one in (original, last):
             if one != first:
