@@ -423,6 +423,17 @@ def test_an_older_memory_that_arrives_late_follows_a_deleted_topic(device: Devic
     assert there.memories.get(late).topics == ("Free time",) and state(here) == state(there)
 
 
+def test_a_topic_that_was_renamed_and_renamed_back_is_the_same_everywhere(device: Device) -> None:
+    here, there = device("a"), device("b")
+    here.remember("the sail is white", topics=["Work"])
+    send(here, there)
+    here.memories.rename_topic("Work", "Labor")
+    here.memories.rename_topic("Labor", "Work")
+    send(here, there)
+    send(there, here)
+    assert state(here) == state(there) and here.memories.all()[0].topics == ("Work",)
+
+
 def test_when_every_topic_is_deleted_none_comes_back(device: Device) -> None:
     here = device("a")
     for topic in here.memories.topics():

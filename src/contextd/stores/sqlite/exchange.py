@@ -69,8 +69,9 @@ class Exchange:
 
     def told_topics(self, author: str) -> dict[str, tuple[str, ...]]:
         """The topics of memories as they were when these were written, where they are called something else by now."""
-        query = "select memory_id, told_topics from memory where author = ? and told_topics is not null"
-        return {memory: tuple(json.loads(told)) for memory, told in self._record.database.query(query, (author,))}
+        query = "select memory_id, topics, told_topics from memory where author = ? and told_topics is not null"
+        found = self._record.database.query(query, (author,))
+        return {memory: tuple(json.loads(told)) for memory, now, told in found if json.loads(now) != json.loads(told)}
 
     def unlinked(self, workspace: int, memories: Collection[str]) -> list[Link]:
         """The relationships that were removed of some memories."""
