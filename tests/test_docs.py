@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from contextd.assemble import open_engine
 from contextd.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
@@ -37,6 +38,14 @@ def test_the_librarys_example_works(project: Path, home: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, env={**os.environ, "CONTEXTD_HOME": str(home)}, timeout=60)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "of 800" in done.stdout
+
+
+def test_the_librarys_example_keeps_a_fact_that_was_told_before(project: Path, home: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    before = open_engine(None, home=home, environment={}).remember("Budget for shoes: max 150€").memory
+    done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, env={**os.environ, "CONTEXTD_HOME": str(home)}, timeout=60)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [one.id for one in open_engine(None, home=home, environment={}).memories.all()] == [before.id]
 
 
 def test_every_command_is_in_the_reference() -> None:

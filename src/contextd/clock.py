@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+import re
+
+DAY = 86_400_000  # milliseconds a clock may be ahead of the wall clock
+FIRST = "000000000000-0000-0"  # before every write
 _COUNTER = 0xFFFF
+_SHAPE = re.compile(r"[0-9a-f]{12}-[0-9a-f]{4}-[0-9a-f]{1,16}")
+_NEVER = "g"  # sorts after every clock
+_EARLIEST = 1_735_689_600_000  # 2025: a wall clock that says less lost its battery and proves nothing
 
 
 def tick(last: str, milliseconds: int, device: str) -> str:
     """A time after `last`, close to the wall clock even when that jumped back."""
     if not last:
         return _text(milliseconds, 0, device)
-    then, counter = int(last[:12], 16), int(last[13:17], 16)
+    then, counter = moment(last), int(last[13:17], 16)
     if milliseconds > then:
         return _text(milliseconds, 0, device)
     if counter < _COUNTER:
         return _text(then, counter + 1, device)
     return _text(then + 1, 0, device)
+
+
+def is_clock(text: object) -> bool:
+    """Whether a value from elsewhere has the shape of a clock."""
+    return isinstance(text, str) and bool(_SHAPE.fullmatch(text))
+
+
+def moment(clock: str) -> int:
+    """The milliseconds since 1970 that a clock says."""
+    return int(clock[:12], 16) if clock else 0
+
+
+def latest(milliseconds: int) -> str:
+    """The clock after which everything is more than a day ahead of the wall clock."""
+    return _text(milliseconds + DAY, 0, "") if milliseconds >= _EARLIEST else _NEVER
+
+
+def is_ahead(clock: str, milliseconds: int) -> bool:
+    """Whether a clock is more than a day ahead of the wall clock."""
+    return clock > latest(milliseconds)
 
 
 def _text(milliseconds: int, counter: int, device: str) -> str:

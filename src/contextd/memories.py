@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from contextd.clock import FIRST
 from contextd.errors import InvalidInput
-from contextd.memory import GUESSED, Link, Memory, Quality, Remembered, Topic, Version
+from contextd.memory import (
+    GUESSED,
+    LIMITS,
+    TIMES,
+    Link,
+    Memory,
+    Quality,
+    Remembered,
+    Topic,
+    Version,
+    fault_of,
+    fault_of_list,
+    fault_of_time,
+)
 from contextd.ports import Embedder, Tokens
 from contextd.record_ports import Record
 from contextd.remembering import pipeline
@@ -20,6 +33,7 @@ from contextd.types import Reader
 _SETTABLE = (*GUESSED, "text", "principals", "valid_from", "valid_to", "conversation", "said")
 _FLAGS = ("pinned", "silent", "private")
 _SHORTEST_ID = 4
+_SPRING_1970 = 10**13  # microseconds; a number below it was meant as seconds or milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +67,12 @@ class Memories:
         if in_project and self.project is None:
             raise InvalidInput("this needs a project; run it inside one, or name it with --project")
         workspace = self.project if in_project and self.project is not None else self.personal
-        now = time.time_ns() // 1000
-        said = known.pop("said", None) or now
+        now = self.record.now()
+        said = _time("said", known.pop("said", None) or now)
+        readers = _names("principals", principals)
+        _checked(fault_of("source", source) or fault_of("author", self.reader.name) or _fault_of_text(text))
         memory = Memory(
-            "", workspace, text, frozenset(principals) | {self.reader.name}, self.reader.name, said,
+            "", workspace, text, frozenset(readers) | {self.reader.name}, self.reader.name, said,
             source=source, valid_from=said, changed=now,
         )  # fmt: skip
         return _with(memory, known)
@@ -110,7 +126,7 @@ class Memories:
             raise InvalidInput("there is nothing to change; give a new text, or a field such as --kind or --until")
         if fields.get("text") not in (None, old.text):
             old = replace(old, verified=old.verified - {"about", "attribute", "value", "unit", "language"})
-        changed = replace(_with(old, fields), changed=time.time_ns() // 1000)
+        changed = replace(_with(old, fields), changed=self.record.now())
         if changed.text != old.text or old.enriched < VERSION:
             return pipeline.reword(changed, self.reader.name, self._means([old.workspace]))
         return Remembered(self.record.memories.change(changed, self.reader.name))
@@ -149,6 +165,7 @@ class Memories:
             raise InvalidInput("memories of two workspaces are not related; keep both in one")
         if not kind.strip():
             raise InvalidInput("a relationship has a kind, such as related, part_of or contradicts")
+        _checked(fault_of("link kind", kind))
         self.record.relations.link(one.workspace, one.id, other.id, kind.strip())
         return Link(one.id, other.id, kind.strip())
 
@@ -169,7 +186,8 @@ class Memories:
 
     def topics(self) -> list[Topic]:
         """The person's topics; the starting set until they have some of their own."""
-        return self.record.relations.topics(self.personal, self.reader.name) or [Topic(name) for name in STARTING]
+        found = self.record.relations.topics(self.personal, self.reader.name)
+        return found if found or self._changed_topics() else [Topic(name) for name in STARTING]
 
     def add_topic(self, name: str, parent: str = "") -> Topic:
         """Add a topic, below another if it says so."""
@@ -248,7 +266,7 @@ class Memories:
         return found
 
     def _changed(self, memory: Memory, **fields: Any) -> Memory:
-        changed = replace(memory, **fields, changed=time.time_ns() // 1000)
+        changed = replace(memory, **fields, changed=self.record.now())
         return self.record.memories.change(changed, self.reader.name)
 
     def _known_topic(self, name: str) -> None:
@@ -257,14 +275,17 @@ class Memories:
 
     def _settled(self) -> None:
         """Write the starting set down before it is changed."""
-        if not self.record.relations.topics(self.personal, self.reader.name):
-            self.record.relations.put_topics(self.personal, self.reader.name, [Topic(name) for name in STARTING])
+        known = self.record.relations.topics(self.personal, self.reader.name)
+        if not known and not self._changed_topics():
+            starting = [Topic(name, clock=FIRST) for name in STARTING]  # a change on any device is later
+            self.record.relations.put_topics(self.personal, self.reader.name, starting)
+
+    def _changed_topics(self) -> bool:
+        return bool(self.record.relations.topic_changes(self.reader.name))
 
     def _replaced(self, name: str, new: str) -> int:
         self._settled()
-        return sum(
-            self.record.relations.replace_topic(workspace, self.reader.name, name, new) for workspace in self._workspaces()
-        )
+        return self.record.relations.replace_topic(self.personal, self.reader.name, name, new)
 
     def _means(self, workspaces: Sequence[int], *, deep: bool = True) -> pipeline.Means:
         tiers = (self.static, self.deep() if deep else None)
@@ -284,9 +305,14 @@ def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:
     if unknown := set(fields) - set(_SETTABLE) - set(_FLAGS):
         raise InvalidInput(f"a memory has no {', '.join(sorted(unknown))}; there are {', '.join((*_SETTABLE, *_FLAGS))}")
     if "topics" in said:
-        said["topics"] = tuple(_name(topic) for topic in said["topics"])
+        said["topics"] = _names("topics", [_name(topic) for topic in said["topics"]])
     if "principals" in said:
-        said["principals"] = frozenset(said["principals"]) | {memory.author}
+        said["principals"] = frozenset(_names("principals", said["principals"])) | {memory.author}
+    _checked(_fault_of_text(said.get("text", "")))
+    for name in set(said) & (set(LIMITS) - {"text"}):
+        _checked(fault_of(name, said[name]) if said[name] or name == "kind" else "")
+    for name in set(said) & set(TIMES):
+        said[name] = _time(name, said[name])
     if "kind" in said and not str(said["kind"]).strip():
         raise InvalidInput("a kind is a word, such as constraint, preference or fact")
     if said.get("valid_to") is not None and said["valid_to"] < said.get("valid_from", memory.valid_from):
@@ -297,7 +323,35 @@ def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:
 
 
 def _name(text: str) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"a topic is a text, not {type(text).__name__}")
     name = " ".join(text.encode("utf-8", "replace").decode().split())
-    if not name or len(name) > 80:
-        raise InvalidInput("a topic has a name of 1 to 80 characters")
+    if not name or len(name) > LIMITS["topic"]:
+        raise InvalidInput(f"a topic has a name of 1 to {LIMITS['topic']} characters")
+    _checked(fault_of("topic", name))
     return name
+
+
+def _fault_of_text(text: object) -> str:
+    return (
+        "" if isinstance(text, str) else f"a memory is a text, not {type(text).__name__}"
+    )  # how long it is: when it is scrubbed
+
+
+def _names(field: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Topics or principals, when they are not too many and each is a name."""
+    given = (values,) if isinstance(values, str) else tuple(values)
+    _checked(fault_of_list(field, given))
+    return given
+
+
+def _time(field: str, value: float) -> int:
+    _checked(fault_of_time(field, value))
+    if field == "said" and 0 < value < _SPRING_1970:
+        raise InvalidInput(f"said is {value:g}, which looks like seconds or milliseconds; give microseconds since 1970")
+    return int(value)
+
+
+def _checked(fault: str) -> None:
+    if fault:
+        raise InvalidInput(fault)

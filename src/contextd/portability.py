@@ -9,88 +9,75 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
-import time
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-
 from contextd.engine import Engine
 from contextd.errors import InvalidInput
-from contextd.memory import Link, Memory, Topic, Version
+from contextd.memory import Memory
 from contextd.ports import Matrix
-from contextd.remembering import pipeline
+from contextd.restoring import FORMAT, SECTIONS, Imported, plain, restore
 
-FORMAT = 1
-_CLOCK = re.compile(r"[0-9a-f]{12}-[0-9a-f]{4}-[0-9a-f]{1,16}")
-_ID = re.compile(r"[0-9a-f]{32}")
-_AHEAD = 86_400_000  # milliseconds a clock may be ahead of ours: a broken one would win over everything for ever
-_SHAPES: dict[str, type | tuple[type, ...]] = {
-    "str": str,
-    "int": int,
-    "float": (int, float),
-    "bool": bool,
-    "int | None": (int, type(None)),
-}
-_LISTS = {"principals": frozenset, "verified": frozenset, "topics": tuple}
 _ITEM = re.compile(r"([-*+•]|\d{1,4}[.)])\s+(.+)")
 _LONGEST_LINE = 400  # characters of a line that is a fact: what is longer is prose
-_FIELDS = tuple(one for one in fields(Memory) if one.name != "workspace")
-
-
-@dataclass(slots=True)
-class Imported:
-    """What came of an import."""
-
-    counts: Counter[str] = field(default_factory=Counter)  # added, changed, known, forgotten, buried
-    problems: list[str] = field(default_factory=list)
 
 
 def exported(engine: Engine, *, vectors: bool = False) -> dict[str, Any]:
     """Everything this reader wrote, personal and of the project the engine is in."""
-    desk = engine.memories
-    places = {"personal": desk.personal} | ({"project": desk.project} if desk.project is not None else {})
-    payload: dict[str, Any] = {"memories": [], "links": [], "topics": [], "tombstones": []}
-    for place, workspace in places.items():
-        own = sorted(
-            (one for one in engine.record.memories.all(workspace, engine.reader) if one.author == engine.reader.name),
-            key=lambda one: one.id,
-        )
-        ids = [one.id for one in own]
-        held = engine.record.memories.vectors(workspace, ids) if vectors else {}
-        for memory in own:
-            entry = {"in": place, **_plain(memory)}
-            entry["history"] = [
-                {"at": one.at, "by": one.by, **_plain(one.before)}
-                for one in engine.record.memories.versions(workspace, memory.id)
-            ]
-            if vectors:
-                entry["vectors"] = {space: _encoded(matrix) for space, matrix in held.get(memory.id, {}).items()}
-            payload["memories"].append(entry)
-        payload["links"] += [
-            {"in": place, "start": one.start, "end": one.end, "kind": one.kind, "clock": one.clock}
-            for one in engine.record.relations.links(workspace, ids)
-            if {one.start, one.end} <= set(ids)
-        ]
-        payload["tombstones"] += [
-            {"in": place, "id": one, "clock": clock} for one, clock in engine.record.memories.tombstones(workspace)
-        ]
+    desk, author = engine.memories, engine.reader.name
+    payload: dict[str, Any] = {name: [] for name in SECTIONS}
+    aliases = engine.record.exchange.aliases(author)  # first: what is ahead of real time is set back
+    told = engine.record.exchange.told_topics(author)
+    for place, workspace in {"personal": desk.personal, "project": desk.project}.items():
+        if workspace is not None:
+            _export_workspace(engine, place, workspace, payload, told, vectors)
     payload["topics"] = [
-        {"name": one.name, "parent": one.parent} for one in engine.record.relations.topics(desk.personal, engine.reader.name)
+        {"name": one.name, "parent": one.parent, "clock": one.clock}
+        for one in engine.record.exchange.topics(desk.personal, author)
     ]
+    payload["topic_changes"] = [
+        {"name": one.name, "new": one.new, "clock": one.clock} for one in engine.record.relations.topic_changes(author)
+    ]
+    payload["clocks"] = [{"original": original, "clock": clock} for original, clock in aliases.items()]
     manifest = {name: len(entries) for name, entries in payload.items()}
     stamp = datetime.now(UTC).isoformat(timespec="seconds")
     return {"contextd": {"format": FORMAT, "exported": stamp, "vectors": vectors, **manifest}, **payload}
 
 
+def _export_workspace(
+    engine: Engine, place: str, workspace: int, payload: dict[str, Any], told: Mapping[str, Sequence[str]], vectors: bool
+) -> None:
+    record, reader = engine.record, engine.reader
+    readable = record.memories.all(workspace, reader)
+    own = sorted((one for one in readable if one.author == reader.name), key=lambda one: one.id)
+    ids = [one.id for one in own]
+    held = record.memories.vectors(workspace, ids) if vectors else {}
+    for memory in own:
+        entry = {"in": place, **plain(memory)}
+        entry |= {"told_topics": list(told[memory.id])} if memory.id in told else {}
+        versions = record.memories.versions(workspace, memory.id)
+        entry["history"] = [{"at": one.at, "by": one.by, **plain(one.before)} for one in versions]
+        if vectors:
+            entry["vectors"] = {space: _encoded(matrix) for space, matrix in held.get(memory.id, {}).items()}
+        payload["memories"].append(entry)
+    ends = {one.id for one in readable}
+    links = [one for one in record.relations.links(workspace, ids) if one.start in set(ids) and one.end in ends]
+    for name, found in (("links", links), ("unlinked", record.exchange.unlinked(workspace, ids))):
+        payload[name] += [
+            {"in": place, "start": one.start, "end": one.end, "kind": one.kind, "clock": one.clock} for one in found
+        ]
+    payload["tombstones"] += [
+        {"in": place, "id": one, "clock": clock} for one, clock in record.memories.tombstones(workspace, reader.name)
+    ]
+
+
 def as_lines(payload: Mapping[str, Any]) -> Iterator[str]:
     """An export as JSON lines: the manifest, then an entry a line."""
     yield json.dumps({"type": "manifest", **payload["contextd"]}, ensure_ascii=False)
-    for name in ("topics", "memories", "links", "tombstones"):
+    for name in SECTIONS:
         for entry in payload[name]:
             yield json.dumps({"type": name, **entry}, ensure_ascii=False)
 
@@ -113,22 +100,30 @@ def imported(engine: Engine, data: str, *, source: str = "import", dry_run: bool
     """Read an export, a backup, JSON lines or a Markdown list; with `dry_run` only say what is in it."""
     payload, told = _read(data)
     done = Imported()
-    gone = {one for one, _ in engine.record.memories.tombstones(engine.personal)}
+    gone = {one for one, _ in engine.record.memories.tombstones(engine.personal, engine.reader.name)}
     done.counts["forgotten"] += sum(entry.get("id") in gone for entry in told)
     told = [{name: value for name, value in entry.items() if name != "id"} for entry in told if entry.get("id") not in gone]
     if payload is not None:
-        _restore(engine, payload, done, dry_run)
+        restore(engine, payload, done, dry_run)
     if dry_run:
         done.counts["told"] += len(told)
         return done
     for start in range(0, len(told), 500):
         memories = [
-            engine.memories.told(one.pop("text"), source=source, **one)
-            for one in (dict(entry) for entry in told[start : start + 500])
+            one for one in (_new(engine, entry, source, done) for entry in told[start : start + 500]) if one is not None
         ]
         for kept in engine.memories.remember_all(memories, deep=len(told) < 50):
             done.counts["known" if kept.known else "added"] += 1
     return done
+
+
+def _new(engine: Engine, entry: Mapping[str, Any], source: str, done: Imported) -> Memory | None:
+    """A memory that is told anew; a field beyond its limits is a problem of this entry alone."""
+    try:
+        return engine.memories.told(source=source, **entry)
+    except InvalidInput as error:
+        done.problems.append(f"{entry['text'][:40]!r}: {error}: left out")
+        return None
 
 
 # Reading
@@ -173,9 +168,9 @@ def _read_lines(data: str) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]
             except ValueError as error:
                 raise InvalidInput(f"line {number} is no JSON: {error}") from None
     if entries and isinstance(entries[0], dict) and entries[0].get("type") == "manifest":
-        payload: dict[str, Any] = {"contextd": entries[0], "topics": [], "memories": [], "links": [], "tombstones": []}
+        payload: dict[str, Any] = {"contextd": entries[0]} | {name: [] for name in SECTIONS}
         for entry in entries[1:]:
-            if isinstance(entry, dict) and entry.get("type") in payload:
+            if isinstance(entry, dict) and entry.get("type") in SECTIONS:
                 payload[entry["type"]].append(entry)
         return payload, []
     return None, [_told(one if isinstance(one, dict) else {"text": one}) for one in entries]
@@ -227,119 +222,13 @@ def _tagged(item: str) -> dict[str, Any]:
 
 
 def _microseconds(value: float) -> int:
-    """A time in seconds, milliseconds or microseconds, by its size."""
-    while 0 < value < 1e14:
-        value *= 1000
-    return int(value)
-
-
-# Restoring
-
-
-def _restore(engine: Engine, payload: Mapping[str, Any], done: Imported, dry_run: bool) -> None:
-    if payload["contextd"].get("format") != FORMAT:
-        raise InvalidInput(f"this export has format {payload['contextd'].get('format')!r}; this contextd knows {FORMAT}")
-    desk = engine.memories
-    places = {"personal": desk.personal, "project": desk.project}
-    latest = int(time.time() * 1000) + _AHEAD
-    for entry in _entries(payload, "memories"):
-        workspace = places.get(str(entry.get("in")))
-        memory = _memory(entry, workspace, latest) if workspace is not None else None
-        if memory is None or memory.author != engine.reader.name:
-            done.problems.append(
-                f"memory {str(entry.get('id'))[:12]!r} is not one of yours, or not of the right shape: left out"
-            )
-            continue
-        if dry_run:
-            done.counts["memories"] += 1
-            continue
-        memory, _ = pipeline.clean(memory, engine.rules)
-        history = [one for one in _entries(entry, "history") if isinstance(one.get("at"), int)]
-        before = [(one, _memory({**one, "id": memory.id}, memory.workspace, latest)) for one in history]
-        versions = [Version(one["at"], str(one.get("by", "")), old) for one, old in before if old is not None]
-        state = engine.record.memories.restore(
-            memory, pipeline.parsed(memory.text, engine.tokens), _vectors(engine, entry, memory.text), versions
-        )
-        done.counts[state] += 1
-    if not dry_run:
-        _restore_relations(engine, payload, places, latest, done)
-
-
-def _restore_relations(
-    engine: Engine, payload: Mapping[str, Any], places: Mapping[str, int | None], latest: int, done: Imported
-) -> None:
-    topics = [one for one in _entries(payload, "topics") if isinstance(one.get("name"), str)]
-    if topics:
-        engine.record.relations.put_topics(
-            engine.personal, engine.reader.name, [Topic(one["name"], str(one.get("parent", ""))) for one in topics]
-        )
-    for entry in _entries(payload, "links"):
-        workspace, link = (
-            places.get(str(entry.get("in"))),
-            Link(*(str(entry.get(name, "")) for name in ("start", "end", "kind"))),
-        )
-        if workspace is not None and len(engine.record.memories.get(workspace, [link.start, link.end])) == 2:
-            engine.record.relations.link(workspace, link.start, link.end, link.kind)
-    for entry in _entries(payload, "tombstones"):
-        workspace, clock = places.get(str(entry.get("in"))), str(entry.get("clock"))
-        if workspace is not None and _ID.fullmatch(str(entry.get("id"))) and _is_clock(clock, latest):
-            own = engine.record.memories.get(workspace, [entry["id"]])
-            if not own or own[0].author == engine.reader.name:
-                done.counts["buried"] += engine.record.memories.bury(workspace, entry["id"], clock)
-
-
-def _entries(payload: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    found = payload.get(name)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-
-
-def _memory(entry: Mapping[str, Any], workspace: int, latest: int) -> Memory | None:
-    """A memory of an entry, when every field has the right shape."""
-    known: dict[str, Any] = {"workspace": workspace}
-    for one in _FIELDS:
-        value = entry.get(one.name)
-        if one.name in _LISTS:
-            if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-                return None
-            known[one.name] = _LISTS[one.name](value)
-        elif not isinstance(value, _SHAPES[str(one.type)]):
-            return None
-        else:
-            known[one.name] = value
-    return Memory(**known) if _ID.fullmatch(known["id"]) and _is_clock(known["clock"], latest) else None
-
-
-def _is_clock(clock: str, latest: int) -> bool:
-    return bool(_CLOCK.fullmatch(clock)) and int(clock[:12], 16) <= latest
-
-
-def _plain(memory: Memory) -> dict[str, Any]:
-    """Every field but the workspace, in values JSON has."""
-    found = {one.name: getattr(memory, one.name) for one in _FIELDS}
-    return found | {name: sorted(found[name]) if name != "topics" else list(found[name]) for name in _LISTS}
+    """A time in seconds, milliseconds, microseconds or nanoseconds, by its size."""
+    if not math.isfinite(value):
+        raise InvalidInput(f"{value} is no time; give seconds since 1970 or a date such as 2024-05-01")
+    size = abs(value)
+    factor = 1_000_000 if size < 1e11 else 1000 if size < 1e14 else 1
+    return int(value * factor) if size < 1e17 else int(value) // 1000
 
 
 def _encoded(matrix: Matrix) -> str:
     return base64.b64encode(matrix.astype("<f4").tobytes()).decode()
-
-
-def _vectors(engine: Engine, entry: Mapping[str, Any], text: str) -> dict[str, Matrix]:
-    """The vectors of an entry in the spaces we have, and made again where there are none."""
-    given = entry.get("vectors") if isinstance(entry.get("vectors"), dict) else {}
-    embedders = [one for one in (engine.static, engine.deep()) if one is not None]
-    found: dict[str, Matrix] = {}
-    for embedder in embedders:
-        matrix = _decoded(given.get(embedder.space), embedder.dimension)  # type: ignore[union-attr]
-        found[embedder.space] = embedder.documents([text]) if matrix is None else matrix
-    return found
-
-
-def _decoded(value: Any, dimension: int) -> Matrix | None:
-    if not isinstance(value, str):
-        return None
-    try:
-        data = base64.b64decode(value, validate=True)
-    except ValueError:
-        return None
-    matrix = np.frombuffer(data, "<f4").reshape(1, -1) if len(data) == 4 * dimension else None
-    return matrix if matrix is not None and np.isfinite(matrix).all() else None

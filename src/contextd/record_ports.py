@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from contextd.conversation import Session
-from contextd.memory import Decided, Link, Memory, Topic, Version
+from contextd.memory import Decided, Link, Memory, Topic, TopicChange, Version
 from contextd.ports import Matrix, Store, Waiting
 from contextd.types import Parsed, Reader
 
@@ -40,8 +40,8 @@ class Memories(Protocol):
     def versions(self, workspace: int, memory: str) -> list[Version]:
         """What a memory was before each change, the latest first."""
 
-    def tombstones(self, workspace: int) -> list[tuple[str, str]]:
-        """What was forgotten: random ids and times, nothing else."""
+    def tombstones(self, workspace: int, author: str) -> list[tuple[str, str]]:
+        """What an author has forgotten: random ids and clocks, nothing else."""
 
     def remember(
         self,
@@ -67,12 +67,6 @@ class Memories(Protocol):
         A memory that says something else by now, or is gone, is left alone.
         """
 
-    def restore(self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version] = ()) -> str:
-        """Take a memory from elsewhere with its clock: `added`, `changed`, `known`, or `forgotten` here since."""
-
-    def bury(self, workspace: int, memory: str, clock: str) -> bool:
-        """Take a tombstone from elsewhere; whether something was erased."""
-
     def vectors(self, workspace: int, memories: Collection[str]) -> dict[str, dict[str, Matrix]]:
         """The vectors of some memories, by memory and space."""
 
@@ -95,11 +89,54 @@ class Relations(Protocol):
     def topics(self, workspace: int, author: str) -> list[Topic]:
         """All topics of a person, by name."""
 
+    def topic_changes(self, author: str) -> list[TopicChange]:
+        """The topics a person renamed, merged or deleted, in the order in which that happened."""
+
     def put_topics(self, workspace: int, author: str, topics: Collection[Topic]) -> None:
-        """Add topics, or put them below others."""
+        """Add topics, or put them below others; each with its clock, or now."""
 
     def replace_topic(self, workspace: int, author: str, name: str, new: str) -> int:
         """Give what is of one topic to another, or to none; how many memories had it."""
+
+
+class Taken(NamedTuple):
+    """What came of a memory from another device."""
+
+    state: str  # added, changed, known, forgotten here since, or refused: it is somebody else's
+    conflict: str = ""  # the text that is only in the history now, when both were written within a minute
+
+
+class Exchange(Protocol):
+    """What goes between the devices of one person. Taking the same again, or in another order, ends the same."""
+
+    def aliases(self, author: str) -> Mapping[str, str]:
+        """The clocks of an author that were ahead of real time, and what they were set back to; none is ahead any more."""
+
+    def told_topics(self, author: str) -> Mapping[str, tuple[str, ...]]:
+        """The topics of memories as they were when these were written, where they are called something else by now."""
+
+    def unlinked(self, workspace: int, memories: Collection[str]) -> list[Link]:
+        """The relationships that were removed of some memories."""
+
+    def topics(self, workspace: int, author: str) -> list[Topic]:
+        """All topics of a person as they were written."""
+
+    def settle(self, author: str, clocks: Collection[str], aliases: Mapping[str, str]) -> Mapping[str, str]:
+        """Set back what of the clocks in an import is more than a day ahead; all clocks that ever were, with their aliases."""
+
+    def restore(
+        self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version], reader: Reader
+    ) -> Taken:
+        """Take a memory of the reader's own with its clock; the text that loses stays in the history."""
+
+    def bury(self, workspace: int, memory: str, clock: str, reader: Reader) -> bool:
+        """Take a tombstone of the reader's own; whether something was erased."""
+
+    def relate(self, workspace: int, links: Sequence[Link], unlinked: Sequence[Link], reader: Reader) -> None:
+        """Take relationships, and those that were removed, of memories of the reader's own to such as they may read."""
+
+    def name(self, workspace: int, author: str, topics: Sequence[Topic], changes: Sequence[TopicChange]) -> None:
+        """Take topics, and those that were renamed or deleted; memories written before such a change follow it."""
 
 
 class Chats(Store, Waiting, Protocol):
@@ -131,6 +168,13 @@ class Record(Protocol):
     @property
     def relations(self) -> Relations:
         """Links and topics."""
+
+    @property
+    def exchange(self) -> Exchange:
+        """What goes between devices."""
+
+    def now(self) -> int:
+        """The time in microseconds; not before the last write while the wall clock is back by a day at the most."""
 
     def store(self, workspace: int) -> Store:
         """The documents of one workspace in the record."""

@@ -58,6 +58,7 @@ class Scope:
     since: int | None = None
     until: int | None = None
     recall: Recall | None = None  # what of the memories
+    now: int = 0  # of the question, in microseconds; 0 for the time at which it is answered
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,6 +241,14 @@ def test_rights_are_the_owners_to_give_and_a_memory_the_authors_to_erase(indexed
     assert contextd("forget", known).code == 0
 
 
+def test_forget_prints_the_id_and_never_the_text(contextd: Contextd) -> None:
+    for more in ((), ("--json",)):
+        known = json.loads(contextd("remember", "owls hunt at night", "--json").out)["id"]
+        run = contextd("forget", known[:8], *more)
+        assert run.code == 0 and "owls" not in run.out + run.err
+        assert known in run.out and "gone" in run.out
+
+
 def test_odd_places_for_settings_are_called_out(indexed: Path, home: Path, contextd: Contextd, tmp_path: Path) -> None:
     (indexed / "context.toml").mkdir()
     assert "not a file" in contextd("search", "x", cwd=indexed).err

@@ -352,7 +352,7 @@ def test_F17_forgotten_means_gone_byte_for_byte(home: Path, project: Path) -> No
             data = path.read_bytes()
             assert not any(canary.encode() in data for canary in canaries), path
     record = Record(home / "record.db")
-    assert len(record.memories.tombstones(engine.personal)) == 5
+    assert len(record.memories.tombstones(engine.personal, "owner")) == 5
 
 
 def test_F17_while_another_process_reads_forget_says_pending(home: Path) -> None:

@@ -309,7 +309,8 @@ def export(file: str, shape: str | None, vectors: bool, project: str | None, rea
 def import_(file: str, dry_run: bool, project: str | None, reader: str, json_output: bool) -> int:
     """Read memories from FILE: an export, JSON lines, a Markdown list, or a backup with gems.
 
-    Of one memory on two devices the later write wins; what was forgotten stays so.
+    If a memory was changed on two devices, the later text is kept and the other one stays in its history. Forgotten
+    memories, removed links and deleted topics stay so. Memories that another person wrote are left out.
 
     \b
     Examples:
@@ -324,7 +325,8 @@ def take_memories(file: str, dry_run: bool, project: str | None, reader: str, js
     from contextd import portability
 
     data = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8", "replace")
-    source = "import" if file == "-" else f"import:{Path(file).name}"
+    name = "".join(one if one.isprintable() else "?" for one in Path(file).name)[:180]
+    source = "import" if file == "-" else f"import:{name}"
     engine = opened(project, reader)
     done = portability.imported(engine, data, source=source, dry_run=dry_run)
     if not dry_run:

@@ -65,9 +65,9 @@ def _guessed(memory: Any) -> str:
 
 
 _STATES = {
-    "gone": "forgotten",
-    "pending": "forgotten; the last bytes go when the other process stops reading",
-    "copies": "forgotten; a damaged copy (record.db.corrupt-…) may still hold it: delete that when you do not need it",
+    "gone": "gone",
+    "pending": "pending: the last bytes are erased when the other process stops reading",
+    "copies": "gone from the record; a damaged copy (record.db.corrupt-…) may still hold it: delete that file",
 }
 
 
@@ -84,10 +84,7 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
     engine = opened(project, reader)
     known = engine.memories.get(memory)
     state = engine.forget(known.id)
-    if json_output:
-        as_json({"id": memory, "state": state})
-    else:
-        out(f"{_STATES[state]}: {known.text[:80]}")
+    as_json({"id": known.id, "state": state}) if json_output else out(f"{known.id}: {_STATES[state]}")
     return 0
 
 

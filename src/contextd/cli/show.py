@@ -131,7 +131,8 @@ def _bar() -> Iterator[tuple[Any, Any]]:
         task = bar.add_task("indexing", total=None, more="")
 
         def files(report: Any) -> None:
-            bar.update(task, description=f"waiting for {visible_line(report.waiting_for)}" if report.waiting_for else "indexing")
+            waiting = f"waiting for {visible_line(report.waiting_for)}" if report.waiting_for else "indexing"
+            bar.update(task, description=waiting)
             rate = report.lines / report.seconds if report.seconds else 0
             bar.update(task, total=report.total, completed=report.files, more=f"{report.chunks} chunks, {rate:,.0f} lines/s")
 

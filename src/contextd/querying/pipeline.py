@@ -143,8 +143,9 @@ def checked(query: Query, trace: Trace, rankers: Mapping[str, Ranker] = RANKERS)
 
 def views_of(query: Query, plan: Plan, means: Means, stack: ExitStack) -> list[View]:
     """What may be seen of every place that is asked, open until the stack is closed."""
+    scope = replace(plan.scope, now=query.now)
     return [
-        stack.enter_context(store.view(plan.scope))
+        stack.enter_context(store.view(scope))
         for workspace in query.scope.workspaces
         for store in means.stores.get(workspace, ())
     ]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from contextd.guesses import guess
-from contextd.memory import GUESSED, UNKNOWN, Memory
+from contextd.memory import GUESSED, UNKNOWN, Memory, fault_of
 from contextd.ports import Embedder, Matrix
 from contextd.remembering.topics import Routing, Vector
 from contextd.remembering.values import valued
@@ -39,6 +39,13 @@ def began(text: str, said: int) -> int:
     return max((start for start, _ in times if 0 < start < said), default=0)  # of several the last: what began then holds
 
 
+def _stated(text: str) -> dict[str, str]:
+    """What a text states of whom; nothing when a part of it is beyond the limits of its field."""
+    fact = valued(text)
+    found = {"about": fact.about, "attribute": fact.attribute, "value": fact.value, "unit": fact.unit}
+    return dict.fromkeys(found, "") if any(fault_of(name, value) for name, value in found.items()) else found
+
+
 @dataclass(frozen=True, slots=True)
 class Enricher:
     """Fills in what a memory does not say of itself."""
@@ -54,13 +61,9 @@ class Enricher:
         static = vectors.get(self.static.space) if self.static is not None else None
         vector = static[0] if static is not None else None
         kind, confidence = self._kind(memory.text, vectors, vector)
-        fact = valued(memory.text)
         guesses: dict[str, Any] = {
-            "kind": kind,
-            "about": fact.about,
-            "attribute": fact.attribute,
-            "value": fact.value,
-            "unit": fact.unit,
+            "kind": UNKNOWN if fault_of("kind", kind) else kind,
+            **_stated(memory.text),
             "topics": self.routing.topics_of(memory.text, vector),
             "language": language_of(memory.text),
         }

@@ -114,8 +114,8 @@ class ChatStore:
                 store.erase_row(connection, self._number(uri, author))
                 connection.execute(_NAMELESS, (store.workspace, self._number(uri, author)))
             for name in (*uris, place):
-                mark = (store.workspace, self._mark(name, author), self._tick(connection))
-                connection.execute("insert or replace into tombstone values (?, ?, ?)", mark)
+                mark = (store.workspace, self._mark(name, author), author, self._tick(connection))
+                connection.execute("insert or replace into tombstone values (?, ?, ?, ?)", mark)
 
         store.database.transact(erase)
         return "gone" if store.database.wipe() else "pending"

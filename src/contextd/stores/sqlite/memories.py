@@ -6,7 +6,7 @@ A change is one transaction: the text, the row, the version before it and the cl
 from __future__ import annotations
 
 import json
-import time
+import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -16,9 +16,10 @@ import apsw
 import numpy as np
 
 from contextd.errors import InvalidInput
-from contextd.memory import Decided, Memory, Version
+from contextd.memory import Decided, Memory, TopicChange, Version, renamed
 from contextd.ports import Matrix
-from contextd.stores.sqlite.database import Database, packed, unpacked
+from contextd.stores.sqlite.clocks import Clocks
+from contextd.stores.sqlite.database import Database, packed, rows, unpacked
 from contextd.stores.sqlite.store import SqliteStore, acl_id
 from contextd.stores.sqlite.vectors import restore
 from contextd.terms import plain
@@ -50,29 +51,30 @@ _ALIKE = """m.memory_id in (
 and m.author = ? and m.valid_to is null and d.acl_id = ? order by m.said, m.memory_id"""
 _TAUGHT = """m.memory_id in (select memory_id from memory indexed by memory_taught
 where workspace_id = ? and author = ? and instr(verified, '"kind"') > 0)"""
-_PUT = f"insert or replace into memory values (?, ?, ?, ?, {', '.join('?' * len(_FIELDS))})"  # noqa: S608
+_PUT = f"insert or replace into memory values (?, ?, ?, ?, {', '.join('?' * len(_FIELDS))}, ?)"  # noqa: S608
+_KEEP_VERSION = """insert into memory_version values (?, ?, ?, ?, ?, ?, ?)
+on conflict do update set at = min(at, excluded.at), data = max(data, excluded.data)"""  # the same, whichever device was first
 _ERASE = (
     "delete from memory where workspace_id = ?1 and memory_id = ?2",
     "delete from memory_version where workspace_id = ?1 and memory_id = ?2",
     "delete from link where workspace_id = ?1 and (start_id = ?2 or end_id = ?2)",
+    "delete from link_tombstone where workspace_id = ?1 and (start_id = ?2 or end_id = ?2)",
 )
 # What it had replaced holds as long as it would have.
 _GIVE_BACK = """
 update memory set (valid_to, replaced_by) = (
   select f.valid_to, f.replaced_by from memory f where f.workspace_id = ?1 and f.memory_id = ?2)
-where workspace_id = ?1 and replaced_by = ?2"""
+where workspace_id = ?1 and replaced_by = ?2
+and author = (select f.author from memory f where f.workspace_id = ?1 and f.memory_id = ?2)"""
 
 
 class _Records(Protocol):
     """What memories need of the record they are in."""
 
     database: Database
+    clocks: Clocks
 
     def store(self, workspace: int) -> SqliteStore: ...
-
-    def tick(self, connection: apsw.Connection) -> str: ...
-
-    def observe(self, connection: apsw.Connection, clock: str) -> None: ...
 
 
 class Memories:
@@ -109,16 +111,14 @@ class Memories:
 
     def versions(self, workspace: int, memory: str) -> list[Version]:
         """What a memory was before each change, the latest first."""
-        query = """select at, by, text, data from memory_version where workspace_id = ? and memory_id = ? order by clock desc"""
-        return [
-            Version(at, by, _restored(workspace, memory, unpacked(text), json.loads(data)))
-            for at, by, text, data in self._query(query, (workspace, memory))
-        ]
+        with self._record.database.reading() as connection:
+            return versions_of(connection, workspace, memory)
 
-    def tombstones(self, workspace: int) -> list[tuple[str, str]]:
-        """What was forgotten: random ids and times, nothing else."""
-        query = "select memory_id, clock from tombstone where workspace_id = ? and length(memory_id) = 32 order by memory_id"
-        return [(row[0], row[1]) for row in self._query(query, (workspace,))]
+    def tombstones(self, workspace: int, author: str) -> list[tuple[str, str]]:
+        """What an author has forgotten: random ids and clocks, nothing else."""
+        query = """select memory_id, clock from tombstone where workspace_id = ? and author = ? and length(memory_id) = 32
+        order by memory_id"""
+        return [(row[0], row[1]) for row in self._query(query, (workspace, author))]
 
     # Writing
 
@@ -155,15 +155,16 @@ class Memories:
         """Change what is no part of what was said, as it is by now: guesses, vectors, words; without a version before."""
 
         def write(connection: apsw.Connection) -> None:
-            now = _row(connection, memory.workspace, memory.id)
+            now = row_of(connection, memory.workspace, memory.id)
             if now is None or now.text != memory.text:
                 return
-            noted = self._put(connection, change(now))
+            noted = change(now)
+            self.insert(connection, noted, self.told_topics(connection, now) if noted.topics == now.topics else None)
             if parsed is None:
                 self._record.store(noted.workspace).add_vectors_of(connection, number_of(noted.id), vectors or {})
                 return
             kept = self.vectors(noted.workspace, [noted.id]).get(noted.id, {})  # of models that are not at hand
-            self._write_text(connection, noted, parsed, {**kept, **(vectors or {})})
+            self.write_text(connection, noted, parsed, {**kept, **(vectors or {})})
 
         self._record.database.transact(write)
 
@@ -172,59 +173,17 @@ class Memories:
         database = self._record.database
 
         def erase(connection: apsw.Connection) -> None:
-            if _row(connection, workspace, memory) is None:
+            known = row_of(connection, workspace, memory)
+            if known is None:
                 raise InvalidInput(f"no memory {memory!r}; see them with `contextd memories`")
-            self._erase(connection, workspace, memory)
-            clock = self._record.tick(connection)
-            connection.execute("insert or replace into tombstone values (?, ?, ?)", (workspace, memory, clock))
+            self.erase(connection, workspace, memory)
+            mark = (workspace, memory, known.author, self._record.clocks.tick(connection))
+            connection.execute("insert or replace into tombstone values (?, ?, ?, ?)", mark)
 
         database.transact(erase)
         if not database.wipe():
             return "pending"
         return "copies" if any(database.path.parent.glob("record.db.corrupt-*")) else "gone"
-
-    # Between devices
-
-    def restore(self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version] = ()) -> str:
-        """Take a memory from elsewhere with its clock: `added`, `changed` (it is newer), `known`, or `forgotten` here."""
-
-        def write(connection: apsw.Connection) -> str:
-            self._record.store(memory.workspace).grant_row(connection, memory.principals)
-            self._record.observe(connection, memory.clock)
-            query = "select clock from tombstone where workspace_id = ? and memory_id = ?"
-            buried = connection.execute(query, (memory.workspace, memory.id)).fetchone()
-            if buried is not None and buried[0] >= memory.clock:
-                return "forgotten"
-            here = _row(connection, memory.workspace, memory.id)
-            for one in versions:
-                self._keep_version(connection, one.before, one.at, one.by)
-            if here is not None and here.clock >= memory.clock:
-                return "known"
-            self._write_text(connection, memory, parsed, vectors)
-            self._insert(connection, memory)
-            return "added" if here is None else "changed"
-
-        return self._record.database.transact(write)
-
-    def bury(self, workspace: int, memory: str, clock: str) -> bool:
-        """Take a tombstone from elsewhere: what is older than it is erased here; whether something was."""
-
-        def write(connection: apsw.Connection) -> bool:
-            self._record.observe(connection, clock)
-            here = _row(connection, workspace, memory)
-            if here is not None and here.clock > clock:
-                return False
-            if here is not None:
-                self._erase(connection, workspace, memory)
-            query = """insert into tombstone values (?, ?, ?)
-            on conflict do update set clock = max(clock, excluded.clock)"""
-            connection.execute(query, (workspace, memory, clock))
-            return here is not None
-
-        gone = self._record.database.transact(write)
-        if gone:
-            self._record.database.wipe()
-        return gone
 
     def vectors(self, workspace: int, memories: Collection[str]) -> dict[str, dict[str, Matrix]]:
         """The vectors of some memories, by memory and space."""
@@ -263,21 +222,21 @@ class Memories:
             return replace(decided, memory=self._changed(connection, decided.memory, memory.author, None, {}))
         for old in decided.ended:
             self._changed(connection, old, memory.author, None, {})
-        self._write_text(connection, decided.memory, parsed, vectors)
+        self.write_text(connection, decided.memory, parsed, vectors)
         return replace(decided, memory=self._put(connection, decided.memory))
 
     def _changed(
         self, connection: apsw.Connection, memory: Memory, by: str, parsed: Parsed | None, vectors: Mapping[str, Matrix]
     ) -> Memory:
-        before = _row(connection, memory.workspace, memory.id)
+        before = row_of(connection, memory.workspace, memory.id)
         if before is None:
             raise InvalidInput(f"memory {memory.id!r} is not there any more")
-        self._keep_version(connection, before, memory.changed, by)
+        self.keep_version(connection, before, memory.changed, by)
         if parsed is not None or before.principals != memory.principals:
-            self._write_text(connection, memory, parsed, vectors)
+            self.write_text(connection, memory, parsed, vectors)
         return self._put(connection, memory)
 
-    def _write_text(
+    def write_text(
         self, connection: apsw.Connection, memory: Memory, parsed: Parsed | None, vectors: Mapping[str, Matrix]
     ) -> None:
         """The document of a memory; a new text is a new content, and the old one is erased with its words and vectors."""
@@ -286,31 +245,44 @@ class Memories:
         old = [row[0] for row in connection.execute(query, (memory.workspace, number))]
         if parsed is not None and old:
             store.erase_row(connection, number)
-        content = old[0] if parsed is None else number_of(memory.id + str(time.time_ns()))
+        content = old[0] if parsed is None else number_of(memory.id + secrets.token_hex(8))
         row = DocumentRow(
             number, MEMORIES, f"memory:{memory.id}", content, acl_id(memory.principals), "memory", Stamp(0, 0, 0, 0), b"",
             memory.said,
         )  # fmt: skip
         store.put_row(connection, row, parsed, vectors)
 
-    def _keep_version(self, connection: apsw.Connection, before: Memory, at: int, by: str) -> None:
+    def keep_version(self, connection: apsw.Connection, before: Memory, at: int, by: str) -> None:
+        """Keep what a memory was until `at`."""
         values = (before.workspace, before.id, before.clock, at, by, packed(before.text), _fields(before))
-        connection.execute("insert or ignore into memory_version values (?, ?, ?, ?, ?, ?, ?)", values)
+        connection.execute(_KEEP_VERSION, values)
 
-    def _erase(self, connection: apsw.Connection, workspace: int, memory: str) -> None:
+    def erase(self, connection: apsw.Connection, workspace: int, memory: str) -> None:
+        """Erase a memory with its text, history and relationships."""
         self._record.store(workspace).erase_row(connection, number_of(memory))
         connection.execute(_GIVE_BACK, (workspace, memory))
         for query in _ERASE:
             connection.execute(query, (workspace, memory))
 
     def _put(self, connection: apsw.Connection, memory: Memory) -> Memory:
-        memory = replace(memory, clock=self._record.tick(connection))
-        self._insert(connection, memory)
+        memory = replace(memory, clock=self._record.clocks.tick(connection))
+        self.insert(connection, memory)
         return memory
 
-    def _insert(self, connection: apsw.Connection, memory: Memory) -> None:
+    def insert(self, connection: apsw.Connection, memory: Memory, told: Sequence[str] | None = None) -> None:
+        """Write the row of a memory as it is; `told` are its topics at its clock, before any was renamed or deleted."""
+        told = memory.topics if told is None else told
+        named = renamed(told, memory.clock, changes_of(connection, memory.author))
+        values = _values(replace(memory, topics=named))
+        before = None if named == tuple(told) else json.dumps(list(told))
         number, mark = number_of(memory.id), fingerprint(memory.text)
-        connection.execute(_PUT, (memory.workspace, memory.id, number, mark, *_values(memory)))
+        connection.execute(_PUT, (memory.workspace, memory.id, number, mark, *values, before))
+
+    def told_topics(self, connection: apsw.Connection, memory: Memory) -> tuple[str, ...]:
+        """The topics of a memory at its clock, before any was renamed or deleted."""
+        query = "select told_topics from memory where workspace_id = ? and memory_id = ?"
+        ((told,),) = rows(connection, query, (memory.workspace, memory.id))
+        return memory.topics if told is None else tuple(json.loads(told))
 
 
 def number_of(name: str) -> int:
@@ -324,17 +296,33 @@ def fingerprint(text: str) -> int:
 
 
 def _found(connection: apsw.Connection, workspace: int, condition: str, values: Sequence[Any]) -> list[Memory]:
-    rows = list(connection.execute(_SELECT + condition, (workspace, *values)))
+    found = list(connection.execute(_SELECT + condition, (workspace, *values)))
     lists: dict[int, frozenset[str]] = {}
-    for acl in {row[3] for row in rows}:
+    for acl in {row[3] for row in found}:
         query = "select principal from acl where workspace_id = ? and acl_id = ?"
         lists[acl] = frozenset(row[0] for row in connection.execute(query, (workspace, acl)))
-    return [_memory(row[0], row[1], unpacked(row[2]), lists[row[3]], dict(zip(_FIELDS, row[4:], strict=True))) for row in rows]
+    return [_memory(row[0], row[1], unpacked(row[2]), lists[row[3]], dict(zip(_FIELDS, row[4:], strict=True))) for row in found]
 
 
-def _row(connection: apsw.Connection, workspace: int, memory: str) -> Memory | None:
+def row_of(connection: apsw.Connection, workspace: int, memory: str) -> Memory | None:
+    """A memory as it is in this transaction, if it is there."""
     found = _found(connection, workspace, "m.memory_id = ?", (memory,))
     return found[0] if found else None
+
+
+def versions_of(connection: apsw.Connection, workspace: int, memory: str) -> list[Version]:
+    """What a memory was before each change, the latest first."""
+    query = "select clock, at, by, text, data from memory_version where workspace_id = ? and memory_id = ? order by clock desc"
+    return [
+        Version(at, by, _restored(workspace, memory, unpacked(text), json.loads(data) | {"clock": clock}))
+        for clock, at, by, text, data in rows(connection, query, (workspace, memory))
+    ]
+
+
+def changes_of(connection: apsw.Connection, author: str) -> list[TopicChange]:
+    """The topics an author renamed, merged or deleted, in the order of their clocks."""
+    query = "select name, new, clock from topic_change where author = ? order by clock"
+    return [TopicChange(*row) for row in connection.execute(query, (author,))]
 
 
 def _memory(workspace: int, memory: str, text: str, principals: frozenset[str], fields: dict[str, Any]) -> Memory:

@@ -20,9 +20,14 @@ from contextd.stores.sqlite.view import Bools, View
 from contextd.types import MEMORIES, About, Chunk, ChunkId, Scope
 
 # What holds no longer, is silent or private; what does not hold yet; what is not asked for. All but the last by an index.
-_PAST = """select document_id from memory indexed by memory_not_answering where workspace_id = :workspace
-and (valid_to is not null or silent or private) and (silent or (valid_to is not null and valid_to <= :then){private})"""
-_FUTURE = "select document_id from memory where workspace_id = :workspace and valid_from > :then"
+# Asked for now, a fact holds if it held when it was told, and what it replaced does not: the clock may have been set back.
+_PAST = """select document_id from memory m indexed by memory_not_answering where workspace_id = :workspace
+and (valid_to is not null or silent or private) and (silent or (valid_to is not null and (valid_to <= :then
+  or (:now and exists (select 1 from memory r where r.workspace_id = m.workspace_id and r.memory_id = m.replaced_by
+    and r.valid_from <= r.said)))){private})"""
+_FUTURE = (
+    "select document_id from memory where workspace_id = :workspace and valid_from > :then and (not :now or valid_from > said)"
+)
 _OTHERS = "select document_id from memory where workspace_id = :workspace and ({conditions})"
 _RELATED = """
 select a.document_id, b.document_id from memory a join link l on l.workspace_id = a.workspace_id
@@ -122,9 +127,9 @@ class MemoryView(View):
     def _left_out(self, asked: Recall) -> list[Any]:
         """Memories that may not answer: not now or then, never, or not what is asked for."""
         private = "" if asked.private else " or private"
-        then = time.time_ns() // 1000 if asked.as_of is None else asked.as_of
+        then = (self._scope.now or time.time_ns() // 1000) if asked.as_of is None else asked.as_of
         conditions: list[str] = []
-        values: dict[str, Any] = {"workspace": self._snapshot.workspace, "then": then}
+        values: dict[str, Any] = {"workspace": self._snapshot.workspace, "then": then, "now": asked.as_of is None}
         if asked.min_confidence > 0:
             conditions.append("confidence < :least")
             values["least"] = asked.min_confidence

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import apsw
 
-from contextd.clock import tick
 from contextd.stores.sqlite.chats import ChatStore
+from contextd.stores.sqlite.clocks import Clocks
 from contextd.stores.sqlite.database import Database
+from contextd.stores.sqlite.exchange import Exchange
 from contextd.stores.sqlite.memories import Memories
 from contextd.stores.sqlite.recall import MemoryStore
 from contextd.stores.sqlite.relations import Relations
@@ -37,9 +38,10 @@ class Record:
     def __init__(self, path: Path) -> None:
         self.database = Database(path, durable=True, schemas=_SCHEMAS)
         self._stores: dict[int, MemoryStore] = {}
-        self._device = self._own_device()
+        self.clocks = Clocks(self.database)
         self.memories = Memories(self)
         self.relations = Relations(self)
+        self.exchange = Exchange(self)
 
     # Workspaces
 
@@ -54,6 +56,10 @@ class Record:
         self.database.transact(lambda connection: connection.execute(query, values))
         return int(self.database.query(_PLACE, (kind, place))[0][0])
 
+    def now(self) -> int:
+        """The time in microseconds; not before the last write while the wall clock is back by a day at the most."""
+        return self.clocks.now()
+
     def store(self, workspace: int) -> MemoryStore:
         """The documents of one workspace in the record."""
         if workspace not in self._stores:
@@ -62,7 +68,7 @@ class Record:
 
     def chats(self, workspace: int) -> ChatStore:
         """The chats and notes of one workspace."""
-        return ChatStore(self.store(workspace), self.tick)
+        return ChatStore(self.store(workspace), self.clocks.tick)
 
     def close(self) -> None:
         """Close this thread's connection."""
@@ -80,30 +86,7 @@ class Record:
         """Say who may read the documents of a source."""
 
         def write(connection: apsw.Connection) -> None:
-            values = (workspace, source, json.dumps(sorted(principals)), self.tick(connection))
+            values = (workspace, source, json.dumps(sorted(principals)), self.clocks.tick(connection))
             connection.execute("insert or replace into source_right values (?, ?, ?, ?)", values)
 
         self.database.transact(write)
-
-    # Inside
-
-    def _own_device(self) -> str:
-        found = self.database.query("select device from clock limit 1", ())
-        if found or self.database.read_only:
-            return str(found[0][0]) if found else "reader"
-        device = secrets.token_hex(4)
-        self.database.transact(lambda c: c.execute("insert into clock values (?, '')", (device,)))
-        return device
-
-    def observe(self, connection: apsw.Connection, clock: str) -> None:
-        """Take note of another device's time: the next one of this device is later."""
-        row = connection.execute("select last from clock where device = ?", (self._device,)).fetchone()
-        if row is None or str(row[0]) < clock:
-            connection.execute("insert or replace into clock values (?, ?)", (self._device, clock))
-
-    def tick(self, connection: apsw.Connection) -> str:
-        """The next time of this device, later than any it ever gave out."""
-        row = connection.execute("select last from clock where device = ?", (self._device,)).fetchone()
-        now = tick(str(row[0]) if row else "", time.time_ns() // 1_000_000, self._device)
-        connection.execute("insert or replace into clock values (?, ?)", (self._device, now))
-        return now

@@ -8,25 +8,31 @@ from typing import Protocol
 
 import apsw
 
-from contextd.memory import Link, Topic
-from contextd.stores.sqlite.database import Database
+from contextd.memory import Link, Topic, TopicChange, renamed
+from contextd.stores.sqlite.clocks import Clocks
+from contextd.stores.sqlite.database import Database, rows
+from contextd.stores.sqlite.memories import changes_of
 
 _LINKS = """
 select start_id, end_id, kind, clock from link where workspace_id = ?1
 and (start_id in (select value from json_each(?2)) or end_id in (select value from json_each(?2)))
 order by start_id, end_id, kind"""
+# A person's topics are those of all their memories, whichever project these belong to.
 _OF_MEMORIES = """
-update memory set topics = (
-  select json_group_array(distinct case when t.value = ?3 then ?4 else t.value end) from json_each(topics) t
-  where t.value != ?3 or ?4 != '')
-where workspace_id = ?1 and author = ?2 and exists (select 1 from json_each(topics) t where t.value = ?3)"""
-_BELOW = "update topic set parent = ? where workspace_id = ? and author = ? and parent = ? and name != ?"
+update memory set told_topics = coalesce(told_topics, topics), topics = (
+  select json_group_array(distinct case when t.value = ?2 then ?3 else t.value end) from json_each(topics) t
+  where t.value != ?2 or ?3 != '')
+where author = ?1 and exists (select 1 from json_each(topics) t where t.value = ?2)"""
+_UNLINKED = """
+insert into link_tombstone select workspace_id, start_id, end_id, kind, ?5 from link
+where workspace_id = ?1 and (?4 = '' or kind = ?4)
+and ((start_id = ?2 and end_id = ?3) or (start_id = ?3 and end_id = ?2))
+on conflict do update set clock = excluded.clock"""
 
 
 class _Records(Protocol):
     database: Database
-
-    def tick(self, connection: apsw.Connection) -> str: ...
+    clocks: Clocks
 
 
 class Relations:
@@ -41,7 +47,7 @@ class Relations:
         """Relate two memories; the same again changes nothing."""
 
         def write(connection: apsw.Connection) -> None:
-            values = (workspace, start, end, kind, self._record.tick(connection))
+            values = (workspace, start, end, kind, self._record.clocks.tick(connection))
             connection.execute("insert or ignore into link values (?, ?, ?, ?, ?)", values)
 
         self._record.database.transact(write)
@@ -52,6 +58,7 @@ class Relations:
         and ((start_id = ?2 and end_id = ?3) or (start_id = ?3 and end_id = ?2))"""
 
         def write(connection: apsw.Connection) -> int:
+            connection.execute(_UNLINKED, (workspace, start, end, kind, self._record.clocks.tick(connection)))
             connection.execute(query, (workspace, start, end, kind))
             return int(connection.changes())
 
@@ -64,16 +71,25 @@ class Relations:
     # Topics
 
     def topics(self, workspace: int, author: str) -> list[Topic]:
-        """All topics of a person, by name."""
-        query = "select name, parent, clock from topic where workspace_id = ? and author = ? order by name"
-        return [Topic(*row) for row in self._record.database.query(query, (workspace, author))]
+        """All topics of a person, by name; below what the topic above is called now."""
+        with self._record.database.reading() as connection:
+            found, changes = topics_of(connection, workspace, author), changes_of(connection, author)
+        alive = {topic.name for topic in found}
+        above = {topic.name: "".join(renamed([topic.parent], topic.clock, changes)) for topic in found}
+        return [Topic(one.name, above[one.name] if above[one.name] in alive else "", one.clock) for one in found]
+
+    def topic_changes(self, author: str) -> list[TopicChange]:
+        """The topics a person renamed, merged or deleted, in the order in which that happened."""
+        with self._record.database.reading() as connection:
+            return changes_of(connection, author)
 
     def put_topics(self, workspace: int, author: str, topics: Collection[Topic]) -> None:
-        """Add topics, or put them below others."""
+        """Add topics, or put them below others; each with its clock, or now."""
 
         def write(connection: apsw.Connection) -> None:
             for topic in topics:
-                values = (workspace, author, topic.name, topic.parent, self._record.tick(connection))
+                clock = topic.clock or self._record.clocks.tick(connection)
+                values = (workspace, author, topic.name, topic.parent, clock)
                 connection.execute("insert or replace into topic values (?, ?, ?, ?, ?)", values)
 
         self._record.database.transact(write)
@@ -82,16 +98,21 @@ class Relations:
         """Give what is of one topic to another, or to none when `new` is empty; how many memories had it."""
 
         def write(connection: apsw.Connection) -> int:
-            here = (workspace, author, name)
-            row = connection.execute(
-                "select parent from topic where workspace_id = ? and author = ? and name = ?", here
-            ).fetchone()
-            connection.execute("delete from topic where workspace_id = ? and author = ? and name = ?", here)
+            here, tick = (workspace, author, name), self._record.clocks.tick
+            where = "topic where workspace_id = ? and author = ? and name = ?"
+            row = connection.execute(f"select parent from {where}", here).fetchone()  # noqa: S608 - a text of our own
+            connection.execute("insert into topic_change values (?, ?, ?, ?)", (author, tick(connection), name, new))
+            connection.execute(f"delete from {where}", here)  # noqa: S608
             if new and row is not None:
-                values = (workspace, author, new, row[0], self._record.tick(connection))
+                values = (workspace, author, new, row[0], tick(connection))
                 connection.execute("insert or ignore into topic values (?, ?, ?, ?, ?)", values)
-            connection.execute(_BELOW, (new, *here, new))
-            connection.execute(_OF_MEMORIES, (*here, new))
+            connection.execute(_OF_MEMORIES, (author, name, new))
             return int(connection.changes())
 
         return self._record.database.transact(write)
+
+
+def topics_of(connection: apsw.Connection, workspace: int, author: str) -> list[Topic]:
+    """The topics of a person as they were written."""
+    query = "select name, parent, clock from topic where workspace_id = ? and author = ? order by name"
+    return [Topic(*row) for row in rows(connection, query, (workspace, author))]

@@ -1,0 +1,146 @@
+"""The clock of this device: every write has a later one; what is more than a day ahead of real time is set back.
+
+A clock that was set back has an alias, which goes along with exports: so all devices set the same write to the same clock.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Collection, Mapping
+
+import apsw
+
+from contextd.clock import is_ahead, latest, moment, tick
+from contextd.stores.sqlite.database import Database, rows
+
+_BY_START = """(select m.author from memory m where m.workspace_id = {0}.workspace_id and m.memory_id = {0}.start_id)"""
+_BY_MEMORY = """(select m.author from memory m where m.workspace_id = {0}.workspace_id and m.memory_id = {0}.memory_id)"""
+# Every table with clocks that are compared between devices, and whose its rows are.
+_AUTHORS = {
+    "memory": "memory.author",
+    "memory_version": _BY_MEMORY.format("memory_version"),
+    "tombstone": "tombstone.author",
+    "link": _BY_START.format("link"),
+    "link_tombstone": _BY_START.format("link_tombstone"),
+    "topic": "topic.author",
+    "topic_change": "topic_change.author",
+}
+_ALL = " union ".join(f"select {author} author, clock from {table}" for table, author in _AUTHORS.items())  # noqa: S608
+_AHEAD = f"select author, clock from ({_ALL}) where clock > ? order by clock"  # noqa: S608 - names of our own
+_LAST = f"select max(clock) from ({_ALL}) where clock <= ?"  # noqa: S608
+_ALIAS = "clock_alias a where a.author = {author} and a.original = {table}.clock"
+# What was said, changed or ended at a time that has not come yet was so when its clock was set back.
+_MEMORY = """
+update memory set (clock, changed, valid_from, valid_to, said) = (
+  select a.clock, min(changed, a.at), iif(valid_from <= said, min(valid_from, a.at), valid_from),
+    iif(replaced_by != '' and valid_to is not null, min(valid_to, a.at), valid_to), min(said, a.at)
+  from {alias}) where exists (select 1 from {alias})"""
+_OTHERS = "update or replace {table} set clock = (select a.clock from {alias}) where exists (select 1 from {alias})"
+_KEEP = """insert into clock_alias values (?, ?, ?, ?) on conflict do update set clock = excluded.clock, at = excluded.at"""
+
+
+class Clocks:
+    """Ticks, and what was ahead."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.device = self._own_device()
+
+    def now(self) -> int:
+        """The time in microseconds; not before the last write while the wall clock is back by a day at the most."""
+        wall = time.time_ns() // 1000
+        found = self._database.query("select last from clock where device = ?", (self.device,))
+        last = str(found[0][0]) if found else ""
+        back = moment(last) > wall // 1000 and not is_ahead(last, wall // 1000)
+        return (moment(last) + 1) * 1000 if back else wall
+
+    def tick(self, connection: apsw.Connection) -> str:
+        """The next time of this device, later than any it gave out."""
+        wall = time.time_ns() // 1_000_000
+        return self._given(connection, tick(self._returned(connection, wall), wall, self.device))
+
+    def observe(self, connection: apsw.Connection, clock: str) -> None:
+        """Take note of another device's time: the next one of this device is later."""
+        if self._last(connection) < clock:
+            self._given(connection, clock)
+
+    # Clocks that are ahead
+
+    def aliases(self, author: str) -> dict[str, str]:
+        """The clocks of an author that were ahead, and what they were set back to; none is ahead any more."""
+        found = self._database.query("select last from clock where device = ?", (self.device,))
+        wall = time.time_ns() // 1_000_000
+        if found and is_ahead(str(found[0][0]), wall) and not self._database.read_only:
+            self._database.transact(lambda connection: self._returned(connection, wall))
+        return dict(self._database.query("select original, clock from clock_alias where author = ? order by 1", (author,)))
+
+    def settle(self, author: str, clocks: Collection[str], aliases: Mapping[str, str]) -> dict[str, str]:
+        """Adopt another device's aliases and set back what of `clocks` is ahead; all aliases of the author."""
+
+        def write(connection: apsw.Connection) -> None:
+            wall, known = time.time_ns() // 1_000_000, self._known(connection, author)
+            for original, clock in sorted(aliases.items()):
+                if original > clock and not is_ahead(clock, wall):
+                    self._alias(connection, author, known, original, clock)
+            self._rename(connection)
+            self._returned(connection, wall)
+            known = self._known(connection, author)
+            for original in sorted(one for one in set(clocks) - set(known) if is_ahead(one, wall)):
+                self._alias(connection, author, known, original, self.tick(connection))
+
+        self._database.transact(write)
+        return self.aliases(author)
+
+    def _alias(self, connection: apsw.Connection, author: str, known: dict[str, str], original: str, clock: str) -> None:
+        """Keep an alias. Of two that devices gave on their own the earlier counts, and the later one leads to it."""
+        other = known.get(original, clock)
+        while clock in known or other in known:
+            clock, other = known.get(clock, clock), known.get(other, other)
+        first, last = min(clock, other), max(clock, other)
+        for one in (original, last):
+            if one != first:
+                known[one] = first
+                connection.execute(_KEEP, (author, one, first, moment(first) * 1000))
+
+    def _returned(self, connection: apsw.Connection, wall: int) -> str:
+        """The last time of this device; if that is ahead, every clock that is ahead is set to now, in their order."""
+        if not is_ahead(last := self._last(connection), wall):
+            return last
+        last = str(rows(connection, _LAST, (latest(wall),))[0][0] or "")
+        for author, original in rows(connection, _AHEAD, (latest(wall),)):
+            last = tick(last, wall, self.device)
+            connection.execute(_KEEP, (author or "", original, last, moment(last) * 1000))
+        self._rename(connection)
+        return self._given(connection, last)
+
+    def _rename(self, connection: apsw.Connection) -> None:
+        """Give rows whose clock has an alias that clock, until none has."""
+        changed = len(rows(connection, "select 1 from clock_alias limit 1"))
+        while changed:
+            changed = 0
+            for table, author in _AUTHORS.items():
+                alias = _ALIAS.format(author=author, table=table)
+                connection.execute((_MEMORY if table == "memory" else _OTHERS).format(table=table, alias=alias))
+                changed += connection.changes()
+
+    # Inside
+
+    def _known(self, connection: apsw.Connection, author: str) -> dict[str, str]:
+        return dict(rows(connection, "select original, clock from clock_alias where author = ?", (author,)))
+
+    def _own_device(self) -> str:
+        found = self._database.query("select device from clock limit 1", ())
+        if found or self._database.read_only:
+            return str(found[0][0]) if found else "reader"
+        device = secrets.token_hex(4)
+        self._database.transact(lambda c: c.execute("insert into clock values (?, '')", (device,)))
+        return device
+
+    def _last(self, connection: apsw.Connection) -> str:
+        row = connection.execute("select last from clock where device = ?", (self.device,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def _given(self, connection: apsw.Connection, clock: str) -> str:
+        connection.execute("insert or replace into clock values (?, ?)", (self.device, clock))
+        return clock
