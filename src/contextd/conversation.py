@@ -41,6 +41,7 @@ class Unread:
 
     place: str
     reason: str
+    stopped: bool = False  # a limit or an error ended the reading of the whole file
 
 
 @dataclass(frozen=True, slots=True)

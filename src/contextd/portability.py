@@ -24,7 +24,9 @@ from contextd.errors import InvalidInput
 from contextd.memory import Link, Memory, Topic, Version
 from contextd.ports import Matrix
 from contextd.remembering import pipeline
+from contextd.workers.reading import memory_file, read_memories
 
+__all__ = ["as_lines", "as_markdown", "exported", "imported", "memory_file"]
 FORMAT = 1
 _CLOCK = re.compile(r"[0-9a-f]{12}-[0-9a-f]{4}-[0-9a-f]{1,16}")
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -37,8 +39,6 @@ _SHAPES: dict[str, type | tuple[type, ...]] = {
     "int | None": (int, type(None)),
 }
 _LISTS = {"principals": frozenset, "verified": frozenset, "topics": tuple}
-_ITEM = re.compile(r"([-*+•]|\d{1,4}[.)])\s+(.+)")
-_LONGEST_LINE = 400  # characters of a line that is a fact: what is longer is prose
 _FIELDS = tuple(one for one in fields(Memory) if one.name != "workspace")
 
 
@@ -109,9 +109,9 @@ def as_markdown(payload: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def imported(engine: Engine, data: str, *, source: str = "import", dry_run: bool = False) -> Imported:
+def imported(engine: Engine, data: str | bytes, *, source: str = "import", dry_run: bool = False) -> Imported:
     """Read an export, a backup, JSON lines or a Markdown list; with `dry_run` only say what is in it."""
-    payload, told = _read(data)
+    payload, told = read_memories(data)
     done = Imported()
     gone = {one for one, _ in engine.record.memories.tombstones(engine.personal)}
     done.counts["forgotten"] += sum(entry.get("id") in gone for entry in told)
@@ -129,108 +129,6 @@ def imported(engine: Engine, data: str, *, source: str = "import", dry_run: bool
         for kept in engine.memories.remember_all(memories, deep=len(told) < 50):
             done.counts["known" if kept.known else "added"] += 1
     return done
-
-
-# Reading
-
-
-def _read(data: str) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-    """An export of our own, or what a file of another kind tells."""
-    stripped = data.lstrip("\ufeff \n\r\t")
-    if stripped.startswith("{"):
-        try:
-            found = json.loads(stripped)
-        except ValueError as error:
-            if '"contextd"' in stripped[:200] and "\n{" not in stripped:
-                raise InvalidInput(f"this export is not whole ({error}); nothing was read: export it again") from None
-            return _read_lines(stripped)
-        if isinstance(found, dict) and isinstance(found.get("contextd"), dict):
-            return found, []
-        if isinstance(found, dict) and isinstance(found.get("gems"), list):
-            return None, [_gem(one) for one in found["gems"] if isinstance(one, dict) and isinstance(one.get("value"), str)]
-        if isinstance(found, dict) and isinstance(found.get("text"), str):
-            return None, [_told(found)]
-        raise InvalidInput("this JSON is no export: it has neither `contextd`, nor `gems`, nor `text`")
-    if stripped.startswith("["):
-        try:
-            found = json.loads(stripped)
-        except ValueError as error:
-            raise InvalidInput(f"this is no JSON: {error}") from None
-        return None, [_told(one if isinstance(one, dict) else {"text": one}) for one in found]
-    lines = [line.strip() for line in stripped.splitlines()]
-    items = [item[2] for line in lines if (item := _ITEM.match(line))]
-    if not items and len(lines) > 1 and max(map(len, lines)) > _LONGEST_LINE:
-        raise InvalidInput("this text has no list in it; facts are lines that begin with `- `, or one short sentence a line")
-    return None, [_tagged(item) for item in items or [line for line in lines if line and not line.startswith("#")]]
-
-
-def _read_lines(data: str) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-    entries = []
-    for number, line in enumerate(data.splitlines(), 1):
-        if line.strip():
-            try:
-                entries.append(json.loads(line))
-            except ValueError as error:
-                raise InvalidInput(f"line {number} is no JSON: {error}") from None
-    if entries and isinstance(entries[0], dict) and entries[0].get("type") == "manifest":
-        payload: dict[str, Any] = {"contextd": entries[0], "topics": [], "memories": [], "links": [], "tombstones": []}
-        for entry in entries[1:]:
-            if isinstance(entry, dict) and entry.get("type") in payload:
-                payload[entry["type"]].append(entry)
-        return payload, []
-    return None, [_told(one if isinstance(one, dict) else {"text": one}) for one in entries]
-
-
-def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A text with what is said of it, from a file of another kind."""
-    text = entry.get("text", entry.get("content", entry.get("value")))
-    if not isinstance(text, str) or not text.strip():
-        raise InvalidInput("an entry has no text; each needs `text`")
-    known: dict[str, Any] = {"text": text}
-    for name in ("kind", "attribute", "value", "unit", "conversation"):
-        if isinstance(entry.get(name), str) and entry[name] and not (name == "value" and "text" not in entry):
-            known[name] = entry[name]
-    if isinstance(entry.get("topics"), list):
-        known["topics"] = [one for one in entry["topics"] if isinstance(one, str)]
-    if (said := entry.get("said", entry.get("timestamp"))) is not None:
-        known["said"] = _moment(said, text)
-    return known
-
-
-def _moment(value: Any, text: str) -> int:
-    """When it was said: a number, or a date as ISO writes it."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _microseconds(value)
-    try:
-        read = datetime.fromisoformat(str(value))
-        return int((read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp() * 1e6)
-    except ValueError:
-        raise InvalidInput(
-            f"{value!r} is no time (of {text[:40]!r}); give seconds since 1970 or a date such as 2024-05-01"
-        ) from None
-
-
-def _gem(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of the backup format with `gems`: value, collections, semanticType, timestamp."""
-    told = {"text": entry["value"], "kind": entry.get("semanticType"), "attribute": entry.get("attribute")}
-    told |= {"value": entry.get("attributeValue"), "unit": entry.get("attributeUnit"), "topics": entry.get("collections")}
-    told |= {"said": entry.get("timestamp")}
-    return _told(told)
-
-
-def _tagged(item: str) -> dict[str, Any]:
-    marked = re.search(r"\s*<!-- (\w+) -->$", item)
-    item = item[: marked.start()] if marked else item
-    topics = [match.replace("-", " ") for match in re.findall(r"(?<=\s)#([^\W\d][\w-]*)(?=\s|$)", item)]
-    text = re.sub(r"\s+#[^\W\d][\w-]*(?=\s|$)", "", item).strip()
-    return {"text": text, **({"topics": topics} if topics else {}), **({"id": marked[1]} if marked else {})}
-
-
-def _microseconds(value: float) -> int:
-    """A time in seconds, milliseconds or microseconds, by its size."""
-    while 0 < value < 1e14:
-        value *= 1000
-    return int(value)
 
 
 # Restoring
@@ -302,11 +200,16 @@ def _memory(entry: Mapping[str, Any], workspace: int, latest: int) -> Memory | N
             if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
                 return None
             known[one.name] = _LISTS[one.name](value)
-        elif not isinstance(value, _SHAPES[str(one.type)]):
+        elif not isinstance(value, _SHAPES[str(one.type)]) or not _is_storable(value):
             return None
         else:
             known[one.name] = value
     return Memory(**known) if _ID.fullmatch(known["id"]) and _is_clock(known["clock"], latest) else None
+
+
+def _is_storable(value: Any) -> bool:
+    """Whether a number is one that the database keeps as it is: neither NaN nor infinite nor too large."""
+    return not isinstance(value, int | float) or -(2.0**62) < value < 2.0**62
 
 
 def _is_clock(clock: str, latest: int) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from contextd.cli.show import as_json, note, opened, out, personal_options, table
+from contextd.errors import InvalidInput
 
 _EVERY = 2.0  # seconds between lines of progress
 
@@ -65,6 +66,8 @@ def import_(
         as_json(_payload(taken, kind) | {"dry_run": dry_run, "embedded_deeply": deepened})
     else:
         out(_told(taken, kind, dry_run))
+    if any(problem.stopped for problem in taken.unread):
+        return InvalidInput.exit_code
     return 0 if taken.conversations or taken.notes else 1
 
 
@@ -135,7 +138,7 @@ def _counted() -> Callable[[Any], None]:
 
 def _payload(taken: Any, kind: str) -> dict[str, Any]:
     counts = ("conversations", "notes", "messages", "written", "unchanged", "forgotten", "secrets")
-    problems = [{"place": one.place, "reason": one.reason} for one in taken.unread]
+    problems = [{"place": one.place, "reason": one.reason, "stopped": one.stopped} for one in taken.unread]
     return {"kind": kind, **{name: getattr(taken, name) for name in counts}, "problems": problems, "warnings": taken.warnings}
 
 
