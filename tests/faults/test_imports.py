@@ -188,7 +188,7 @@ def test_I15_a_reader_that_hangs_or_dies_keeps_what_came_before(
         "from contextd.workers import wire\n"
         "wire.receive(sys.stdin.buffer); out = sys.stdout.buffer\n"
         "wire.send(out, {'ready': True}); wire.send(out, {'file': 'bad.json'})\n"
-        "wire.send(out, {'conversation': ['x/1', 'T']}); wire.send(out, {'said': [['Ann', 'canary text', 0, '']]})\n"
+        "wire.send(out, {'conversation': ['x/1', 'T', None, 0, []]}); wire.send(out, {'said': [['Ann', 'canary text', 0, '']]})\n"
         "wire.send(out, {'close': True})\n"
         "exec(sys.argv[1])\n"
     )

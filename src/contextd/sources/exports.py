@@ -12,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from contextd.conversation import Conversation, Message, Note, Unread
+from contextd.conversation import Conversation, Forgotten, Message, Note, Unread
 from contextd.errors import InvalidInput
 from contextd.sources import transcripts
 from contextd.sources.limited import Meter, Refused, entries, is_regular
@@ -26,7 +26,7 @@ _MOST_MESSAGE = 16 << 20  # characters of a message
 _WIKI = re.compile(r"!?\[\[([^\]\[|\n]{1,300})(?:\|([^\]\[\n]{1,300}))?\]\]")
 _HIDDEN = ("system", "tool")
 
-Read = Conversation | Note | Unread
+Read = Conversation | Note | Forgotten | Unread
 
 
 def kind_of(path: Path, meter: Meter | None = None) -> str:

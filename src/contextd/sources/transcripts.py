@@ -36,7 +36,7 @@ def kind_of(path: Path, meter: Meter) -> str:
 
 def claude_code(path: Path, meter: Meter) -> Iterator[Conversation | Unread]:
     """A session of Claude Code: what was said, without tools, their results and thoughts."""
-    title, messages, session = "", list[Message](), path.stem
+    title, messages, session = "", list[Message](), ""
     for _, entry in lines(path, meter):
         if isinstance(entry, Unread):
             yield entry
@@ -50,12 +50,12 @@ def claude_code(path: Path, meter: Meter) -> Iterator[Conversation | Unread]:
         if isinstance(message, dict) and (text := text_of(message.get("content"))) and not text.lstrip().startswith(_NOT_SAID):
             messages.append(Message(entry["type"], text, moment(entry.get("timestamp")), entry["type"]))
     if messages:
-        yield Conversation(f"claude-code/{session}", title or _title(messages), messages)
+        yield _session("claude-code", session, path, title or _title(messages), messages)
 
 
 def codex(path: Path, meter: Meter) -> Iterator[Conversation | Unread]:
     """A session of Codex: what was said, without tools, their results and what was told to the model beforehand."""
-    messages, session = list[Message](), path.stem
+    messages, session = list[Message](), ""
     for _, entry in lines(path, meter):
         if isinstance(entry, Unread):
             yield entry
@@ -70,7 +70,12 @@ def codex(path: Path, meter: Meter) -> Iterator[Conversation | Unread]:
         if (text := text_of(told.get("content"))) and not text.lstrip().startswith(_NOT_SAID):
             messages.append(Message(role, text, moment(entry.get("timestamp")), role))
     if messages:
-        yield Conversation(f"codex/{session}", _title(messages), messages)
+        yield _session("codex", session, path, _title(messages), messages)
+
+
+def _session(kind: str, session: str, path: Path, title: str, messages: list[Message]) -> Conversation:
+    """A session by its own id; without one it is called like its file, and recognized by what was said."""
+    return Conversation(f"{kind}/{session or path.stem}", title, messages, None if session else "")
 
 
 def plain(path: Path, meter: Meter, file: str = "") -> Iterator[Conversation | Unread]:
@@ -87,7 +92,7 @@ def plain(path: Path, meter: Meter, file: str = "") -> Iterator[Conversation | U
         elif isinstance(entry.get("messages"), list):
             said = [message for one in entry["messages"] if isinstance(one, dict) and (message := _message(one))]
             name = word(entry.get("id")) or _place(entry) or str(number - 1)
-            yield Conversation(f"{file}/{name}", word(entry.get("title")), said)
+            yield Conversation(f"{file}/{name}", word(entry.get("title")), said, name)
         else:
             place = _place(entry)
             message = _message(entry)
@@ -96,9 +101,9 @@ def plain(path: Path, meter: Meter, file: str = "") -> Iterator[Conversation | U
             else:
                 waiting.setdefault(place, []).append(message)
             if last[place] == number and place in waiting:
-                yield Conversation(f"{file}/{place}" if place else file, "", waiting.pop(place))
+                yield Conversation(f"{file}/{place}" if place else file, "", waiting.pop(place), place)
     for place, messages in waiting.items():  # whose last line was a whole conversation
-        yield Conversation(f"{file}/{place}" if place else file, "", messages)
+        yield Conversation(f"{file}/{place}" if place else file, "", messages, place)
 
 
 def text_of(content: Any) -> str:

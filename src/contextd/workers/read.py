@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from contextd.conversation import Conversation, Message, Note
+from contextd.conversation import Conversation, Forgotten, Message, Note
 from contextd.errors import InvalidInput
 from contextd.sources import exports, told
 from contextd.sources.limited import Meter
@@ -74,11 +74,13 @@ def _answer(head: Any, data: bytes, sink: _Sink) -> Iterator[dict[str, Any]]:
 def _frames(one: exports.Read) -> Iterator[dict[str, Any]]:
     """What was read as frames; a conversation is one that opens it and its messages in batches."""
     if isinstance(one, Conversation):
-        yield {"conversation": [one.place, one.title]}
+        yield {"conversation": [one.place, one.title, one.name, one.sitting, sorted(one.principals)]}
         yield from ({"said": batch} for batch in _batches(one.messages))
         yield {"close": True}
     elif isinstance(one, Note):
-        yield {"note": [one.place, one.title, one.text, one.at]}
+        yield {"note": [one.place, one.title, one.text, one.at, sorted(one.principals)]}
+    elif isinstance(one, Forgotten):
+        yield {"forgotten": [one.key, list(one.marks)]}
     else:
         yield {"unread": [one.place, one.reason, one.stopped]}
 

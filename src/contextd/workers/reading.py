@@ -12,10 +12,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from contextd.conversation import Conversation, Message, Note, Unread
+from contextd.conversation import Conversation, Forgotten, Message, Note, Unread
 from contextd.errors import InvalidInput, Unavailable
 from contextd.sources.limited import is_regular
 from contextd.workers import wire
@@ -27,7 +28,7 @@ _START = 30.0  # a cold start on a busy machine
 _STARVED = 60.0  # seconds more for a worker that gets no processor
 _COMMAND = (sys.executable, "-m", "contextd.workers.read")
 
-Read = Conversation | Note | Unread
+Read = Conversation | Note | Forgotten | Unread
 
 
 def kind_of(path: str) -> str:
@@ -95,7 +96,7 @@ class _Waiting:
     """Puts a conversation together of its frames; a frame of a wrong shape raises InvalidInput."""
 
     def __init__(self) -> None:
-        self._place, self._title, self._messages = "", "", list[Message]()
+        self._opened, self._messages = Conversation("", "", ()), list[Message]()
 
     def take(self, frame: dict[str, Any]) -> Read | None:
         """What a frame completes."""
@@ -106,14 +107,19 @@ class _Waiting:
 
     def _taken(self, frame: dict[str, Any]) -> Read | None:
         if "conversation" in frame:
-            (self._place, self._title), self._messages = map(str, frame["conversation"]), []
+            place, title, name, sitting, readers = frame["conversation"]
+            name, principals = None if name is None else str(name), frozenset(map(str, readers))
+            self._opened, self._messages = Conversation(str(place), str(title), (), name, int(sitting), principals), []
         elif "said" in frame:
             self._messages += [Message(str(who), str(text), int(at), str(role)) for who, text, at, role in frame["said"]]
         elif "close" in frame:
-            return Conversation(self._place, self._title, self._messages)
+            return replace(self._opened, messages=self._messages)
         elif "note" in frame:
-            place, title, text, at = frame["note"]
-            return Note(str(place), str(title), str(text), int(at))
+            place, title, text, at, readers = frame["note"]
+            return Note(str(place), str(title), str(text), int(at), frozenset(map(str, readers)))
+        elif "forgotten" in frame:
+            key, marks = frame["forgotten"]
+            return Forgotten(str(key), list(map(str, marks)))
         elif "unread" in frame:
             place, reason, stopped = frame["unread"]
             return Unread(str(place), str(reason), bool(stopped))
