@@ -60,12 +60,19 @@ PLAIN = [
     },
     {"id": "trains", "title": "Trains", "messages": [{"author": "Bob", "role": "user", "content": "by night train"}]},
 ]
+OWN = [
+    {"contextd_chats": 1},
+    {"place": "talk/a", "sitting": 1, "name": "a", "title": "A talk", "principals": ["owner", "bob"],
+     "messages": [{"author": "Ann", "role": "user", "at": None, "text": "sailing on the lake"}]},
+    {"note": "Vault/page.md", "title": "page", "text": "a page", "at": None, "principals": ["owner"]},
+]  # fmt: skip
 FORMATS: dict[str, tuple[str, Any]] = {
     "chatgpt": ("conversations.json", [CHATGPT]),
     "claude": ("conversations.json", [CLAUDE]),
     "claude-code": ("session.jsonl", CLAUDE_CODE),
     "codex": ("session.jsonl", CODEX),
     "jsonl": ("talk.jsonl", PLAIN),
+    "contextd": ("chats.jsonl", OWN),
 }
 
 

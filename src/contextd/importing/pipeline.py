@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import blake2b
 
 from contextd.chunking.chat import cut_chat, sittings
@@ -62,16 +63,16 @@ def take(
     read: Iterable[Read], means: Means, *, dry_run: bool = False, progress: Callable[[Taken], None] = lambda _: None
 ) -> Taken:
     """Keep what is read; of a dry run, only say what would be kept."""
-    taken, waiting = Taken(), list[Kept]()
+    taken, waiting, names = Taken(), list[Kept](), dict[str, str]()
     for one in read:
         if isinstance(one, Unread):
             taken.unread.append(one)
         elif isinstance(one, Forgotten):
             taken.erased += 0 if dry_run else means.chats.bury(one, means.author)
         else:
-            taken.conversations += isinstance(one, Conversation)
+            taken.conversations += isinstance(one, Conversation) and one.sitting <= 1
             taken.notes += isinstance(one, Note)
-            for draft in _recognized(one, means, taken, dry_run=dry_run):
+            for draft in _recognized(one, means, taken, names, dry_run=dry_run):
                 waiting.append(_parsed_draft(draft, means))
                 if len(waiting) >= _BATCH:
                     _write(waiting, means, taken, dry_run=dry_run)
@@ -112,8 +113,10 @@ class Draft:
     principals: frozenset[str]
 
 
-def _recognized(one: Conversation | Note, means: Means, taken: Taken, *, dry_run: bool) -> Iterator[Draft]:
-    """The documents of what was read that are new or have changed."""
+def _recognized(
+    one: Conversation | Note, means: Means, taken: Taken, names: dict[str, str], *, dry_run: bool
+) -> Iterator[Draft]:
+    """The documents of what was read that are new or have changed; `names` are those that conversations have here already."""
     documents = list(_documents(one, means))
     uris = [told.uri for told in documents]
     known, described = means.chats.known(uris, means.author), means.chats.described(uris, means.author)
@@ -126,7 +129,7 @@ def _recognized(one: Conversation | Note, means: Means, taken: Taken, *, dry_run
     taken.unchanged += len(same)
     fresh = [draft for draft in drafts if draft.uri not in same]
     if fresh:
-        yield from _new(fresh if known else _under_their_old_name(fresh, means), means, taken)
+        yield from _new(fresh if known else _under_their_old_name(fresh, means, names), means, taken)
 
 
 def _new(drafts: Sequence[Draft], means: Means, taken: Taken) -> Iterator[Draft]:
@@ -148,17 +151,23 @@ def _says_no_more(draft: Draft, said: Said, held: Sequence[bytes]) -> bool:
     return continues(draft.chain, held) and (more > 0 or (more == 0 and said.title == draft.title))
 
 
-def _under_their_old_name(drafts: Sequence[Draft], means: Means) -> Sequence[Draft]:
+def _under_their_old_name(drafts: Sequence[Draft], means: Means, names: dict[str, str]) -> Sequence[Draft]:
     """The documents of a conversation under the name it has here, if it was imported from a file of another name."""
+    if place := names.get(drafts[0].uri.rpartition("#")[0]):
+        return _renamed(drafts, place)
     for draft in drafts if drafts[0].name is not None or isinstance(drafts[0].content, str) else ():
         for uri, held in means.chats.alike(draft.chain, means.author):
             if isinstance(draft.content, str):
                 if uri.rpartition("/")[2] == draft.uri.rpartition("/")[2]:  # another page may have the same text
                     return [replace(draft, uri=uri)]
             elif continues(draft.chain, held):
-                place = uri.rpartition("#")[0]
-                return [replace(other, uri=f"{place}#{other.uri.rpartition('#')[2]}") for other in drafts]
+                names[draft.uri.rpartition("#")[0]] = uri.rpartition("#")[0]  # for sittings that come by themselves
+                return _renamed(drafts, uri.rpartition("#")[0])
     return drafts
+
+
+def _renamed(drafts: Sequence[Draft], place: str) -> list[Draft]:
+    return [replace(draft, uri=f"{place}#{draft.uri.rpartition('#')[2]}") for draft in drafts]
 
 
 def _documents(one: Conversation | Note, means: Means) -> Iterator[Told]:
@@ -185,19 +194,25 @@ def _place(one: Conversation | Note, means: Means) -> str:
 
 def _scrubbed(told: Told, one: Conversation | Note, means: Means) -> Draft:
     """A document without secrets: not in its text, and in none of the fields beside it."""
-    title, principals = _clean(told.title, means)[0], one.principals
+    title = _clean(told.title, means)[0]
+    principals = _readers(one.principals, means)
     if isinstance(told.content, str):
         text, finds = _clean(told.content, means)
         return Draft(told, told.uri, title, text, finds, None, chain_of_note(text), principals)
     clean, finds = list[Message](), list[Find]()
     for message in told.content:
         text, found = _clean(message.text, means)
-        author, role = (_clean(field, means)[0] for field in (message.author, message.role))
+        author, role = (_clean_name(field, tuple(means.rules)) for field in (message.author, message.role))
         clean.append(replace(message, text=text, author=author, role=role))
         finds += found
     name = None if isinstance(one, Note) or one.name is None else _clean(one.name, means)[0]
     seed = told.uri.rpartition("#")[0] if name is None else f"\n{name}"
     return Draft(told, told.uri, title, clean, finds, name, chain(seed, clean), principals)
+
+
+def _readers(principals: frozenset[str], means: Means) -> frozenset[str]:
+    """Who could read it where it was exported, if that was by a reader of the same name; rights of others are not ours."""
+    return frozenset(one for one in principals if means.author in principals and not _clean(one, means)[1])
 
 
 def _parsed_draft(draft: Draft, means: Means, *, chunked: bool = True) -> Kept:
@@ -228,6 +243,12 @@ def _note(draft: Draft, means: Means) -> Parsed:
 
 def _clean(text: str, means: Means) -> tuple[str, list[Find]]:
     return scrub_text(_readable(text).replace("\r\n", "\n"), means.rules)
+
+
+@lru_cache(maxsize=4096)
+def _clean_name(text: str, rules: tuple[Rule, ...]) -> str:
+    """The same for a short text that comes again with every message."""
+    return scrub_text(_readable(text), rules)[0]
 
 
 def _readable(text: str) -> str:

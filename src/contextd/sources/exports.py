@@ -14,8 +14,8 @@ from typing import Any
 
 from contextd.conversation import Conversation, Forgotten, Message, Note, Unread
 from contextd.errors import InvalidInput
-from contextd.sources import transcripts
-from contextd.sources.limited import Meter, Refused, entries, is_regular
+from contextd.sources import own, transcripts
+from contextd.sources.limited import Meter, Refused, entries, is_regular, lines
 from contextd.sources.transcripts import moment, word
 
 MEMORIES = "memories"  # the kind of a file that holds memories and no chats
@@ -58,9 +58,9 @@ def read(path: Path, kind: str, meter: Meter | None = None, began: Callable[[Pat
     meter = meter or Meter()
     if kind == FOLDER:
         for file in _files(path, _ENDINGS):
-            own = _kind_within_limits(file, meter)
+            found = _kind_within_limits(file, meter)
             absent = Unread(file.name, "there are no chats in it; import it by itself")
-            yield from read(file, own, meter, began) if own in KINDS else [absent]
+            yield from read(file, found, meter, began) if found in KINDS else [absent]
         return
     if kind not in KINDS:
         raise InvalidInput(f"there is no {kind!r} to import from; there are {', '.join(sorted(KINDS))}")
@@ -115,7 +115,8 @@ def _kind_of_file(path: Path, meter: Meter) -> str:
             return "chatgpt" if "mapping" in entry else "claude" if "chat_messages" in entry else MEMORIES
         return MEMORIES if path.suffix.lower() == ".json" else ""
     if path.suffix.lower() == ".jsonl":
-        return transcripts.kind_of(path, meter)
+        first = next((entry for _, entry in lines(path, meter)), None)
+        return "contextd" if isinstance(first, dict) and own.HEADER in first else transcripts.kind_of(path, meter)
     return MEMORIES if path.suffix.lower() in (".md", ".txt") else ""
 
 
@@ -278,6 +279,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[..., Iterator[Read]]]] = {
     "claude": ((".zip", ".json"), _claude),
     "claude-code": ((".jsonl",), transcripts.claude_code),
     "codex": ((".jsonl",), transcripts.codex),
+    "contextd": ((".jsonl",), own.chats),
     "jsonl": ((".jsonl",), transcripts.plain),
     "obsidian": ((".md",), _vault),
 }

@@ -147,17 +147,18 @@ def _array(stream: _Counted, name: str) -> Iterator[dict[str, Any] | Unread]:
         yield Unread(name, f"it ends early or is no JSON ({str(error)[:80]}); what came before was read", stopped=True)
 
 
-def lines(path: Path, meter: Meter) -> Iterator[tuple[int, dict[str, Any] | Unread]]:
+def lines(path: Path, meter: Meter, longest: int = 0) -> Iterator[tuple[int, dict[str, Any] | Unread]]:
     """The objects of a file of lines with their numbers; a line that is none is told and costs only itself."""
+    longest = longest or LINE
     with path.open("r", encoding="utf-8-sig", errors="replace") as stream:
         number = 0
-        while line := stream.readline(LINE):
+        while line := stream.readline(longest):
             number += 1
             meter.count(len(line))
             place = f"{path.name}:{number}"
-            if len(line) == LINE and not line.endswith("\n"):
+            if len(line) == longest and not line.endswith("\n"):
                 _skip_line(stream, meter)
-                yield number, Unread(place, f"this line is longer than {LINE >> 20} MB and is not read")
+                yield number, Unread(place, f"this line is longer than {longest >> 20} MB and is not read")
             elif line.strip() and (entry := _object(line, place)) is not None:
                 yield number, entry
 

@@ -122,7 +122,7 @@ class ChatStore:
         """The messages of a sitting that was kept before their times were: where its pieces name an author, one begins."""
         pieces = self._store.rows(_TURNS, number)
         starts = [start for label, names, start, _ in pieces if names != "[]" or not label]
-        ends = [*starts[1:], max((end for *_, end in pieces), default=0) + 1]
+        ends = [*starts[1:], *(end + 1 for *_, end in pieces[-1:])][: len(starts)]
         labels = [label for label, names, *_ in pieces if names != "[]" or not label]
         heading = self._store.rows(_HEADING, number)
         return Said(

@@ -40,20 +40,12 @@ class Marks:
         wanted = json.dumps(sorted(set().union(*asked.values())))
         there = {mark for (mark,) in rows(connection, _THERE, (self._store.workspace, wanted))}
         found = {uri for uri, own in asked.items() if there and own & there}
-        return found | self._with_their_whole(found, there, chains, author, keys)
 
-    def _with_their_whole(
-        self, found: set[str], there: set[str], chains: Mapping[str, Sequence[bytes]], author: str, keys: Iterable[str]
-    ) -> set[str]:
-        """All sittings of conversations that were forgotten whole, by the marks of their first sitting."""
-        firsts = {uri for uri in found if uri.endswith("#1")}
-        wholes = {
-            whole(uri)
-            for uri in firsts
-            for key in keys
-            if any(self._row(author, key, _mark(key, b"all" + trace)) in there for trace in _found(chains[uri]))
-        }
-        return {uri for uri in chains if whole(uri) in wholes}
+        def is_there(trace: bytes) -> bool:
+            return any(self._row(author, key, _mark(key, trace)) in there for key in keys)
+
+        wholes = {whole(uri) for uri in found if _is_whole(uri, chains[uri], is_there)}
+        return found | {uri for uri in chains if whole(uri) in wholes}
 
     def bury(
         self, connection: apsw.Connection, chains: Mapping[str, Sequence[bytes]], place: str, author: str, clock: str
@@ -83,12 +75,10 @@ class Marks:
 
     def matching(self, forgotten: Forgotten, chains: Mapping[str, Sequence[bytes]]) -> set[str]:
         """The documents, by uri, that some marks are of."""
-        marks = set(forgotten.marks)
-        return {
-            uri
-            for uri, chain in chains.items()
-            if any(_mark(forgotten.key, trace) in marks for trace in _questions(uri, chain))
-        }
+        marks, key = set(forgotten.marks), forgotten.key
+        found = {uri for uri, chain in chains.items() if any(_mark(key, trace) in marks for trace in _questions(uri, chain))}
+        wholes = {whole(uri) for uri in found if _is_whole(uri, chains[uri], lambda trace: _mark(key, trace) in marks)}
+        return found | {uri for uri in chains if whole(uri) in wholes}
 
     def _keys(self, connection: apsw.Connection, author: str) -> list[str]:
         start = f"chatkey-{self._of(author)}-"
@@ -138,6 +128,11 @@ def _questions(uri: str, chain: Sequence[bytes]) -> Iterator[bytes]:
     yield from _found(chain)
     if uri.endswith("#1"):
         yield from (b"all" + trace for trace in _found(chain))
+
+
+def _is_whole(uri: str, chain: Sequence[bytes], is_there: Callable[[bytes], bool]) -> bool:
+    """Whether a first sitting says that its whole conversation was forgotten."""
+    return uri.endswith("#1") and bool(chain) and any(is_there(b"all" + trace) for trace in _found(chain))
 
 
 def _found(chain: Sequence[bytes]) -> Iterator[bytes]:
