@@ -54,6 +54,17 @@ def test_what_has_grown_under_another_name_goes_where_it_was(person: Engine, tmp
     assert person.search("and again", min_score=0).hits[0].chunk.text.strip() == "and again"
 
 
+def test_two_files_of_one_folder_may_hold_the_same_conversation(person: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "talks"
+    folder.mkdir()
+    lines(folder / "a.jsonl", TALK)
+    lines(folder / "b.jsonl", [*TALK, said("and again", 9.2)])
+    lines(folder / "c.jsonl", TALK[:3])
+    result = person.chats().take(read_export(str(folder), "jsonl"))
+    assert uris(person) == ["chat:a#1", "chat:a#2"] and (result.written, result.unchanged) == (3, 3)
+    assert person.search("and again", min_score=0).hits[0].chunk.text.strip() == "and again"
+
+
 def test_conversations_that_only_begin_alike_stay_two(person: Engine, tmp_path: Path) -> None:
     taken(person, tmp_path / "one.jsonl", [said("hello"), said("about boats", 0.1)])
     taken(person, tmp_path / "two.jsonl", [said("hello"), said("about trains", 0.1)])

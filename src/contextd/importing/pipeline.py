@@ -7,7 +7,7 @@ what is here already and has not changed is left alone, so that a second import 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -63,23 +63,44 @@ def take(
     read: Iterable[Read], means: Means, *, dry_run: bool = False, progress: Callable[[Taken], None] = lambda _: None
 ) -> Taken:
     """Keep what is read; of a dry run, only say what would be kept."""
-    taken, waiting, names = Taken(), list[Kept](), dict[str, str]()
+    run = Run(means, dry_run, progress)
     for one in read:
         if isinstance(one, Unread):
-            taken.unread.append(one)
+            run.taken.unread.append(one)
         elif isinstance(one, Forgotten):
-            taken.erased += 0 if dry_run else means.chats.bury(one, means.author)
+            run.taken.erased += 0 if dry_run else means.chats.bury(one, means.author)
         else:
-            taken.conversations += isinstance(one, Conversation) and one.sitting <= 1
-            taken.notes += isinstance(one, Note)
-            for draft in _recognized(one, means, taken, names, dry_run=dry_run):
-                waiting.append(_parsed_draft(draft, means))
-                if len(waiting) >= _BATCH:
-                    _write(waiting, means, taken, dry_run=dry_run)
-                    progress(taken)
-    _write(waiting, means, taken, dry_run=dry_run)
-    progress(taken)
-    return taken
+            run.taken.conversations += isinstance(one, Conversation) and one.sitting <= 1
+            run.taken.notes += isinstance(one, Note)
+            for draft in _recognized(one, run):
+                run.waiting.append(_parsed_draft(draft, means))
+                if len(run.waiting) >= _BATCH:
+                    run.write()
+    run.write()
+    return run.taken
+
+
+@dataclass(slots=True)
+class Run:
+    """One import: what came of it so far, what waits to be written, and the names that conversations have here already."""
+
+    means: Means
+    dry_run: bool
+    progress: Callable[[Taken], None]
+    taken: Taken = field(default_factory=Taken)
+    waiting: list[Kept] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def write(self) -> None:
+        """Write what waits."""
+        _write(self.waiting, self.means, self.taken, dry_run=self.dry_run)
+        self.progress(self.taken)
+
+    def settle(self, uris: Collection[str], chains: Iterable[Sequence[bytes]] = ()) -> None:
+        """Write what waits if it may be the same as one of these, so that they are compared with what is kept."""
+        firsts = {chain[0] for chain in chains}
+        if any(kept.uri in uris or kept.chain[0] in firsts for kept in self.waiting):
+            self.write()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,26 +134,27 @@ class Draft:
     principals: frozenset[str]
 
 
-def _recognized(
-    one: Conversation | Note, means: Means, taken: Taken, names: dict[str, str], *, dry_run: bool
-) -> Iterator[Draft]:
-    """The documents of what was read that are new or have changed; `names` are those that conversations have here already."""
-    documents = list(_documents(one, means))
+def _recognized(one: Conversation | Note, run: Run) -> Iterator[Draft]:
+    """The documents of what was read that are new or have changed."""
+    means, documents = run.means, list(_documents(one, run.means))
     uris = [told.uri for told in documents]
+    run.settle(uris)
     known, described = means.chats.known(uris, means.author), means.chats.described(uris, means.author)
     same = {told.uri for told in documents if known.get(told.uri) == told.digest}
-    taken.messages += sum(0 if isinstance(told.content, str) else len(told.content) for told in documents)
+    run.taken.messages += sum(0 if isinstance(told.content, str) else len(told.content) for told in documents)
+    run.taken.unchanged += len(same)
     drafts = [_scrubbed(told, one, means) for told in documents if told.uri not in same or told.uri not in described]
-    if not dry_run:
+    if not run.dry_run:
         older = [draft for draft in drafts if draft.uri in same]  # written by a version that kept less
         means.chats.describe([_parsed_draft(draft, means, chunked=False) for draft in older], means.author)
-    taken.unchanged += len(same)
     fresh = [draft for draft in drafts if draft.uri not in same]
     if fresh:
-        yield from _new(fresh if known else _under_their_old_name(fresh, means, names), means, taken)
+        run.settle((), (draft.chain for draft in fresh))
+        yield from _new(fresh if known else _under_their_old_name(fresh, run), run)
 
 
-def _new(drafts: Sequence[Draft], means: Means, taken: Taken) -> Iterator[Draft]:
+def _new(drafts: Sequence[Draft], run: Run) -> Iterator[Draft]:
+    means, taken = run.means, run.taken
     gone = means.chats.forgotten({draft.uri: draft.chain for draft in drafts}, means.author)
     held = means.chats.described([draft.uri for draft in drafts], means.author)
     for draft in drafts:
@@ -151,17 +173,17 @@ def _says_no_more(draft: Draft, said: Said, held: Sequence[bytes]) -> bool:
     return continues(draft.chain, held) and (more > 0 or (more == 0 and said.title == draft.title))
 
 
-def _under_their_old_name(drafts: Sequence[Draft], means: Means, names: dict[str, str]) -> Sequence[Draft]:
+def _under_their_old_name(drafts: Sequence[Draft], run: Run) -> Sequence[Draft]:
     """The documents of a conversation under the name it has here, if it was imported from a file of another name."""
-    if place := names.get(drafts[0].uri.rpartition("#")[0]):
+    if place := run.names.get(drafts[0].uri.rpartition("#")[0]):
         return _renamed(drafts, place)
     for draft in drafts if drafts[0].name is not None or isinstance(drafts[0].content, str) else ():
-        for uri, held in means.chats.alike(draft.chain, means.author):
+        for uri, held in run.means.chats.alike(draft.chain, run.means.author):
             if isinstance(draft.content, str):
                 if uri.rpartition("/")[2] == draft.uri.rpartition("/")[2]:  # another page may have the same text
                     return [replace(draft, uri=uri)]
             elif continues(draft.chain, held):
-                names[draft.uri.rpartition("#")[0]] = uri.rpartition("#")[0]  # for sittings that come by themselves
+                run.names[draft.uri.rpartition("#")[0]] = uri.rpartition("#")[0]  # for sittings that come by themselves
                 return _renamed(drafts, uri.rpartition("#")[0])
     return drafts
 
