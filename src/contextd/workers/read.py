@@ -15,7 +15,7 @@ from typing import IO, Any
 from contextd.conversation import Conversation, Forgotten, Message, Note
 from contextd.errors import InvalidInput
 from contextd.sources import exports, told
-from contextd.sources.limited import Meter
+from contextd.sources.limited import Meter, Refused
 from contextd.workers import wire
 from contextd.workers.parse import limit_memory
 
@@ -39,10 +39,14 @@ def main() -> None:
         wire.send(sink, {"end": True})
     except InvalidInput as error:
         wire.send(sink, {"refused": str(error)})
-    except MemoryError:
-        wire.send(sink, {"refused": "it needs more memory than reading may use; divide it into several files"})
     except Exception as error:  # a parser may raise anything; the driver decides what it costs
-        wire.send(sink, {"refused": f"it cannot be read ({type(error).__name__}: {error})"[:300]})
+        wire.send(sink, {"refused": f"{request[0].get('path', 'the file')}: {_reason(error)}"})
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "it needs more memory than reading may use; divide it into several files"
+    return str(error) if isinstance(error, Refused) else f"it cannot be read ({type(error).__name__}: {error})"[:300]
 
 
 class _Sink:
