@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.times import windows
+from contextd.times import moment, windows
 
 NOW = int(datetime(2024, 6, 12, 15, 30, tzinfo=UTC).timestamp() * 1e6)  # a Wednesday
 
@@ -68,3 +68,41 @@ def test_several_times_are_several_windows() -> None:
 def test_no_text_and_no_moment_breaks_it(text: str, now: int) -> None:
     assert all(first <= last for first, last in windows(text, now))
     windows(f"valid_to = 9999-12-31 {text}", now)
+
+
+@given(st.integers(10**8, 10**11 - 1), st.integers(0, 999_999))
+def test_a_timestamp_means_the_same_in_every_unit(seconds: int, rest: int) -> None:
+    at = seconds * 1_000_000 + rest
+    assert moment(at * 1000) == at, "nanoseconds"
+    assert moment(at) == at, "microseconds"
+    assert moment(at // 1000) == at // 1000 * 1000, "milliseconds"
+    assert moment(seconds) == moment(str(seconds)) == moment(float(seconds)) == seconds * 1_000_000
+    assert abs(moment(at / 1e6) - at) < 100 and abs(moment(f"{seconds}.{rest:06}") - at) < 100
+
+
+@given(st.datetimes(datetime(1970, 1, 2), datetime(9999, 12, 30)))
+def test_a_date_is_taken_as_it_is_written(at: datetime) -> None:
+    assert moment(at.isoformat()) == moment(at.isoformat() + "Z") == (at - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+
+
+_ANYTHING = st.one_of(
+    st.floats(allow_nan=True, allow_infinity=True), st.integers(), st.text(), st.booleans(), st.lists(st.integers()), st.none(),
+    st.sampled_from([float("nan"), float("inf"), -float("inf"), 1e308, -1, 10**400, "NaN", "Infinity", "1e308", "9" * 5000]),
+)  # fmt: skip
+
+
+@given(_ANYTHING)
+def test_what_is_no_time_is_refused_and_what_is_one_can_be_stored(value: object) -> None:
+    try:
+        at = moment(value)
+    except ValueError:
+        return
+    assert isinstance(at, int) and 0 <= at < 2**62
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), -1, -1e13, 1e308, 10**400, "NaN", "soon", True, [1], "1960-01-01"]
+)
+def test_nonsense_is_no_time(value: object) -> None:
+    with pytest.raises(ValueError, match="not a time"):
+        moment(value)

@@ -15,7 +15,7 @@ from blake3 import blake3
 
 from contextd import chunking, config
 from contextd.chunking.cut import Limits
-from contextd.conversation import Conversation, Note, Unread
+from contextd.conversation import Conversation, Forgotten, Note, Unread
 from contextd.engine import Engine
 from contextd.errors import InvalidInput, StorageError, Unavailable
 from contextd.extracting import missing
@@ -114,16 +114,16 @@ def salvaged_record() -> tuple[dict[str, int], Path] | None:
 
 def export_kind(path: str) -> str:
     """What a file or folder from elsewhere is."""
-    from contextd.sources import exports
+    from contextd.workers import reading
 
-    return exports.kind_of(Path(path).expanduser())
+    return reading.kind_of(str(Path(path).expanduser().absolute()))
 
 
-def read_export(path: str, kind: str) -> Iterator[Conversation | Note | Unread]:
-    """What is in a file or folder from elsewhere, one at a time."""
-    from contextd.sources import exports
+def read_export(path: str, kind: str) -> Iterator[Conversation | Note | Forgotten | Unread]:
+    """What is in a file or folder from elsewhere, one at a time; read in a process of its own."""
+    from contextd.workers import reading
 
-    return exports.read(Path(path).expanduser(), kind)
+    return reading.read_export(str(Path(path).expanduser().absolute()), kind)
 
 
 def project_root(project: str | Path) -> Path:

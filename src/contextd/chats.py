@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from contextd.conversation import Session
+from contextd.conversation import Conversation, Message, Note, Session
 from contextd.errors import InvalidInput, Unavailable
 from contextd.importing import pipeline
 from contextd.importing.pipeline import Read, Taken
@@ -14,6 +16,11 @@ from contextd.ports import Embedder, Matrix, Tokens, pair_space
 from contextd.record_ports import Chats as Kept
 from contextd.scrub_rules import Rule
 from contextd.types import Reader
+
+FORMAT = 1  # of an export
+_LINE = 1 << 20  # characters of messages on a line of an export
+_MARKS = 10_000  # marks of forgotten chats on a line
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +93,40 @@ class Chats:
         if not found:
             raise InvalidInput(f"there is no chat {name!r} that you may read; `contextd chats` lists them")
         return len(found), self.kept.forget(found, name, self.reader.name)
+
+    def exported(self) -> Iterator[dict[str, Any]]:
+        """Everything this reader took in, a line each, for another device: marks of what was forgotten, sittings and notes."""
+        yield {"contextd_chats": FORMAT, "exported": datetime.now(UTC).isoformat(timespec="seconds")}
+        for one in self.kept.marks(self.reader.name):
+            for start in range(0, len(one.marks), _MARKS):
+                yield {"forgotten": list(one.marks[start : start + _MARKS]), "key": one.key}
+        for told in self.kept.written(self.reader.name, self.reader):
+            yield from _lines(told)
+
+
+def _lines(told: Conversation | Note) -> Iterator[dict[str, Any]]:
+    """A note on a line; a sitting on one or more, of which all but the last say that there is `more`."""
+    if isinstance(told, Note):
+        yield {"note": told.place, "title": told.title, "text": told.text, "at": _iso(told.at), **_readers(told)}
+        return
+    about = {"place": told.place, "sitting": told.sitting, "name": told.name, "title": told.title, **_readers(told)}
+    batch, size = list[dict[str, Any]](), 0
+    for message in told.messages:
+        if size > _LINE:
+            yield {**about, "messages": batch, "more": True}
+            batch, size = [], 0
+        batch.append(_message(message))
+        size += len(message.text)
+    yield {**about, "messages": batch}
+
+
+def _message(one: Message) -> dict[str, Any]:
+    return {"author": one.author, "role": one.role, "at": _iso(one.at), "text": one.text}
+
+
+def _readers(told: Conversation | Note) -> dict[str, list[str]]:
+    return {"principals": sorted(told.principals)}
+
+
+def _iso(microseconds: int) -> str | None:
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat() if microseconds else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,9 @@ class Conversation:
     place: str
     title: str
     messages: Sequence[Message]
+    name: str | None = None  # its name inside its file, where `place` changes with the name of the file
+    sitting: int = 0  # which sitting it is, where it is only one; 0 for a whole conversation
+    principals: frozenset[str] = frozenset()  # who may read it beside the person who imports it
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,23 @@ class Note:
     title: str
     text: str
     at: int = 0
+    principals: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Conversations that were forgotten on another device, as keyed hashes: they tell nothing, but recognize what is known."""
+
+    key: str
+    marks: Sequence[str]
+
+
+class Said(NamedTuple):
+    """What is kept of a sitting or a note beside its text: of every message its author, role, time and number of lines."""
+
+    title: str
+    name: str | None = None  # as of its conversation
+    turns: Sequence[tuple[str, str, int, int]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +62,7 @@ class Unread:
 
     place: str
     reason: str
+    stopped: bool = False  # a limit or an error ended the reading of the whole file
 
 
 @dataclass(frozen=True, slots=True)

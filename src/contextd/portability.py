@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -20,9 +18,9 @@ from contextd.errors import InvalidInput
 from contextd.memory import Memory
 from contextd.ports import Matrix
 from contextd.restoring import FORMAT, SECTIONS, Imported, plain, restore
+from contextd.workers.reading import memory_file, read_memories
 
-_ITEM = re.compile(r"([-*+•]|\d{1,4}[.)])\s+(.+)")
-_LONGEST_LINE = 400  # characters of a line that is a fact: what is longer is prose
+__all__ = ["as_lines", "as_markdown", "exported", "imported", "memory_file"]
 
 
 def exported(engine: Engine, *, vectors: bool = False) -> dict[str, Any]:
@@ -96,9 +94,9 @@ def as_markdown(payload: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def imported(engine: Engine, data: str, *, source: str = "import", dry_run: bool = False) -> Imported:
+def imported(engine: Engine, data: str | bytes, *, source: str = "import", dry_run: bool = False) -> Imported:
     """Read an export, a backup, JSON lines or a Markdown list; with `dry_run` only say what is in it."""
-    payload, told = _read(data)
+    payload, told = read_memories(data)
     done = Imported()
     gone = {one for one, _ in engine.record.memories.tombstones(engine.personal, engine.reader.name)}
     done.counts["forgotten"] += sum(entry.get("id") in gone for entry in told)
@@ -124,110 +122,6 @@ def _new(engine: Engine, entry: Mapping[str, Any], source: str, done: Imported) 
     except InvalidInput as error:
         done.problems.append(f"{entry['text'][:40]!r}: {error}: left out")
         return None
-
-
-# Reading
-
-
-def _read(data: str) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-    """An export of our own, or what a file of another kind tells."""
-    stripped = data.lstrip("\ufeff \n\r\t")
-    if stripped.startswith("{"):
-        try:
-            found = json.loads(stripped)
-        except ValueError as error:
-            if '"contextd"' in stripped[:200] and "\n{" not in stripped:
-                raise InvalidInput(f"this export is not whole ({error}); nothing was read: export it again") from None
-            return _read_lines(stripped)
-        if isinstance(found, dict) and isinstance(found.get("contextd"), dict):
-            return found, []
-        if isinstance(found, dict) and isinstance(found.get("gems"), list):
-            return None, [_gem(one) for one in found["gems"] if isinstance(one, dict) and isinstance(one.get("value"), str)]
-        if isinstance(found, dict) and isinstance(found.get("text"), str):
-            return None, [_told(found)]
-        raise InvalidInput("this JSON is no export: it has neither `contextd`, nor `gems`, nor `text`")
-    if stripped.startswith("["):
-        try:
-            found = json.loads(stripped)
-        except ValueError as error:
-            raise InvalidInput(f"this is no JSON: {error}") from None
-        return None, [_told(one if isinstance(one, dict) else {"text": one}) for one in found]
-    lines = [line.strip() for line in stripped.splitlines()]
-    items = [item[2] for line in lines if (item := _ITEM.match(line))]
-    if not items and len(lines) > 1 and max(map(len, lines)) > _LONGEST_LINE:
-        raise InvalidInput("this text has no list in it; facts are lines that begin with `- `, or one short sentence a line")
-    return None, [_tagged(item) for item in items or [line for line in lines if line and not line.startswith("#")]]
-
-
-def _read_lines(data: str) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-    entries = []
-    for number, line in enumerate(data.splitlines(), 1):
-        if line.strip():
-            try:
-                entries.append(json.loads(line))
-            except ValueError as error:
-                raise InvalidInput(f"line {number} is no JSON: {error}") from None
-    if entries and isinstance(entries[0], dict) and entries[0].get("type") == "manifest":
-        payload: dict[str, Any] = {"contextd": entries[0]} | {name: [] for name in SECTIONS}
-        for entry in entries[1:]:
-            if isinstance(entry, dict) and entry.get("type") in SECTIONS:
-                payload[entry["type"]].append(entry)
-        return payload, []
-    return None, [_told(one if isinstance(one, dict) else {"text": one}) for one in entries]
-
-
-def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A text with what is said of it, from a file of another kind."""
-    text = entry.get("text", entry.get("content", entry.get("value")))
-    if not isinstance(text, str) or not text.strip():
-        raise InvalidInput("an entry has no text; each needs `text`")
-    known: dict[str, Any] = {"text": text}
-    for name in ("kind", "attribute", "value", "unit", "conversation"):
-        if isinstance(entry.get(name), str) and entry[name] and not (name == "value" and "text" not in entry):
-            known[name] = entry[name]
-    if isinstance(entry.get("topics"), list):
-        known["topics"] = [one for one in entry["topics"] if isinstance(one, str)]
-    if (said := entry.get("said", entry.get("timestamp"))) is not None:
-        known["said"] = _moment(said, text)
-    return known
-
-
-def _moment(value: Any, text: str) -> int:
-    """When it was said: a number, or a date as ISO writes it."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _microseconds(value)
-    try:
-        read = datetime.fromisoformat(str(value))
-        return int((read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp() * 1e6)
-    except ValueError:
-        raise InvalidInput(
-            f"{value!r} is no time (of {text[:40]!r}); give seconds since 1970 or a date such as 2024-05-01"
-        ) from None
-
-
-def _gem(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of the backup format with `gems`: value, collections, semanticType, timestamp."""
-    told = {"text": entry["value"], "kind": entry.get("semanticType"), "attribute": entry.get("attribute")}
-    told |= {"value": entry.get("attributeValue"), "unit": entry.get("attributeUnit"), "topics": entry.get("collections")}
-    told |= {"said": entry.get("timestamp")}
-    return _told(told)
-
-
-def _tagged(item: str) -> dict[str, Any]:
-    marked = re.search(r"\s*<!-- (\w+) -->$", item)
-    item = item[: marked.start()] if marked else item
-    topics = [match.replace("-", " ") for match in re.findall(r"(?<=\s)#([^\W\d][\w-]*)(?=\s|$)", item)]
-    text = re.sub(r"\s+#[^\W\d][\w-]*(?=\s|$)", "", item).strip()
-    return {"text": text, **({"topics": topics} if topics else {}), **({"id": marked[1]} if marked else {})}
-
-
-def _microseconds(value: float) -> int:
-    """A time in seconds, milliseconds, microseconds or nanoseconds, by its size."""
-    if not math.isfinite(value):
-        raise InvalidInput(f"{value} is no time; give seconds since 1970 or a date such as 2024-05-01")
-    size = abs(value)
-    factor = 1_000_000 if size < 1e11 else 1000 if size < 1e14 else 1
-    return int(value * factor) if size < 1e17 else int(value) // 1000
 
 
 def _encoded(matrix: Matrix) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from contextd.conversation import Session
+from contextd.conversation import Conversation, Forgotten, Note, Said, Session
 from contextd.memory import Decided, Link, Memory, Topic, TopicChange, Version
 from contextd.ports import Matrix, Store, Waiting
 from contextd.types import Parsed, Reader
@@ -20,6 +20,9 @@ class Kept(NamedTuple):
     digest: bytes
     parsed: Parsed
     vectors: Mapping[str, Matrix]
+    said: Said = Said("")
+    chain: Sequence[bytes] = ()  # a digest for each message and all before it; a note has one
+    principals: frozenset[str] = frozenset()  # readers beside those of the whole import
 
 
 class Memories(Protocol):
@@ -145,11 +148,29 @@ class Chats(Store, Waiting, Protocol):
     def known(self, uris: Collection[str], author: str) -> Mapping[str, bytes]:
         """The digests of those that an author has taken in before, by uri."""
 
-    def forgotten(self, uris: Collection[str], author: str) -> set[str]:
-        """Those that their author has forgotten, alone or with the whole conversation: they are not taken again."""
+    def described(self, uris: Collection[str], author: str) -> Mapping[str, tuple[Said, Sequence[bytes]]]:
+        """What is kept of an author's beside the text, and the digests of their messages; older ones may have neither."""
+
+    def describe(self, kept: Sequence[Kept], author: str) -> None:
+        """Add what is kept beside the text to documents that were written without it."""
+
+    def alike(self, chain: Sequence[bytes], author: str) -> Sequence[tuple[str, Sequence[bytes]]]:
+        """The author's documents that begin with the same message, by uri, with the digests of their messages."""
+
+    def forgotten(self, chains: Mapping[str, Sequence[bytes]], author: str) -> set[str]:
+        """Those that their author has forgotten, alone or with the whole conversation, by uri or by what was said."""
 
     def keep(self, kept: Sequence[Kept], author: str, principals: frozenset[str]) -> int:
         """Write some in one transaction, in place of what they were before; how many. What was forgotten meanwhile stays so."""
+
+    def marks(self, author: str) -> Sequence[Forgotten]:
+        """What an author has forgotten, as keyed hashes."""
+
+    def bury(self, forgotten: Forgotten, author: str) -> int:
+        """Forget what an author has forgotten on another device, and keep it out; how many were erased here."""
+
+    def written(self, author: str, reader: Reader) -> Iterator[Conversation | Note]:
+        """Every sitting and note that an author took in and may read, as it was told."""
 
     def sessions(self, reader: Reader) -> list[Session]:
         """All that a reader may see, the latest first."""

@@ -1,4 +1,5 @@
 """Time expressions as windows: "last Tuesday", "in May 2023", "four weeks ago". They raise what was said then, never filter.
+Timestamps of other programs as microseconds.
 
 By rules, in English and German: libraries that parse dates give one moment, and are far too slow for every question.
 """
@@ -7,11 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 Window = tuple[int, int]  # first and last moment, microseconds
 
 _DAY = 86_400_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECONDS_END = 10**11  # more seconds than this are milliseconds
+_LONGEST_TIMESTAMP = 40  # characters
 MONTHS = {
     name: number
     for number, names in enumerate(
@@ -44,6 +49,38 @@ _NUMBER = "|".join(sorted(NUMBERS, key=len, reverse=True)) + r"|\d{1,3}"
 _UNIT = "|".join(UNITS)
 _LAST = r"(?:last|previous|past|letzte[nrsm]?|vergangene[nrsm]?|vorige[nrsm]?)"
 _THIS = r"(?:this|current|diese[nrsm]?)"
+
+
+def moment(value: Any) -> int:
+    """A timestamp of any program in microseconds since 1970; 0 where none is given. Raises ValueError for anything else.
+
+    A number is in seconds, milliseconds, microseconds or nanoseconds: their ranges, from 1973 to 5138, do not overlap.
+    """
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return 0
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _microseconds(value)
+    if not isinstance(value, str) or len(value) > _LONGEST_TIMESTAMP:
+        raise ValueError(f"not a time: {str(value)[:_LONGEST_TIMESTAMP]!r}")
+    try:
+        read = datetime.fromisoformat(value.strip())
+    except ValueError:
+        if not re.fullmatch(r"\s*\d+(\.\d*)?\s*", value, re.ASCII):
+            raise ValueError(f"not a time: {value!r}") from None
+        return _microseconds(float(value) if "." in value else int(value))
+    since = (read if read.tzinfo else read.replace(tzinfo=UTC)) - _EPOCH
+    if since < timedelta(0):
+        raise ValueError(f"not a time after 1970: {value!r}")
+    return since // timedelta(microseconds=1)
+
+
+def _microseconds(value: float) -> int:
+    if not 0 <= value < _SECONDS_END * 10**9:  # NaN and the infinities as well
+        raise ValueError(f"not a time: {float(value) if abs(value) < _SECONDS_END * 10**9 else 'a number out of range'}")
+    for factor in (1_000_000, 1000, 1):
+        if value * factor < _SECONDS_END * 1_000_000:
+            return int(value * factor)
+    return int(value) // 1000
 
 
 def windows(text: str, now: int) -> tuple[Window, ...]:

@@ -248,9 +248,10 @@ def test_F11_a_migration_that_fails_half_way_leaves_nothing(tmp_path: Path, monk
 
     steps = connect.migrations(("index",))
     broken = {max(steps) + 7: "create table half (x integer) strict; insert into nowhere values (1)"}
-    monkeypatch.setattr(connect, "migrations", lambda _: steps | broken)
     path = tmp_path / "index.db"
     connection = connect.connect(path, durable=True)
+    connect.migrate(connection, path, ("index",), durable=True)
+    monkeypatch.setattr(connect, "migrations", lambda _: steps | broken)
     with pytest.raises(StorageError):
         connect.migrate(connection, path, ("index",), durable=True)
     assert list(connection.execute("select name from sqlite_master where name = 'half'")) == []

@@ -165,8 +165,8 @@ def test_what_nothing_is_known_of_is_refused_with_a_hint(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(1_700_000_000, 1_700_000_000_000_000), (1_700_000_000_123, 1_700_000_000_123_000), (None, 0), ("soon", 0), (True, 0),
-     ("2023-11-14T22:13:20Z", 1_700_000_000_000_000), (1e300, 0), (float("nan"), 0)],
+    [(1_700_000_000, 1_700_000_000_000_000), (1_700_000_000_123, 1_700_000_000_123_000), (None, 0), ("soon", -1), (True, -1),
+     ("2023-11-14T22:13:20Z", 1_700_000_000_000_000), (1e300, -1), (float("nan"), -1)],
 )  # fmt: skip
 def test_a_time_in_any_shape_is_a_number_and_nonsense_is_none(value: Any, expected: int) -> None:
     assert moment(value) == expected

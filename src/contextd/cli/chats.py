@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from contextd.cli.show import as_json, note, opened, out, personal_options, table
+from contextd.errors import InvalidInput
 
 _EVERY = 2.0  # seconds between lines of progress
 
@@ -16,7 +19,11 @@ _EVERY = 2.0  # seconds between lines of progress
 @click.command("import")
 @click.argument("path", type=click.Path(exists=True, allow_dash=True))
 @click.option(
-    "--from", "kind", default=None, metavar="KIND", help="chatgpt, claude, claude-code, codex, obsidian, jsonl or memories."
+    "--from",
+    "kind",
+    default=None,
+    metavar="KIND",
+    help="chatgpt, claude, claude-code, codex, contextd, obsidian, jsonl or memories.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what is in it.")
 @click.option("--in-project", is_flag=True, help="Into the project given with -p, not into what is personal.")
@@ -35,7 +42,7 @@ def import_(
     """Take conversations, notes or memories from PATH, a file or a folder. Doing it again takes only what is new.
 
     It knows exports of ChatGPT and Claude (zip or conversations.json), sessions of Claude Code and Codex, Obsidian vaults,
-    JSON lines with a message on each, and everything `contextd memories import` knows.
+    JSON lines with a message on each, files of `contextd chats export`, and everything `contextd memories import` knows.
 
     \b
     Examples:
@@ -65,7 +72,9 @@ def import_(
         as_json(_payload(taken, kind) | {"dry_run": dry_run, "embedded_deeply": deepened})
     else:
         out(_told(taken, kind, dry_run))
-    return 0 if taken.conversations or taken.notes else 1
+    if any(problem.stopped for problem in taken.unread):
+        return InvalidInput.exit_code
+    return 0 if taken.conversations or taken.notes or taken.erased or kind == "contextd" else 1
 
 
 @click.group(invoke_without_command=True)
@@ -80,6 +89,7 @@ def chats(ctx: click.Context, project: str | None, reader: str, json_output: boo
     Examples:
       contextd chats
       contextd chats forget chat:chatgpt/68f0c1
+      contextd chats export chats.jsonl
       contextd chats deepen
     """
     if ctx.invoked_subcommand is not None:
@@ -100,6 +110,37 @@ def forget(chat: str, in_project: bool, project: str | None, reader: str, json_o
     """Erase CHAT, a conversation or one sitting of it, for good; an import does not bring it back."""
     count, state = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).forget(chat)
     as_json({"forgotten": count, "state": state}) if json_output else out(f"{count} forgotten: {state}")
+    return 0
+
+
+@chats.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, writable=True), default="-")
+@click.option("--in-project", is_flag=True, help="Those of the project given with -p.")
+@personal_options
+def export(file: str, in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Write the chats and notes you imported to FILE (or to a pipe); `contextd import` reads it on another device.
+
+    Forgotten chats are in it as keyed hashes without content: importing the file forgets them there too.
+
+    \b
+    Examples:
+      contextd chats export chats.jsonl
+      contextd import chats.jsonl
+    """
+    lines = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).exported()
+    if file == "-":
+        for line in lines:
+            click.echo(json.dumps(line))
+        return 0
+    count = 0
+    try:
+        with Path(file).open("w", encoding="utf-8") as stream:
+            for line in lines:
+                stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+                count += ("note" in line or "sitting" in line) and "more" not in line
+    except OSError as error:
+        raise click.UsageError(f"cannot write {file}: {error.strerror}") from None
+    as_json({"sittings_and_notes": count}) if json_output else out(f"{count} sittings or notes written to {file}")
     return 0
 
 
@@ -134,8 +175,8 @@ def _counted() -> Callable[[Any], None]:
 
 
 def _payload(taken: Any, kind: str) -> dict[str, Any]:
-    counts = ("conversations", "notes", "messages", "written", "unchanged", "forgotten", "secrets")
-    problems = [{"place": one.place, "reason": one.reason} for one in taken.unread]
+    counts = ("conversations", "notes", "messages", "written", "unchanged", "forgotten", "erased", "secrets")
+    problems = [{"place": one.place, "reason": one.reason, "stopped": one.stopped} for one in taken.unread]
     return {"kind": kind, **{name: getattr(taken, name) for name in counts}, "problems": problems, "warnings": taken.warnings}
 
 
@@ -149,6 +190,7 @@ def _told(taken: Any, kind: str, dry_run: bool) -> str:
         f"{taken.unchanged} unchanged",
     ]
     parts += [f"{taken.forgotten} stay forgotten"] if taken.forgotten else []
+    parts += [f"{taken.erased} erased because they were forgotten elsewhere"] if taken.erased else []
     parts += [f"{taken.secrets} secrets left out"] if taken.secrets else []
     return ", ".join(parts)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -324,7 +323,7 @@ def take_memories(file: str, dry_run: bool, project: str | None, reader: str, js
     """Read memories from a file or a pipe, and say what came of it."""
     from contextd import portability
 
-    data = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8", "replace")
+    data = portability.memory_file(file)
     name = "".join(one if one.isprintable() else "?" for one in Path(file).name)[:180]
     source = "import" if file == "-" else f"import:{name}"
     engine = opened(project, reader)

@@ -6,97 +6,145 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from contextd.conversation import Conversation, Message, Note, Unread
+from contextd.conversation import Conversation, Forgotten, Message, Note, Unread
 from contextd.errors import InvalidInput
-from contextd.sources import transcripts
-from contextd.sources.transcripts import moment
+from contextd.sources import own, transcripts
+from contextd.sources.limited import Meter, Refused, entries, is_regular, lines
+from contextd.sources.transcripts import moment, word
 
 MEMORIES = "memories"  # the kind of a file that holds memories and no chats
 FOLDER = "folder"  # of one with files of several kinds
 _ENDINGS = (".jsonl", ".json", ".zip")
 _MOST_NOTE = 5 << 20  # bytes of a note
+_MOST_MESSAGE = 16 << 20  # characters of a message
 _WIKI = re.compile(r"!?\[\[([^\]\[|\n]{1,300})(?:\|([^\]\[\n]{1,300}))?\]\]")
 _HIDDEN = ("system", "tool")
 
-Read = Conversation | Note | Unread
+Read = Conversation | Note | Forgotten | Unread
 
 
-def kind_of(path: Path) -> str:
+def kind_of(path: Path, meter: Meter | None = None) -> str:
     """What a file or folder is: a kind of KINDS, `memories`, or `folder` for one with files of several kinds; or refused."""
+    meter = meter or Meter()
     if path.is_dir():
         if (path / ".obsidian").is_dir():
             return "obsidian"
-        kinds = {kind for file in _files(path, _ENDINGS) if (kind := _kind_of_file(file)) not in ("", MEMORIES)}
+        kinds = {kind for file in _files(path, _ENDINGS) if (kind := _kind_within_limits(file, meter)) not in ("", MEMORIES)}
         if kinds:
             return kinds.pop() if len(kinds) == 1 else FOLDER
-    elif path.suffix.lower() == ".zip" and (problem := next(_entries(path), None)) and isinstance(problem, Unread):
-        raise InvalidInput(f"{path}: {problem.reason}")
-    elif kind := _kind_of_file(path):
-        return kind
+    else:
+        _check_regular(path)
+        if kind := _kind_of_file(path, meter):
+            return kind
+        if path.suffix.lower() == ".zip" and (problem := next(entries(path, meter), None)) and isinstance(problem, Unread):
+            raise InvalidInput(f"{path}: {problem.reason}")
     raise InvalidInput(
         f"{path} is nothing that can be imported by itself; say what it is with --from, one of "
         + ", ".join(sorted((*KINDS, MEMORIES)))
     )
 
 
-def read(path: Path, kind: str) -> Iterator[Read]:
-    """Everything in a file, or in all files of a folder that may hold some of it; what cannot be read is told, not thrown."""
+def read(path: Path, kind: str, meter: Meter | None = None, began: Callable[[Path], None] = lambda _: None) -> Iterator[Read]:
+    """Everything in a file, or in all files of a folder that may hold some of it; what cannot be read is told, not thrown.
+
+    `began` is called with every file before it is read.
+    """
+    meter = meter or Meter()
     if kind == FOLDER:
         for file in _files(path, _ENDINGS):
-            own = _kind_of_file(file)
-            yield from read(file, own) if own in KINDS else [Unread(file.name, "there are no chats in it; import it by itself")]
+            found = _kind_within_limits(file, meter)
+            absent = Unread(file.name, "there are no chats in it; import it by itself")
+            yield from read(file, found, meter, began) if found in KINDS else [absent]
         return
     if kind not in KINDS:
         raise InvalidInput(f"there is no {kind!r} to import from; there are {', '.join(sorted(KINDS))}")
     endings, reader = KINDS[kind]
-    if kind == "obsidian":
-        yield from _vault(path)
+    if not path.is_dir():
+        _check_regular(path)
+    elif kind == "obsidian":
+        yield from _vault(path, began)
         return
     for file in _files(path, endings) if path.is_dir() else [path]:
         name = file.relative_to(path).with_suffix("").as_posix() if path.is_dir() else file.stem
+        began(file)
         try:
-            yield from (transcripts.plain(file, name) if kind == "jsonl" else reader(file))
-        except (OSError, ValueError, RecursionError) as error:
-            yield Unread(file.name, f"cannot be read: {error}")
+            yield from _checked(transcripts.plain(file, meter, name) if kind == "jsonl" else reader(file, meter))
+        except Refused as error:
+            yield Unread(file.name, str(error), stopped=True)
+        except MemoryError:
+            yield Unread(file.name, "it needs more memory than reading may use; nothing more is read of it", stopped=True)
+        except (OSError, ValueError, RecursionError, RuntimeError) as error:
+            yield Unread(file.name, f"cannot be read: {error}", stopped=True)
+
+
+def _check_regular(path: Path) -> None:
+    """A link that the user names is followed; a pipe or a device is refused, because reading it may never end."""
+    if not is_regular(path.resolve()):
+        raise InvalidInput(f"{path} is not a regular file; save its contents in a file first")
 
 
 def _files(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
-    """The files below a folder, in order; links are not followed."""
+    """The regular files below a folder, in order; links are not followed."""
     for top, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(top, name)
-            if path.suffix.lower() in endings and not path.is_symlink():
+            if path.suffix.lower() in endings and is_regular(path):
                 yield path
 
 
-def _kind_of_file(path: Path) -> str:
+def _kind_within_limits(path: Path, meter: Meter) -> str:
+    """The kind of a file in a folder; one that cannot be read is of none and costs only itself."""
+    try:
+        return _kind_of_file(path, meter)
+    except (OSError, ValueError, MemoryError, RecursionError, RuntimeError):
+        return ""
+
+
+def _kind_of_file(path: Path, meter: Meter) -> str:
     """By its beginning, not by its name; empty when it is none."""
     if path.suffix.lower() == ".zip" or path.suffix.lower() == ".json":
-        entry = next((one for one in _entries(path) if not isinstance(one, Unread)), None)
+        entry = next((one for one in entries(path, meter) if not isinstance(one, Unread)), None)
         if isinstance(entry, dict):
             return "chatgpt" if "mapping" in entry else "claude" if "chat_messages" in entry else MEMORIES
         return MEMORIES if path.suffix.lower() == ".json" else ""
     if path.suffix.lower() == ".jsonl":
-        return transcripts.kind_of(path)
+        first = next((entry for _, entry in lines(path, meter)), None)
+        return "contextd" if isinstance(first, dict) and own.HEADER in first else transcripts.kind_of(path, meter)
     return MEMORIES if path.suffix.lower() in (".md", ".txt") else ""
+
+
+def _checked(found: Iterator[Read]) -> Iterator[Read]:
+    """Conversations without the times that are none and the messages that are too long; both are told."""
+    for one in found:
+        if isinstance(one, Conversation):
+            long = sum(len(message.text) > _MOST_MESSAGE for message in one.messages)
+            timeless = sum(message.at < 0 for message in one.messages)
+            if long:
+                yield Unread(one.place, f"{long} messages are longer than {_MOST_MESSAGE >> 20} MB and are left out")
+            if timeless:
+                yield Unread(one.place, f"{timeless} messages have a time that cannot be read; they are kept without one")
+            kept = [message for message in one.messages if len(message.text) <= _MOST_MESSAGE]
+            one = replace(one, messages=[replace(two, at=0) if two.at < 0 else two for two in kept])
+        yield one
 
 
 # ChatGPT and Claude: an array of conversations, in a zip or beside it
 
 
-def _chatgpt(path: Path) -> Iterator[Read]:
-    yield from _each(path, "chatgpt", _tree)
+def _chatgpt(path: Path, meter: Meter) -> Iterator[Read]:
+    yield from _each(path, meter, "chatgpt", _tree)
 
 
-def _each(path: Path, kind: str, read_one: Callable[[Mapping[str, Any]], Iterator[Read]]) -> Iterator[Read]:
+def _each(path: Path, meter: Meter, kind: str, read_one: Callable[[Mapping[str, Any]], Iterator[Read]]) -> Iterator[Read]:
     """Every entry by itself: one of a shape nobody knows costs only itself."""
-    for number, entry in enumerate(_entries(path), 1):
+    for number, entry in enumerate(entries(path, meter), 1):
         if isinstance(entry, Unread):
             yield entry
             continue
@@ -108,42 +156,52 @@ def _each(path: Path, kind: str, read_one: Callable[[Mapping[str, Any]], Iterato
 
 def _name(entry: Mapping[str, Any], *fields: str) -> str:
     """The id of a conversation; one that has none is known by its beginning."""
-    found = next((str(entry[field]) for field in fields if entry.get(field)), "")
+    found = next((name for field in fields if (name := word(entry.get(field)))), "")
     return (
         found
         or blake2b(
-            json.dumps([str(entry.get(one)) for one in ("title", "name", "create_time", "created_at")]).encode(), digest_size=8
+            json.dumps([word(entry.get(one)) for one in ("title", "name", "create_time", "created_at")]).encode(), digest_size=8
         ).hexdigest()
     )
 
 
 def _tree(entry: Mapping[str, Any]) -> Iterator[Read]:
     """A conversation is a tree of messages: the branch that was gone on with, and those that were left."""
-    place, title = f"chatgpt/{_name(entry, 'conversation_id', 'id')}", str(entry.get("title") or "")
+    place, title = f"chatgpt/{_name(entry, 'conversation_id', 'id')}", word(entry.get("title"))
     nodes = entry.get("mapping")
     if not isinstance(nodes, dict):
         yield Unread(place, "it has no messages")
         return
-    main = _path_to(str(entry.get("current_node")), nodes) or max(
-        (_path_to(name, nodes) for name in nodes), key=len, default=[]
-    )
+    main = _path_to(word(entry.get("current_node")), nodes) or _path_to(_deepest(nodes), nodes)
     yield Conversation(place, title, [said for name in main if (said := _chatgpt_message(nodes[name]))])
-    parents = {str(node.get("parent")) for node in nodes.values() if isinstance(node, dict)}
+    parents = {word(node.get("parent")) for node in nodes.values() if isinstance(node, dict)}
     taken = set(main)
     leaves = [name for name in nodes if name not in parents and name not in taken]
     for number, leaf in enumerate(leaves, 1):
-        branch = [name for name in _path_to(leaf, nodes) if name not in taken]
+        branch = _path_to(leaf, nodes, taken)
+        taken.update(branch)  # what two branches have in common is told with the first
         if messages := [message for name in branch if (message := _chatgpt_message(nodes[name]))]:
             yield Conversation(f"{place}/branch-{number}", f"{title} (another branch)".strip(), messages)
 
 
-def _path_to(name: str, nodes: Mapping[str, Any]) -> list[str]:
-    """The nodes from the root to one; a circle ends where it closes."""
+def _path_to(name: str, nodes: Mapping[str, Any], taken: Collection[str] = ()) -> list[str]:
+    """The nodes from the root, or from behind one that is taken, to one; a circle ends where it closes."""
     path: dict[str, None] = {}
-    while isinstance(nodes.get(name), dict) and name not in path:
+    while name not in taken and name not in path and isinstance(nodes.get(name), dict):
         path[name] = None
-        name = str(nodes[name].get("parent"))
+        name = word(nodes[name].get("parent"))
     return list(reversed(path))
+
+
+def _deepest(nodes: Mapping[str, Any]) -> str:
+    """The node farthest from its root, the first of several; every node is looked at once."""
+    depths: dict[str, int] = {}
+    for name in nodes:
+        path = _path_to(name, nodes, depths)
+        above = word(nodes[path[0]].get("parent")) if path else ""
+        for number, inner in enumerate(path, depths.get(above, 0) + 1):
+            depths[inner] = number
+    return max(depths, key=depths.__getitem__, default="")
 
 
 def _chatgpt_message(node: Any) -> Message | None:
@@ -151,7 +209,7 @@ def _chatgpt_message(node: Any) -> Message | None:
     if not isinstance(message, dict):
         return None
     author, content = message.get("author") or {}, message.get("content") or {}
-    role = str(author.get("role", "")) if isinstance(author, dict) else ""
+    role = word(author.get("role")) if isinstance(author, dict) else ""
     metadata = message.get("metadata")
     hidden = isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation")
     if (
@@ -167,8 +225,8 @@ def _chatgpt_message(node: Any) -> Message | None:
     return Message(role, text, moment(message.get("create_time")), role) if text else None
 
 
-def _claude(path: Path) -> Iterator[Read]:
-    yield from _each(path, "claude", _talk)
+def _claude(path: Path, meter: Meter) -> Iterator[Read]:
+    yield from _each(path, meter, "claude", _talk)
 
 
 def _talk(entry: Mapping[str, Any]) -> Iterator[Read]:
@@ -177,53 +235,24 @@ def _talk(entry: Mapping[str, Any]) -> Iterator[Read]:
         yield Unread(place, "it has no messages")
         return
     said = [message for one in messages if isinstance(one, dict) and (message := _claude_message(one))]
-    yield Conversation(place, str(entry.get("name") or ""), said)
+    yield Conversation(place, word(entry.get("name")), said)
 
 
 def _claude_message(one: Mapping[str, Any]) -> Message | None:
-    text = transcripts.text_of(one.get("content")) or str(one.get("text") or "")
-    role = {"human": "user"}.get(str(one.get("sender")), str(one.get("sender")))
+    text = transcripts.text_of(one.get("content")) or word(one.get("text"))
+    sender = word(one.get("sender"))
+    role = "user" if sender == "human" else sender
     return Message(role, text, moment(one.get("created_at")), role) if text.strip() else None
-
-
-def _entries(path: Path) -> Iterator[dict[str, Any] | Unread]:
-    """The entries of every array of conversations in a file or zip, one at a time."""
-    import zipfile
-
-    if path.suffix.lower() != ".zip":
-        with path.open("rb") as stream:
-            yield from _array(stream, path.name)
-        return
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if re.search(r"(^|/)conversations[^/]*\.json$", name)]
-            for name in sorted(names):
-                with archive.open(name) as member:
-                    yield from _array(member, name)
-            if not names:
-                yield Unread(path.name, "there is no conversations.json in it")
-    except zipfile.BadZipFile as error:
-        yield Unread(path.name, f"it is no whole zip ({error}); download it again")
-
-
-def _array(stream: IO[bytes], name: str) -> Iterator[dict[str, Any] | Unread]:
-    import ijson
-
-    try:
-        for entry in ijson.items(stream, "item", use_float=True):
-            if isinstance(entry, dict):
-                yield entry
-    except (ijson.JSONError, ValueError, EOFError) as error:
-        yield Unread(name, f"it ends early or is no JSON ({str(error)[:80]}); what came before was read")
 
 
 # Notes
 
 
-def _vault(path: Path) -> Iterator[Read]:
+def _vault(path: Path, began: Callable[[Path], None] = lambda _: None) -> Iterator[Read]:
     """The pages of a vault; links inside are read as the words they show."""
     for file in _files(path, (".md",)):
         place = f"{path.resolve().name}/{file.relative_to(path).as_posix()}"
+        began(file)
         try:
             stat = file.stat()
             if stat.st_size > _MOST_NOTE:
@@ -242,14 +271,15 @@ def _dated(name: str, text: str) -> int:
     """The day a page is of: by its name, as daily notes have it, or by what stands on top of it; 0 if neither tells."""
     top = text[:1000].partition("\n---")[0] if text.startswith("---") else ""
     found = re.search(r"(\d{4}-\d\d-\d\d)", name) or re.search(r"(?m)^(?:created|date):\s*[\"']?(\d{4}-\d\d-\d\d)", top)
-    return moment(found[1]) if found else 0
+    return max(0, moment(found[1])) if found else 0
 
 
-KINDS: dict[str, tuple[tuple[str, ...], Callable[[Path], Iterator[Read]]]] = {
+KINDS: dict[str, tuple[tuple[str, ...], Callable[..., Iterator[Read]]]] = {
     "chatgpt": ((".zip", ".json"), _chatgpt),
     "claude": ((".zip", ".json"), _claude),
     "claude-code": ((".jsonl",), transcripts.claude_code),
     "codex": ((".jsonl",), transcripts.codex),
+    "contextd": ((".jsonl",), own.chats),
     "jsonl": ((".jsonl",), transcripts.plain),
     "obsidian": ((".md",), _vault),
 }

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from contextd import times
 from contextd.conversation import Conversation, Message, Unread
+from contextd.sources.limited import Meter, lines
 
-_LONGEST = 16 << 20  # characters of a line
+NO_TIME = -1  # of a message whose time is none; `exports.read` says so and drops it
 _TITLE = 80
 _NOT_SAID = ("<command-", "<local-command", "<system-reminder>", "<environment_context>", "<user_instructions>", "# AGENTS.md")
 _WHO = ("author", "speaker", "sender", "name", "role", "from")
@@ -19,10 +19,10 @@ _WHEN = ("at", "timestamp", "time", "date", "created_at", "create_time")
 _WHERE = ("conversation", "conversation_id", "thread", "session", "session_id", "channel")
 
 
-def kind_of(path: Path) -> str:
+def kind_of(path: Path, meter: Meter) -> str:
     """Whose transcript a file is, by its first lines; `memories` for other lines with texts, empty for none."""
     found = ""
-    for entry in _first(path, 20):
+    for entry in _first(path, 20, meter):
         kind = entry.get("type")
         if "sessionId" in entry or kind == "summary":
             return "claude-code"
@@ -34,71 +34,76 @@ def kind_of(path: Path) -> str:
     return found
 
 
-def claude_code(path: Path) -> Iterator[Conversation | Unread]:
+def claude_code(path: Path, meter: Meter) -> Iterator[Conversation | Unread]:
     """A session of Claude Code: what was said, without tools, their results and thoughts."""
-    title, messages, session = "", list[Message](), path.stem
-    for entry in _lines(path):
+    title, messages, session = "", list[Message](), ""
+    for _, entry in lines(path, meter):
         if isinstance(entry, Unread):
             yield entry
             continue
         if entry.get("type") == "summary":
-            title = str(entry.get("summary") or title)
+            title = word(entry.get("summary")) or title
         message = entry.get("message")
         if entry.get("type") not in ("user", "assistant") or entry.get("isMeta") or entry.get("isSidechain"):
             continue
-        session = str(entry.get("sessionId") or session)
+        session = word(entry.get("sessionId")) or session
         if isinstance(message, dict) and (text := text_of(message.get("content"))) and not text.lstrip().startswith(_NOT_SAID):
             messages.append(Message(entry["type"], text, moment(entry.get("timestamp")), entry["type"]))
     if messages:
-        yield Conversation(f"claude-code/{session}", title or _title(messages), messages)
+        yield _session("claude-code", session, path, title or _title(messages), messages)
 
 
-def codex(path: Path) -> Iterator[Conversation | Unread]:
+def codex(path: Path, meter: Meter) -> Iterator[Conversation | Unread]:
     """A session of Codex: what was said, without tools, their results and what was told to the model beforehand."""
-    messages, session = list[Message](), path.stem
-    for entry in _lines(path):
+    messages, session = list[Message](), ""
+    for _, entry in lines(path, meter):
         if isinstance(entry, Unread):
             yield entry
             continue
         payload = entry.get("payload")
         told: dict[str, Any] = payload if isinstance(payload, dict) else entry
         if entry.get("type") == "session_meta":
-            session = str(told.get("id") or session)
+            session = word(told.get("id")) or session
         role = told.get("role")
         if told.get("type") != "message" or role not in ("user", "assistant"):
             continue
         if (text := text_of(told.get("content"))) and not text.lstrip().startswith(_NOT_SAID):
             messages.append(Message(role, text, moment(entry.get("timestamp")), role))
     if messages:
-        yield Conversation(f"codex/{session}", _title(messages), messages)
+        yield _session("codex", session, path, _title(messages), messages)
 
 
-def plain(path: Path, file: str = "") -> Iterator[Conversation | Unread]:
+def _session(kind: str, session: str, path: Path, title: str, messages: list[Message]) -> Conversation:
+    """A session by its own id; without one it is called like its file, and recognized by what was said."""
+    return Conversation(f"{kind}/{session or path.stem}", title, messages, None if session else "")
+
+
+def plain(path: Path, meter: Meter, file: str = "") -> Iterator[Conversation | Unread]:
     """Lines of one's own: a whole conversation on each (`messages`), or a message on each, which names its conversation.
 
     The file is read twice, so that a conversation is given away with its last line and few are held at a time.
     """
     file = file or path.stem
-    last = {_place(entry): number for number, entry in enumerate(_lines(path)) if not isinstance(entry, Unread)}
+    last = {_place(entry): number for number, entry in lines(path, meter) if not isinstance(entry, Unread)}
     waiting: dict[str, list[Message]] = {}
-    for number, entry in enumerate(_lines(path)):
+    for number, entry in lines(path, meter):
         if isinstance(entry, Unread):
             yield entry
         elif isinstance(entry.get("messages"), list):
             said = [message for one in entry["messages"] if isinstance(one, dict) and (message := _message(one))]
-            name = entry.get("id") or _value(entry, _WHERE) or number
-            yield Conversation(f"{file}/{name}", str(entry.get("title") or ""), said)
+            name = word(entry.get("id")) or _place(entry) or str(number - 1)
+            yield Conversation(f"{file}/{name}", word(entry.get("title")), said, name)
         else:
             place = _place(entry)
             message = _message(entry)
             if message is None:
-                yield Unread(f"{path.name}:{number + 1}", "there is no text in this line (text, content, message or body)")
+                yield Unread(f"{path.name}:{number}", "there is no text in this line (text, content, message or body)")
             else:
                 waiting.setdefault(place, []).append(message)
             if last[place] == number and place in waiting:
-                yield Conversation(f"{file}/{place}" if place else file, "", waiting.pop(place))
+                yield Conversation(f"{file}/{place}" if place else file, "", waiting.pop(place), place)
     for place, messages in waiting.items():  # whose last line was a whole conversation
-        yield Conversation(f"{file}/{place}" if place else file, "", messages)
+        yield Conversation(f"{file}/{place}" if place else file, "", messages, place)
 
 
 def text_of(content: Any) -> str:
@@ -107,24 +112,26 @@ def text_of(content: Any) -> str:
         return content
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     kinds = ("text", "input_text", "output_text")
-    return "\n".join(str(block["text"]) for block in blocks if block.get("type") in kinds and block.get("text"))
+    return "\n".join(block["text"] for block in blocks if block.get("type") in kinds and isinstance(block.get("text"), str))
 
 
 def moment(value: Any) -> int:
-    """A time as microseconds: seconds or milliseconds since 1970, or a date; 0 for anything else."""
+    """A time as microseconds, 0 where none is given, NO_TIME for anything else."""
     try:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return (int(value * 1e6) if value < 1e11 else int(value * 1e3)) if 0 < value < 1e14 else 0
-        read = datetime.fromisoformat(str(value))
-        return max(0, int((read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp() * 1e6))
-    except (ValueError, OverflowError):
-        return 0
+        return times.moment(value)
+    except ValueError:
+        return NO_TIME
+
+
+def word(value: Any) -> str:
+    """A name or a number as text; empty for anything else, such as a list."""
+    return str(value) if isinstance(value, str | int | float) and value and not isinstance(value, bool) else ""
 
 
 def _message(entry: Mapping[str, Any]) -> Message | None:
     text = text_of(_value(entry, _WHAT))
-    author = str(_value(entry, _WHO) or "")
-    return Message(author, text, moment(_value(entry, _WHEN)), str(entry.get("role") or "")) if text.strip() else None
+    author = word(_value(entry, _WHO))
+    return Message(author, text, moment(_value(entry, _WHEN)), word(entry.get("role"))) if text.strip() else None
 
 
 def _value(entry: Mapping[str, Any], names: tuple[str, ...]) -> Any:
@@ -132,7 +139,7 @@ def _value(entry: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _place(entry: Mapping[str, Any]) -> str:
-    return str(_value(entry, _WHERE) or "")
+    return word(_value(entry, _WHERE))
 
 
 def _title(messages: list[Message]) -> str:
@@ -141,26 +148,9 @@ def _title(messages: list[Message]) -> str:
     return " ".join(first.split())[:_TITLE]
 
 
-def _first(path: Path, count: int) -> Iterator[dict[str, Any]]:
-    for number, entry in enumerate(_lines(path)):
-        if number >= count:
+def _first(path: Path, count: int, meter: Meter) -> Iterator[dict[str, Any]]:
+    for number, entry in lines(path, meter):
+        if number > count:
             return
         if not isinstance(entry, Unread):
             yield entry
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any] | Unread]:
-    """The objects of a file of lines; a line that is none is told and costs only itself."""
-    with path.open("r", encoding="utf-8", errors="replace") as stream:
-        number = 0
-        while line := stream.readline(_LONGEST):
-            number += 1
-            if not line.strip():
-                continue
-            try:
-                entry = json.loads(line)
-            except (ValueError, RecursionError):
-                yield Unread(f"{path.name}:{number}", "this line is no JSON")
-                continue
-            if isinstance(entry, dict):
-                yield entry

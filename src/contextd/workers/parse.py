@@ -20,7 +20,7 @@ _MEMORY = 2 << 30
 
 def main() -> None:
     """Serve until the driver closes the pipe."""
-    _limit_memory()
+    limit_memory()
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not reach the frames
     settings = wire.receive(source)
@@ -44,7 +44,8 @@ def _answer(head: Any, data: bytes, limits: Limits, rules: list[Rule], count: An
         return {"error": f"{type(error).__name__}: {error}"[:300]}, []
 
 
-def _limit_memory() -> None:
+def limit_memory() -> None:
+    """Set the limit of this process where the system has one; core files are never written."""
     try:
         import resource
     except ImportError:  # Windows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,9 +13,11 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.conversation import Session
+from contextd.conversation import Conversation, Forgotten, Message, Note, Said, Session
 from contextd.ports import Matrix
 from contextd.record_ports import Kept
+from contextd.stores.sqlite.database import packed, unpacked
+from contextd.stores.sqlite.forgotten import Marks, is_well_formed
 from contextd.stores.sqlite.store import SqliteStore, acl_id
 from contextd.stores.sqlite.view import Bools, Float, Ints, View
 from contextd.types import CHATS, Change, ChunkId, DocumentRow, Found, Reader, Scope, Stamp
@@ -30,8 +31,30 @@ group by d.document_id order by d.modified desc, d.uri"""
 _DIGESTS = """
 select document_id, digest from document where workspace_id = ? and dead_seq is null
 and document_id in (select value from json_each(?))"""
-_MARKED = "select memory_id from tombstone where workspace_id = ? and memory_id in (select value from json_each(?))"
+_DESCRIBED = (
+    "select document_id, said, chain from chat where workspace_id = ? and document_id in (select value from json_each(?))"
+)
+_ALIKE = """
+select d.uri, c.chain from chat c join document d on d.workspace_id = c.workspace_id and d.document_id = c.document_id
+where c.workspace_id = ? and c.first = ? and d.dead_seq is null order by d.uri"""
+_OWN = """
+select d.document_id, d.uri, d.modified, t.text, c.said, (select json_group_array(a.principal) from acl a
+  where a.workspace_id = d.workspace_id and a.acl_id = d.acl_id) from document d
+join content t on t.workspace_id = d.workspace_id and t.content_id = d.content_id
+left join chat c on c.workspace_id = d.workspace_id and c.document_id = d.document_id
+where d.workspace_id = ? and d.source_id = ? and d.dead_seq is null and d.document_id = ?"""
+_URIS = "select uri, document_id from document where workspace_id = ? and source_id = ? and dead_seq is null order by uri"
+_TURNS = """
+select k.label, k.names, k.start_line, k.end_line from chunk k join document d
+on d.workspace_id = k.workspace_id and d.content_id = k.content_id and d.dead_seq is null
+where d.workspace_id = ? and d.document_id = ? order by k.ordinal"""
+_HEADING = """
+select k.heading from chunk k join document d on d.workspace_id = k.workspace_id and d.content_id = k.content_id
+where d.workspace_id = ? and d.document_id = ? and d.dead_seq is null order by k.ordinal limit 1"""
+_PUT = "insert or replace into chat values (?, ?, ?, ?, ?)"
+_DROP = "delete from chat where workspace_id = ? and document_id = ?"
 _NAMELESS = "update document set uri = '', digest = x'', path_terms = x'' where workspace_id = ? and document_id = ?"
+_LINK = 12  # bytes of a digest
 _NOTHING = -1  # no source has this id
 _AROUND = 40  # of the best in an arm: those whose neighbors are candidates as well
 
@@ -41,6 +64,7 @@ class ChatStore:
 
     def __init__(self, store: SqliteStore, tick: Callable[[apsw.Connection], str]) -> None:
         self._store, self._tick = store, tick
+        self._marks = Marks(store, self._number)
 
     # Reading
 
@@ -60,12 +84,52 @@ class ChatStore:
         found = self._store.rows(_DIGESTS, json.dumps(sorted(numbers)))
         return {numbers[number]: digest for number, digest in found}
 
-    def forgotten(self, uris: Collection[str], author: str) -> set[str]:
-        """Those that their author has forgotten, alone or with the whole conversation: they are not taken again."""
-        marks = {uri: {self._mark(uri, author), self._mark(whole(uri), author)} for uri in uris}
-        wanted = json.dumps(sorted(set().union(*marks.values())))
-        there = {mark for (mark,) in self._store.rows(_MARKED, wanted)}
-        return {uri for uri, own in marks.items() if own & there}
+    def described(self, uris: Collection[str], author: str) -> dict[str, tuple[Said, list[bytes]]]:
+        """What is kept of an author's beside the text, and the digests of their messages; older ones may have neither."""
+        numbers = {self._number(uri, author): uri for uri in uris}
+        found = self._store.rows(_DESCRIBED, json.dumps(sorted(numbers)))
+        return {numbers[number]: (_said(said), _links(chain)) for number, said, chain in found}
+
+    def alike(self, chain: Sequence[bytes], author: str) -> list[tuple[str, list[bytes]]]:
+        """The author's documents that begin with the same message, by uri, with the digests of their messages."""
+        found = self._store.rows(_ALIKE, self._first(chain, author)) if chain else []
+        return [(uri, _links(links)) for uri, links in found]
+
+    def forgotten(self, chains: Mapping[str, Sequence[bytes]], author: str) -> set[str]:
+        """Those that their author has forgotten, alone or with the whole conversation, by uri or by what was said."""
+        with self._store.database.reading() as connection:
+            return self._marks.forgotten(connection, chains, author)
+
+    def marks(self, author: str) -> list[Forgotten]:
+        """What an author has forgotten, as keyed hashes."""
+        with self._store.database.reading() as connection:
+            return self._marks.all(connection, author)
+
+    def written(self, author: str, reader: Reader) -> Iterator[Conversation | Note]:
+        """Every sitting and note that an author took in and may read, as it was told."""
+        for uri in self._own(author):
+            for number, uri, at, text, said, principals in self._store.rows(_OWN, CHATS, self._number(uri, author)):  # noqa: B020
+                readers = frozenset(json.loads(principals))
+                if readers & reader.principals:
+                    known = _said(said) if said is not None else self._reconstructed(number, at)
+                    yield _written(uri, at, unpacked(text), known, readers)
+
+    def _own(self, author: str) -> list[str]:
+        """The uris of what an author took in."""
+        return [uri for uri, number in self._store.rows(_URIS, CHATS) if number == self._number(uri, author)]
+
+    def _reconstructed(self, number: int, at: int) -> Said:
+        """The messages of a sitting that was kept before their times were: where its pieces name an author, one begins."""
+        pieces = self._store.rows(_TURNS, number)
+        starts = [start for label, names, start, _ in pieces if names != "[]" or not label]
+        ends = [*starts[1:], *(end + 1 for *_, end in pieces[-1:])][: len(starts)]
+        labels = [label for label, names, *_ in pieces if names != "[]" or not label]
+        heading = self._store.rows(_HEADING, number)
+        return Said(
+            _title(json.loads(heading[0][0])) if heading else "",
+            None,
+            [(label, "", at, b - a) for label, a, b in zip(labels, starts, ends, strict=True)],
+        )
 
     def sessions(self, reader: Reader) -> list[Session]:
         """All that a reader may see, the latest first."""
@@ -91,47 +155,103 @@ class ChatStore:
         store = self._store
 
         def write(connection: apsw.Connection) -> int:
-            store.grant_row(connection, principals)
-            gone = self.forgotten([one.uri for one in kept], author)
+            gone = self._marks.forgotten(connection, {one.uri: one.chain for one in kept}, author)
             for one in (one for one in kept if one.uri not in gone):
+                readers = principals | one.principals
+                store.grant_row(connection, readers)
                 number = self._number(one.uri, author)
                 store.erase_row(connection, number)
                 content = self._number(f"{one.uri}\n{one.digest.hex()}", author)
                 row = DocumentRow(
-                    number, CHATS, one.uri, content, acl_id(principals), one.language, Stamp(0, 0, 0, 0), one.digest, one.at
+                    number, CHATS, one.uri, content, acl_id(readers), one.language, Stamp(0, 0, 0, 0), one.digest, one.at
                 )
                 store.put_row(connection, row, one.parsed, one.vectors)
+                self._describe(connection, one, author)
             return len(kept) - len(gone)
 
         return store.database.transact(write) if kept else 0
 
+    def describe(self, kept: Sequence[Kept], author: str) -> None:
+        """Add what is kept beside the text to documents that were written without it."""
+
+        def write(connection: apsw.Connection) -> None:
+            for one in kept:
+                self._describe(connection, one, author)
+
+        if kept:
+            self._store.database.transact(write)
+
+    def _describe(self, connection: apsw.Connection, one: Kept, author: str) -> None:
+        if one.chain:
+            said = packed(json.dumps(one.said, ensure_ascii=False, separators=(",", ":")))
+            first, chain = self._first(one.chain, author), b"".join(one.chain)
+            connection.execute(_PUT, (self._store.workspace, self._number(one.uri, author), first, chain, said))
+
     def forget(self, uris: Collection[str], place: str, author: str) -> str:
-        """Erase some of an author's; a mark without content stays for each, and for `place` if they are all of it."""
-        store = self._store
+        """Erase some of an author's; marks without content stay of each, and of `place` if they are all of it."""
+        chains: dict[str, Sequence[bytes]] = dict.fromkeys(uris, ())
+        chains |= {uri: chain for uri, (_, chain) in self.described(uris, author).items()}
 
         def erase(connection: apsw.Connection) -> None:
-            for uri in uris:
-                store.erase_row(connection, self._number(uri, author))
-                connection.execute(_NAMELESS, (store.workspace, self._number(uri, author)))
-            for name in (*uris, place):
-                mark = (store.workspace, self._mark(name, author), author, self._tick(connection))
-                connection.execute("insert or replace into tombstone values (?, ?, ?, ?)", mark)
+            self._erase(connection, uris, author)
+            self._marks.bury(connection, chains, place, author, self._tick(connection))
 
-        store.database.transact(erase)
-        return "gone" if store.database.wipe() else "pending"
+        self._store.database.transact(erase)
+        return "gone" if self._store.database.wipe() else "pending"
+
+    def bury(self, forgotten: Forgotten, author: str) -> int:
+        """Forget what an author has forgotten on another device, and keep it out; how many were erased here."""
+        if not is_well_formed(forgotten):
+            return 0
+        chains: dict[str, Sequence[bytes]] = dict.fromkeys(self._own(author), ())
+        chains |= {uri: chain for uri, (_, chain) in self.described(chains, author).items()}
+        gone = self._marks.matching(forgotten, chains)
+
+        def erase(connection: apsw.Connection) -> None:
+            self._marks.add(connection, forgotten, author, self._tick(connection))
+            self._erase(connection, gone, author)
+
+        self._store.database.transact(erase)
+        if gone:
+            self._store.database.wipe()
+        return len(gone)
+
+    def _erase(self, connection: apsw.Connection, uris: Collection[str], author: str) -> None:
+        store = self._store
+        for number in (self._number(uri, author) for uri in uris):
+            store.erase_row(connection, number)
+            connection.execute(_NAMELESS, (store.workspace, number))
+            connection.execute(_DROP, (store.workspace, number))
+
+    def _first(self, chain: Sequence[bytes], author: str) -> int:
+        return self._number(f"first\n{chain[0].hex()}", author)
 
     def _number(self, name: str, author: str) -> int:
         """The number of a document: two people may have taken the same. The workspace's own is random, so it tells nothing."""
         data = f"{self._store.workspace}\n{author}\n{name}".encode("utf-8", "replace")
         return int.from_bytes(blake2b(data, digest_size=8).digest(), "little") >> 1
 
-    def _mark(self, name: str, author: str) -> str:
-        return f"chat-{self._number(name, author):016x}"
+
+def _said(data: bytes) -> Said:
+    title, name, turns = json.loads(unpacked(data))
+    return Said(title, name, [(author, role, at, lines) for author, role, at, lines in turns])
 
 
-def whole(uri: str) -> str:
-    """The conversation that a sitting or a branch belongs to."""
-    return re.sub(r"(?:/branch-\d+)?#\d+$", "", uri)
+def _links(chain: bytes) -> list[bytes]:
+    return [chain[start : start + _LINK] for start in range(0, len(chain), _LINK)]
+
+
+def _written(uri: str, at: int, text: str, said: Said, principals: frozenset[str]) -> Conversation | Note:
+    """A document as it was told: its lines go to its messages, in order."""
+    kind, _, place = uri.partition(":")
+    if kind == "note":
+        return Note(place, said.title, text, at, principals)
+    lines, messages, start = text.split("\n"), [], 0
+    for author, role, when, count in said.turns:
+        messages.append(Message(author, "\n".join(lines[start : start + count]), when, role))
+        start += count
+    place, _, sitting = place.rpartition("#")
+    return Conversation(place, said.title, messages, said.name, int(sitting), principals)
 
 
 class ChatView(View):

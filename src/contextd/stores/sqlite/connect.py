@@ -145,18 +145,21 @@ def migrate(connection: apsw.Connection, path: Path, folders: tuple[str, ...], *
                 _copy_of(path).unlink(missing_ok=True)  # of a migration that was killed when it was done
             return
         backup = _backed_up(connection, path) if durable and version else None
-        for number in sorted(number for number in steps if number > version):
-            _step(connection, number, steps[number])
+        pending = sorted(number for number in steps if number > version)
+        # A new database is made in one transaction: a process that opens it meanwhile must not back up a half-made one.
+        for numbers in [pending] if not version else [[number] for number in pending]:
+            _step(connection, {number: steps[number] for number in numbers})
         if backup is not None:
             backup.unlink(missing_ok=True)
 
 
-def _step(connection: apsw.Connection, number: int, script: str) -> None:
+def _step(connection: apsw.Connection, scripts: dict[int, str]) -> None:
     connection.execute("begin immediate")
     try:
-        if _version(connection) < number:
-            connection.execute(script)
-            connection.execute(f"pragma user_version = {number:d}")
+        for number, script in scripts.items():
+            if _version(connection) < number:
+                connection.execute(script)
+                connection.execute(f"pragma user_version = {number:d}")
         connection.execute("commit")
     except BaseException:
         connection.execute("rollback")

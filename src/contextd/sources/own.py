@@ -1,0 +1,75 @@
+"""Chats as `contextd chats export` writes them: a sitting, a note or marks of forgotten chats on each line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from contextd.conversation import Conversation, Forgotten, Message, Note, Unread
+from contextd.sources.limited import LINE, Meter, lines
+from contextd.sources.transcripts import moment
+
+FORMAT = 1
+HEADER = "contextd_chats"  # the field by which such a file is known
+_LONGEST = 4 * LINE  # a message that was kept fits on a line, however it is escaped
+_READERS = 100
+_NAME = 200  # characters of a reader's name
+
+Read = Conversation | Note | Forgotten | Unread
+
+
+def chats(path: Path, meter: Meter) -> Iterator[Read]:
+    """What is in an export of our own; a line of an unknown shape is told and costs only itself."""
+    said: list[Message] = []  # of a sitting that goes on with the next line
+    for number, entry in lines(path, meter, _LONGEST):
+        one = entry if isinstance(entry, Unread) else _read(entry, f"{path.name}:{number}")
+        if isinstance(one, Conversation):
+            said += one.messages
+            if isinstance(entry, dict) and entry.get("more") is True:
+                continue
+            one, said = replace(one, messages=said), []
+        if one is not None:
+            yield one
+
+
+def _read(entry: Mapping[str, Any], place: str) -> Read | None:
+    if HEADER in entry:
+        known = entry[HEADER] == FORMAT
+        return None if known else Unread(place, "this export has a format of a newer contextd; upgrade contextd", stopped=True)
+    try:
+        return _one(entry)
+    except (KeyError, TypeError, ValueError) as error:
+        return Unread(place, f"this line is no chat of contextd ({type(error).__name__}: {str(error)[:80]})")
+
+
+def _one(entry: Mapping[str, Any]) -> Read:
+    if "forgotten" in entry:
+        return Forgotten(_text(entry["key"]), [_text(mark) for mark in entry["forgotten"]])
+    if "note" in entry:
+        at = max(0, moment(entry.get("at")))
+        return Note(_text(entry["note"]), _text(entry["title"]), _text(entry["text"]), at, _principals(entry))
+    messages = [_message(one) for one in entry["messages"]]
+    name, sitting = entry.get("name"), entry["sitting"]
+    if not isinstance(sitting, int) or not 0 < sitting < 1 << 31:
+        raise ValueError("the number of a sitting is none")
+    name = None if name is None else _text(name)
+    return Conversation(_text(entry["place"]), _text(entry["title"]), messages, name, sitting, _principals(entry))
+
+
+def _message(one: Mapping[str, Any]) -> Message:
+    return Message(_text(one["author"]), _text(one["text"]), moment(one.get("at")), _text(one["role"]))
+
+
+def _principals(entry: Mapping[str, Any]) -> frozenset[str]:
+    found = [_text(one) for one in entry.get("principals", ())]
+    if len(found) > _READERS or not all(one.strip() and one.isprintable() and len(one) <= _NAME for one in found):
+        raise ValueError("the principals are no names of readers")
+    return frozenset(found)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a field is no text")
+    return value

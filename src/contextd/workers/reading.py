@@ -1,0 +1,215 @@
+"""The driver of the worker that reads exports: a process for each import, with limits of memory and of time without progress.
+
+What was read before a failure counts; the failure itself is told as something that could not be read.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from contextd.conversation import Conversation, Forgotten, Message, Note, Unread
+from contextd.errors import InvalidInput, Unavailable
+from contextd.sources.limited import is_regular
+from contextd.workers import wire
+from contextd.workers.pool import cpu_seconds
+
+SECONDS_WITHOUT_PROGRESS = 60.0
+LARGEST_MEMORIES = 200 << 20  # bytes of a file of memories
+_START = 30.0  # a cold start on a busy machine
+_STARVED = 60.0  # seconds more for a worker that gets no processor
+_COMMAND = (sys.executable, "-m", "contextd.workers.read")
+
+Read = Conversation | Note | Forgotten | Unread
+
+
+def kind_of(path: str) -> str:
+    """What a file or folder from elsewhere is; raises InvalidInput when it is nothing known or cannot be read."""
+    with _asked({"ask": "kind", "path": path}) as frames:
+        for frame in frames:
+            if isinstance(frame.get("kind"), str):
+                return str(frame["kind"])
+            if "failed" in frame:
+                raise InvalidInput(f"{path}: {frame['failed']}")
+    raise InvalidInput(f"{path} cannot be read")
+
+
+def read_export(path: str, kind: str, *, seconds: float = SECONDS_WITHOUT_PROGRESS) -> Iterator[Read]:
+    """What is in a file or folder from elsewhere, one at a time; raises InvalidInput when it cannot be begun."""
+    file, waiting, begun = Path(path).name, _Waiting(), False
+    with _asked({"ask": "read", "path": path, "kind": kind}, seconds=seconds) as frames:
+        try:
+            for frame in frames:
+                begun, file = True, str(frame.get("file", file))
+                if "failed" in frame:
+                    yield Unread(file, f"{frame['failed']}; what came before was read", stopped=True)
+                elif (one := waiting.take(frame)) is not None:
+                    yield one
+        except InvalidInput as error:
+            if not begun:
+                raise
+            yield Unread(file, f"{error}; what came before was read", stopped=True)
+
+
+def memory_file(path: str) -> bytes:
+    """The bytes of a file of memories, of standard input for `-`; raises InvalidInput for what is too large or no file."""
+    if path != "-" and not is_regular(Path(path).resolve()):
+        raise InvalidInput(f"{path} is not a regular file; save its contents in a file first")
+    with open(path, "rb") if path != "-" else nullcontext(sys.stdin.buffer) as stream:  # noqa: PTH123 - one of two
+        return _within_limit(stream.read(LARGEST_MEMORIES + 1))
+
+
+def _within_limit(data: bytes) -> bytes:
+    if len(data) > LARGEST_MEMORIES:
+        raise InvalidInput(f"a file of memories has at most {LARGEST_MEMORIES >> 20} MB; divide it into several files")
+    return data
+
+
+def read_memories(data: str | bytes) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+    """An export of our own by its parts, or None; and the entries that a file of another kind tells."""
+    data = _within_limit(data.encode("utf-8", "replace") if isinstance(data, str) else data)
+    payload: dict[str, Any] | None = None
+    told: list[dict[str, Any]] = []
+    with _asked({"ask": "memories"}, data) as frames:
+        for frame in frames:
+            if "failed" in frame:
+                raise InvalidInput(f"the memories cannot be read: {frame['failed']}; nothing was imported")
+            part, entry = frame.get("entry", ("", None))
+            if part == "contextd":
+                payload = {"contextd": entry, "topics": [], "memories": [], "links": [], "tombstones": []}
+            elif part == "told":
+                told.append(entry)
+            elif part and payload is not None:
+                payload.setdefault(part, []).append(entry)
+    return payload, told
+
+
+class _Waiting:
+    """Puts a conversation together of its frames; a frame of a wrong shape raises InvalidInput."""
+
+    def __init__(self) -> None:
+        self._opened, self._messages = Conversation("", "", ()), list[Message]()
+
+    def take(self, frame: dict[str, Any]) -> Read | None:
+        """What a frame completes."""
+        try:
+            return self._taken(frame)
+        except (TypeError, ValueError, OverflowError):  # not a frame of ours: a parser has run wild
+            raise InvalidInput("reading gave an answer of a wrong shape and was stopped") from None
+
+    def _taken(self, frame: dict[str, Any]) -> Read | None:
+        if "conversation" in frame:
+            place, title, name, sitting, readers = frame["conversation"]
+            name, principals = None if name is None else str(name), frozenset(map(str, readers))
+            self._opened, self._messages = Conversation(str(place), str(title), (), name, int(sitting), principals), []
+        elif "said" in frame:
+            self._messages += [Message(str(who), str(text), int(at), str(role)) for who, text, at, role in frame["said"]]
+        elif "close" in frame:
+            return replace(self._opened, messages=self._messages)
+        elif "note" in frame:
+            place, title, text, at, readers = frame["note"]
+            return Note(str(place), str(title), str(text), int(at), frozenset(map(str, readers)))
+        elif "forgotten" in frame:
+            key, marks = frame["forgotten"]
+            return Forgotten(str(key), list(map(str, marks)))
+        elif "unread" in frame:
+            place, reason, stopped = frame["unread"]
+            return Unread(str(place), str(reason), bool(stopped))
+        return None
+
+
+@contextmanager
+def _asked(
+    request: dict[str, Any], body: bytes = b"", *, seconds: float = SECONDS_WITHOUT_PROGRESS
+) -> Iterator[Iterator[dict[str, Any]]]:
+    """The frames of a worker's answer. One called `failed` ends them when the worker crashed or made no progress."""
+    try:
+        process = subprocess.Popen(  # noqa: S603 - our own module
+            _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError as error:
+        raise Unavailable(f"the reader of imports cannot be started: {error}") from None
+    watched = _Watched(process)
+    try:
+        if watched.exchanged(request, body) is None:
+            raise Unavailable(f"the reader of imports does not start; `{' '.join(_COMMAND)} < {os.devnull}` shows why")
+        yield _frames(watched, seconds)
+    finally:
+        watched.stop()
+
+
+def _frames(watched: _Watched, seconds: float) -> Iterator[dict[str, Any]]:
+    while (frame := watched.received(seconds)) is not None:
+        if "refused" in frame:
+            raise InvalidInput(str(frame["refused"]))
+        if "end" in frame:
+            return
+        yield frame
+    reason = (
+        f"reading made no progress for {seconds:.0f} seconds" if watched.late else "reading needed too much memory or crashed"
+    )
+    yield {"failed": f"{reason} and was stopped"}
+
+
+class _Watched:
+    """A process and the thread that kills it when it is asked for a frame and gives none in time."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process, self._deadline, self._used, self._allowed = process, float("inf"), 0.0, 0.0
+        self.late = False
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def exchanged(self, request: dict[str, Any], body: bytes) -> dict[str, Any] | None:
+        """Send the request; the first frame, None if the process does not live to send one."""
+        try:
+            if self._process.stdin is not None:
+                wire.send(self._process.stdin, request, [body])
+        except OSError:
+            return None
+        return self.received(_START)
+
+    def received(self, seconds: float) -> dict[str, Any] | None:
+        """The next frame, None when there is none in time."""
+        self._used, self._allowed = cpu_seconds(self._process.pid) or 0.0, seconds
+        self._deadline = time.monotonic() + seconds
+        try:
+            frame = wire.receive(self._process.stdout) if self._process.stdout is not None else None
+        except (OSError, ValueError):
+            return None
+        finally:
+            self._deadline = float("inf")
+        return frame[0] if frame is not None and isinstance(frame[0], dict) else None
+
+    def stop(self) -> None:
+        """End the process."""
+        self._over.set()
+        self._process.kill()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+        self._process.wait()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.1):
+            overdue = time.monotonic() - self._deadline
+            if overdue > 0 and (overdue > _STARVED or not self._is_starved()):
+                self.late = True
+                self._process.kill()
+                return
+
+    def _is_starved(self) -> bool:
+        """Whether the machine is busy: the worker has not had its time yet."""
+        used = cpu_seconds(self._process.pid)
+        return used is not None and used - self._used < self._allowed

@@ -1,0 +1,105 @@
+"""I-15: the time of an import grows with its messages, not with their square."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextd.assemble import open_engine, read_export
+from contextd.conversation import Conversation
+from contextd.sources.exports import read
+from tests.faults.test_sweeps import keep
+from tests.importing.test_exports import lines, node
+
+START = 1_683_554_160
+
+
+def chatgpt(path: Path, count: int, *, current: bool = True, branches: int = 0) -> Path:
+    """One conversation; of the branches that were left, each begins at another message and has two."""
+    nodes: dict[str, Any] = {}
+    for number in range(count):
+        above = f"m{number - 1}" if number else None
+        nodes[f"m{number}"] = node(f"m{number}", above, "user", f"message {number} about sailing", START + number)
+    for number in range(branches):
+        nodes[f"b{number}"] = node(f"b{number}", f"m{count - 1 - number}", "user", f"branch {number}", START + number)
+        nodes[f"c{number}"] = node(f"c{number}", f"b{number}", "assistant", f"answer {number}", START + number)
+    entry = {"conversation_id": "x", "title": "T", "mapping": nodes, "current_node": f"m{count - 1}" if current else None}
+    path.write_text(json.dumps([entry]))
+    return path
+
+
+def days(path: Path, count: int) -> Path:
+    """A message a day: each is a sitting."""
+    return lines(path, [{"speaker": "Ann", "text": f"message {n}", "at": START + n * 86_400} for n in range(count)])
+
+
+def cpu(work: Callable[[], object]) -> float:
+    """The processor time of this process and of those it waited for."""
+    before = os.times()
+    work()
+    after = os.times()
+    return sum(after[:4]) - sum(before[:4])
+
+
+READS: dict[str, Callable[[Path, int], Path]] = {
+    "no current message": lambda path, count: chatgpt(path / "conversations.json", count, current=False),
+    "branches": lambda path, count: chatgpt(path / "conversations.json", count // 3, branches=count // 3),
+}
+
+
+@pytest.mark.parametrize("shape", READS)
+def test_I15_reading_a_tree_is_linear(tmp_path: Path, shape: str) -> None:
+    """Eight times as many messages; quadratic code took 50 to 80 times as long. 20 leaves room for a busy machine."""
+    spent = {}
+    for count in (2_100, 16_800):
+        path = READS[shape](tmp_path, count)
+        found = list(read(path, "chatgpt"))
+        assert sum(len(one.messages) for one in found if isinstance(one, Conversation)) == count
+        spent[count] = min(cpu(lambda path=path: list(read(path, "chatgpt"))) for _ in range(2))  # type: ignore[misc]
+    assert spent[16_800] <= 20 * max(spent[2_100], 0.01), spent
+
+
+@pytest.mark.parametrize("shape", ["one sitting", "a sitting a day"])
+def test_I15_importing_is_linear(tmp_path: Path, home: Path, shape: str) -> None:
+    spent = {}
+    for count in (500, 2_500, 5_000):  # the first one loads models
+        person = open_engine(None, home=home, environment={})
+        path = (
+            days(tmp_path / f"{count}.jsonl", count)
+            if shape == "a sitting a day"
+            else chatgpt(tmp_path / f"{count}.json", count)
+        )
+        kind = "jsonl" if path.suffix == ".jsonl" else "chatgpt"
+        spent[count] = cpu(lambda: person.chats().take(read_export(str(path), kind)))  # noqa: B023 - called at once
+        person.close()
+        for old in home.glob("record.db*"):
+            old.unlink()
+    assert spent[5_000] <= 2.5 * spent[2_500], spent
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+def test_I15_a_conversation_of_100_000_messages(tmp_path: Path, home: Path) -> None:
+    figures = {}
+    for name, path in {
+        "one sitting": chatgpt(tmp_path / "one.json", 100_000),
+        "no current message": chatgpt(tmp_path / "none.json", 100_000, current=False),
+        "a third in branches": chatgpt(tmp_path / "branches.json", 33_334, branches=33_333),
+        "a sitting a day": days(tmp_path / "days.jsonl", 100_000),
+    }.items():
+        for old in home.glob("record.db*"):
+            old.unlink()
+        person = open_engine(None, home=home, environment={})
+        kind, began = "jsonl" if path.suffix == ".jsonl" else "chatgpt", time.monotonic()
+        figures[name] = round(cpu(lambda: person.chats().take(read_export(str(path), kind))), 1)  # noqa: B023 - called at once
+        assert figures[name] <= 60, (name, figures[name], time.monotonic() - began)
+    keep(
+        "I-15 CPU seconds to import 100,000 messages of one conversation",
+        **{name.replace(" ", "_"): n for name, n in figures.items()},
+    )
