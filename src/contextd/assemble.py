@@ -21,9 +21,10 @@ from contextd.errors import InvalidInput, StorageError, Unavailable
 from contextd.extracting import missing
 from contextd.limits import checked_name, checked_path, checked_texts
 from contextd.machine import Machine
+from contextd.memory import Memory
 from contextd.models import weights
 from contextd.models.tokens import O200k
-from contextd.ports import Embedder, Events, Recipe, Reranker, Retriever
+from contextd.ports import Embedder, Events, Matrix, Recipe, Reranker, Retriever
 from contextd.private import mend, mend_folder
 from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
@@ -61,7 +62,8 @@ def open_engine(
     if checked_name(reader, "reader") == EVERYONE:
         raise InvalidInput(f"{reader!r} is not the name of a reader; give one, such as {OWNER}")
     home = home or config.home(environment)
-    named = config.load(home / "config.toml", None, environment, flags).settings.projects
+    own = config.load(home / "config.toml", None, environment, flags).settings
+    named = own.projects
     root = project_root(named.get(str(project), project)) if project is not None else None
     loaded = config.load(home / "config.toml", root / config.FILE_NAME if root else None, environment, flags)
     mend(home)
@@ -75,6 +77,7 @@ def open_engine(
     templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
     retrievers, broken = _retrievers(loaded.settings.providers)
     static, warnings = _static(home, loaded.settings.embedding.model)
+    warnings = (*warnings, *_rescrubbed(record, _rules(own.security), static))
     return Engine(
         loaded.settings,
         opened,
@@ -213,6 +216,35 @@ def _rules(security: Security) -> tuple[Rule, ...]:
     from contextd.scrub import user_rules
 
     return user_rules(security.secret_patterns, security.allow)
+
+
+def _rescrubbed(record: Record, rules: tuple[Rule, ...], static: Embedder | None) -> tuple[str, ...]:
+    """Remove from the record what older rules missed; says how many secrets there were. Costs one look-up when none can be."""
+    mark = json.dumps([SCRUB_VERSION, rules])
+    if record.scrubbed_by() == mark or record.database.read_only:
+        return ()
+    from contextd.remembering import pipeline
+    from contextd.scrub import scrub_text
+    from contextd.stores.sqlite.rescrub import Rescrubber, rescrub
+
+    tokens = O200k()
+
+    def clean(text: str) -> tuple[str, int]:
+        result, finds = scrub_text(text, rules)
+        return result, len(finds)
+
+    def clean_memory(memory: Memory) -> tuple[Memory, int]:
+        result, finds = pipeline.scrubbed(memory, rules)
+        return result, len(finds)
+
+    def embed(texts: Sequence[str]) -> dict[str, Matrix]:
+        return {static.space: static.documents(texts)} if static is not None and texts else {}
+
+    with_ = Rescrubber(
+        mark, clean, clean_memory, lambda memory: pipeline.parsed(memory.text, tokens, memory), tokens.count, embed
+    )
+    removed = rescrub(record, with_)
+    return (f"{removed} secrets that an older version had stored were removed from memories and chats",) if removed else ()
 
 
 def _strictness(path: str, rules: tuple[Rule, ...]) -> str:

@@ -27,6 +27,7 @@ from contextd.record_ports import Record
 from contextd.remembering import pipeline
 from contextd.remembering.enrich import VERSION, Enricher
 from contextd.remembering.topics import STARTING, Routing
+from contextd.scrub import scrub_text
 from contextd.scrub_rules import Rule
 from contextd.types import Reader
 
@@ -129,7 +130,9 @@ class Memories:
         changed = replace(_with(old, fields), changed=self.record.now())
         if changed.text != old.text or old.enriched < VERSION:
             return pipeline.reword(changed, self.reader.name, self._means([old.workspace]))
-        return Remembered(self.record.memories.change(changed, self.reader.name))
+        changed, finds = pipeline.scrubbed(changed, self.rules)
+        warnings = tuple(f"a secret was left out (rule {rule})" for rule in finds)
+        return Remembered(self.record.memories.change(changed, self.reader.name), warnings=warnings)
 
     def verify(self, memory: str) -> Memory:
         """Say that everything guessed of a memory is right."""
@@ -166,8 +169,9 @@ class Memories:
         if not kind.strip():
             raise InvalidInput("a relationship has a kind, such as related, part_of or contradicts")
         _checked(fault_of("link kind", kind))
-        self.record.relations.link(one.workspace, one.id, other.id, kind.strip())
-        return Link(one.id, other.id, kind.strip())
+        kind = self._clean(kind)
+        self.record.relations.link(one.workspace, one.id, other.id, kind)
+        return Link(one.id, other.id, kind)
 
     def unlink(self, start: str, end: str, kind: str = "") -> int:
         """Take relationships back; how many there were."""
@@ -191,7 +195,7 @@ class Memories:
 
     def add_topic(self, name: str, parent: str = "") -> Topic:
         """Add a topic, below another if it says so."""
-        name, known = _name(name), {topic.name for topic in self.topics()}
+        name, known = self._clean(_name(name)), {topic.name for topic in self.topics()}
         if parent and parent not in known:
             raise InvalidInput(f"there is no topic {parent!r} to put {name!r} below; there are {', '.join(sorted(known))}")
         if parent == name:
@@ -205,9 +209,10 @@ class Memories:
     def rename_topic(self, name: str, new: str) -> int:
         """Give a topic another name; how many memories had it."""
         self._known_topic(name)
-        if _name(new) in {topic.name for topic in self.topics()}:
-            raise InvalidInput(f"there is a topic {_name(new)!r} already; `contextd topics merge` puts one into the other")
-        return self._replaced(name, _name(new))
+        new = self._clean(_name(new))
+        if new in {topic.name for topic in self.topics()}:
+            raise InvalidInput(f"there is a topic {new!r} already; `contextd topics merge` puts one into the other")
+        return self._replaced(name, new)
 
     def merge_topic(self, name: str, into: str) -> int:
         """Put what is of one topic into another; how many memories had it."""
@@ -268,6 +273,9 @@ class Memories:
     def _changed(self, memory: Memory, **fields: Any) -> Memory:
         changed = replace(memory, **fields, changed=self.record.now())
         return self.record.memories.change(changed, self.reader.name)
+
+    def _clean(self, name: str) -> str:
+        return scrub_text(name.strip(), self.rules)[0]
 
     def _known_topic(self, name: str) -> None:
         if name not in (known := {topic.name for topic in self.topics()}):

@@ -20,6 +20,7 @@ from contextd.memory import GUESSED, Link, Memory, Topic, TopicChange, Version, 
 from contextd.ports import Matrix
 from contextd.record_ports import Taken
 from contextd.remembering import pipeline
+from contextd.scrub import scrub_text
 
 FORMAT = 2
 _READABLE = (1, 2)  # 1 has no removed links, no changes of topics and no clocks that were set back
@@ -58,6 +59,10 @@ def restore(engine: Engine, payload: Mapping[str, Any], done: Imported, dry_run:
         done.counts["memories"] += len(found)
         return
     aliases = _settled(engine, payload)
+
+    def clean(name: str) -> str:
+        return scrub_text(name, engine.rules)[0]
+
     for entry, memory in found:
         _restore_memory(engine, entry, memory, aliases, done)
     for entry in _entries(payload, "tombstones"):
@@ -67,9 +72,13 @@ def restore(engine: Engine, payload: Mapping[str, Any], done: Imported, dry_run:
             done.counts["buried"] += buried
     for place, workspace in places.items():
         if workspace is not None:
-            links, unlinked = (_links(payload, name, place, aliases, done) for name in ("links", "unlinked"))
+            links, unlinked = (
+                [replace(link, kind=clean(link.kind)) for link in _links(payload, name, place, aliases, done)]
+                for name in ("links", "unlinked")
+            )
             engine.record.exchange.relate(workspace, links, unlinked, engine.reader)
-    topics, changes = _topics(payload, aliases, done), _changes(payload, aliases, done)
+    topics = [replace(one, name=clean(one.name), parent=clean(one.parent)) for one in _topics(payload, aliases, done)]
+    changes = [replace(one, name=clean(one.name), new=clean(one.new)) for one in _changes(payload, aliases, done)]
     engine.record.exchange.name(engine.personal, engine.reader.name, topics, changes)
 
 
@@ -106,15 +115,15 @@ def _restore_memory(
 ) -> None:
     memory = _set_back(memory, aliases)
     try:
-        memory, _ = pipeline.clean(memory, engine.rules)
+        memory, finds = pipeline.clean(memory, engine.rules)
     except InvalidInput as error:
         done.problems.append(f"memory {memory.id[:12]!r}: {error}: left out")
         return
     taken = engine.record.exchange.restore(
         memory,
         pipeline.parsed(memory.text, engine.tokens),
-        _vectors(engine, entry, memory.text),
-        _versions(entry, memory, aliases),
+        _vectors(engine, {} if finds else entry, memory.text),  # those of a secret are not kept
+        _versions(engine, entry, memory, aliases),
         engine.reader,
     )
     _tell(taken, memory.id, done)
@@ -134,13 +143,14 @@ def _tell(taken: Taken, memory: str, done: Imported) -> None:
         )
 
 
-def _versions(entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str]) -> list[Version]:
-    """The history of a memory, as far as its author wrote it."""
+def _versions(engine: Engine, entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str]) -> list[Version]:
+    """The history of a memory, as far as its author wrote it, without secrets."""
     found = []
     for one in _entries(entry, "history"):
         before, _ = _memory({**one, "id": memory.id}, memory.workspace)
         if before is not None and before.author == memory.author == one.get("by") and not fault_of_time("at", one.get("at")):
-            found.append(Version(int(one["at"]), memory.author, _set_back(before, aliases)))
+            before, _ = pipeline.scrubbed(_set_back(before, aliases), engine.rules)
+            found.append(Version(int(one["at"]), memory.author, before))
     return found
 
 

@@ -107,6 +107,7 @@ FORMATS = (
     Rule("signing-call", r"\b(?:jwt|jsonwebtoken|JWT)\.(?:sign|verify|encode|decode)\(\s*[\w.{}:, ]{1,80},\s*['\"]([^'\"\n]{6,256})['\"]", "literal"),
     Rule("auth-call", r"[.:>]auth\(\s*['\"]([^'\"\s]{8,256})['\"]\s*\)", "made-up"),
     Rule("random-key", r"(?:[^cC_\-.]|[^cC][_\-.]|^)(?:[kK]ey|KEY)['\"]?\]?\s{0,8}(?:=>|=|:)\s{0,8}b?['\"](?:base64:)?([A-Za-z0-9+/_-]{20,256}={0,2})['\"]", "random"),
+    Rule("named-token", r"(?i)(?:password|passwd|secret|token|api_?key)[_\-=]([A-Za-z0-9]{16,256})", "random"),
     Rule("login-pair", r"(?i)\b(?:login|creds?|credentials?)\b(?:\s+(?:is|are|with|as)\b)?\s*[:=(]?\s*['\"`]?[\w.@+-]{2,40}['\"`]?\s*[/:]\s*['\"`]?"
          r"([^\s'\"`/]{6,64})", "made-up"),
     Rule("address-pair", r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}\s{0,2}['\"`]?\s?/\s{1,2}['\"`]?([^\s'\"`/]{6,64})", "made-up"),

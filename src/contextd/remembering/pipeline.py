@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from contextd.errors import InvalidInput, Unavailable
 from contextd.memory import Memory, Remembered
@@ -16,12 +17,13 @@ from contextd.ports import Embedder, Matrix, Tokens
 from contextd.record_ports import Memories
 from contextd.remembering.enrich import VERSION, Enricher
 from contextd.remembering.merge import merge
-from contextd.scrub import scrub_text
+from contextd.scrub import MARK, scrub_named, scrub_text
 from contextd.scrub_rules import Rule
 from contextd.types import Parsed, Piece
 
 _LONGEST = 100_000
 _BATCH = 500  # memories in one transaction
+_FIELDS = ("kind", "about", "attribute", "unit", "conversation", "source")  # that are scrubbed beside text, value and topics
 # Of what a person has one of: the words of the question, which the answer need not have ("I moved to Hamburg").
 _ASKED_BY = {
     "home": "where I live home address city", "job": "what I work as job profession", "employer": "where I work company",
@@ -85,12 +87,30 @@ def refresh(memory: Memory, means: Means) -> None:
 def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
     """A memory without secrets, and the rules that found some; its id when it is new."""
     readable = memory.text.encode("utf-8", "replace").decode()  # bytes of another encoding have no place in a file
-    text, finds = scrub_text(readable.strip().replace("\x00", "\ufffd"), rules)
+    memory, finds = scrubbed(replace(memory, text=readable.strip().replace("\x00", "\ufffd")), rules)
+    text = memory.text
     if not text:
         raise InvalidInput("there is nothing to remember; give a sentence")
     if len(text) > _LONGEST:
         raise InvalidInput(f"a memory has at most {_LONGEST} characters; this has {len(text)}: index it as a file instead")
-    return replace(memory, id=memory.id or secrets.token_hex(16), text=text), [find.rule for find in finds]
+    return replace(memory, id=memory.id or secrets.token_hex(16)), finds
+
+
+def scrubbed(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
+    """A memory without secrets in its text and in every field beside it, and the rules that found some."""
+    text, finds = scrub_text(memory.text, rules)
+
+    def clean_field(value: str, name: str = "") -> str:
+        if value and finds and value in memory.text and value not in text:  # a part of the text that was left out
+            return MARK.decode()
+        result, found = scrub_named(name, value, rules) if name else scrub_text(value, rules)
+        finds.extend(found)
+        return result
+
+    fields: dict[str, Any] = {name: clean_field(getattr(memory, name)) for name in _FIELDS}
+    value = clean_field(memory.value, memory.attribute or memory.about)
+    topics = tuple(dict.fromkeys(clean_field(topic) for topic in memory.topics))
+    return replace(memory, **fields, text=text, value=value, topics=topics), [find.rule for find in finds]
 
 
 def parsed(text: str, tokens: Tokens, memory: Memory | None = None) -> Parsed:

@@ -132,6 +132,13 @@ def scrub_text(text: str, extra: Sequence[Rule] = ()) -> tuple[str, list[Find]]:
     return (data.decode("utf-8", "replace"), finds) if finds else (text, finds)
 
 
+def scrub_named(name: str, value: str, extra: Sequence[Rule] = ()) -> tuple[str, list[Find]]:
+    """The same for a value whose name stands elsewhere: a field of a memory."""
+    if is_secret(name, value) and MARK.decode() not in value:
+        return MARK.decode(), [Find(1, "assignment")]
+    return scrub_text(value, extra)
+
+
 def _key_blocks(data: bytes) -> Iterator[Span]:
     if b"PRIVATE KEY" not in data and b"PuTTY-User-Key" not in data and b"Static key" not in data:
         return

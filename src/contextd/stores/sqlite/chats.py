@@ -20,7 +20,7 @@ from contextd.stores.sqlite.database import packed, unpacked
 from contextd.stores.sqlite.forgotten import Marks, is_well_formed
 from contextd.stores.sqlite.store import SqliteStore, acl_id
 from contextd.stores.sqlite.view import Bools, Float, Ints, View
-from contextd.types import CHATS, Change, ChunkId, DocumentRow, Found, Reader, Scope, Stamp
+from contextd.types import CHATS, Change, ChunkId, DocumentRow, Found, Parsed, Reader, Scope, Stamp
 
 _SESSIONS = """
 select d.uri, d.modified, count(*), min(iif(k.ordinal = 0, k.heading, null)) from document d
@@ -64,7 +64,7 @@ class ChatStore:
 
     def __init__(self, store: SqliteStore, tick: Callable[[apsw.Connection], str]) -> None:
         self._store, self._tick = store, tick
-        self._marks = Marks(store, self._number)
+        self._marks = Marks(store, self.number)
 
     # Reading
 
@@ -80,13 +80,13 @@ class ChatStore:
 
     def known(self, uris: Collection[str], author: str) -> dict[str, bytes]:
         """The digests of those that an author has taken in before, by uri."""
-        numbers = {self._number(uri, author): uri for uri in uris}
+        numbers = {self.number(uri, author): uri for uri in uris}
         found = self._store.rows(_DIGESTS, json.dumps(sorted(numbers)))
         return {numbers[number]: digest for number, digest in found}
 
     def described(self, uris: Collection[str], author: str) -> dict[str, tuple[Said, list[bytes]]]:
         """What is kept of an author's beside the text, and the digests of their messages; older ones may have neither."""
-        numbers = {self._number(uri, author): uri for uri in uris}
+        numbers = {self.number(uri, author): uri for uri in uris}
         found = self._store.rows(_DESCRIBED, json.dumps(sorted(numbers)))
         return {numbers[number]: (_said(said), _links(chain)) for number, said, chain in found}
 
@@ -108,7 +108,7 @@ class ChatStore:
     def written(self, author: str, reader: Reader) -> Iterator[Conversation | Note]:
         """Every sitting and note that an author took in and may read, as it was told."""
         for uri in self._own(author):
-            for number, uri, at, text, said, principals in self._store.rows(_OWN, CHATS, self._number(uri, author)):  # noqa: B020
+            for number, uri, at, text, said, principals in self._store.rows(_OWN, CHATS, self.number(uri, author)):  # noqa: B020
                 readers = frozenset(json.loads(principals))
                 if readers & reader.principals:
                     known = _said(said) if said is not None else self._reconstructed(number, at)
@@ -116,7 +116,7 @@ class ChatStore:
 
     def _own(self, author: str) -> list[str]:
         """The uris of what an author took in."""
-        return [uri for uri, number in self._store.rows(_URIS, CHATS) if number == self._number(uri, author)]
+        return [uri for uri, number in self._store.rows(_URIS, CHATS) if number == self.number(uri, author)]
 
     def _reconstructed(self, number: int, at: int) -> Said:
         """The messages of a sitting that was kept before their times were: where its pieces name an author, one begins."""
@@ -159,9 +159,9 @@ class ChatStore:
             for one in (one for one in kept if one.uri not in gone):
                 readers = principals | one.principals
                 store.grant_row(connection, readers)
-                number = self._number(one.uri, author)
+                number = self.number(one.uri, author)
                 store.erase_row(connection, number)
-                content = self._number(f"{one.uri}\n{one.digest.hex()}", author)
+                content = self.number(f"{one.uri}\n{one.digest.hex()}", author)
                 row = DocumentRow(
                     number, CHATS, one.uri, content, acl_id(readers), one.language, Stamp(0, 0, 0, 0), one.digest, one.at
                 )
@@ -185,7 +185,7 @@ class ChatStore:
         if one.chain:
             said = packed(json.dumps(one.said, ensure_ascii=False, separators=(",", ":")))
             first, chain = self._first(one.chain, author), b"".join(one.chain)
-            connection.execute(_PUT, (self._store.workspace, self._number(one.uri, author), first, chain, said))
+            connection.execute(_PUT, (self._store.workspace, self.number(one.uri, author), first, chain, said))
 
     def forget(self, uris: Collection[str], place: str, author: str) -> str:
         """Erase some of an author's; marks without content stay of each, and of `place` if they are all of it."""
@@ -217,16 +217,24 @@ class ChatStore:
         return len(gone)
 
     def _erase(self, connection: apsw.Connection, uris: Collection[str], author: str) -> None:
+        self.erase_rows(connection, [self.number(uri, author) for uri in uris])
+
+    def put(self, connection: apsw.Connection, row: DocumentRow, parsed: Parsed, vectors: Mapping[str, Matrix]) -> None:
+        """Write a document as it is, inside a transaction of the caller's."""
+        self._store.put_row(connection, row, parsed, vectors)
+
+    def erase_rows(self, connection: apsw.Connection, numbers: Sequence[int]) -> None:
+        """Erase documents with their names and what is kept beside them, inside a transaction of the caller's."""
         store = self._store
-        for number in (self._number(uri, author) for uri in uris):
+        for number in numbers:
             store.erase_row(connection, number)
             connection.execute(_NAMELESS, (store.workspace, number))
             connection.execute(_DROP, (store.workspace, number))
 
     def _first(self, chain: Sequence[bytes], author: str) -> int:
-        return self._number(f"first\n{chain[0].hex()}", author)
+        return self.number(f"first\n{chain[0].hex()}", author)
 
-    def _number(self, name: str, author: str) -> int:
+    def number(self, name: str, author: str) -> int:
         """The number of a document: two people may have taken the same. The workspace's own is random, so it tells nothing."""
         data = f"{self._store.workspace}\n{author}\n{name}".encode("utf-8", "replace")
         return int.from_bytes(blake2b(data, digest_size=8).digest(), "little") >> 1

@@ -254,7 +254,7 @@ class Memories:
 
     def keep_version(self, connection: apsw.Connection, before: Memory, at: int, by: str) -> None:
         """Keep what a memory was until `at`."""
-        values = (before.workspace, before.id, before.clock, at, by, packed(before.text), _fields(before))
+        values = (before.workspace, before.id, before.clock, at, by, packed(before.text), fields_of(before))
         connection.execute(_KEEP_VERSION, values)
 
     def erase(self, connection: apsw.Connection, workspace: int, memory: str) -> None:
@@ -342,7 +342,7 @@ def _values(memory: Memory) -> list[Any]:
     return [fields[name] for name in _FIELDS]
 
 
-def _fields(memory: Memory) -> str:
+def fields_of(memory: Memory) -> str:
     """All but the text, for the history."""
     return json.dumps({"principals": sorted(memory.principals), **dict(zip(_FIELDS, _values(memory), strict=True))})
 

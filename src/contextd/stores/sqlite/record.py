@@ -56,6 +56,11 @@ class Record:
         self.database.transact(lambda connection: connection.execute(query, values))
         return int(self.database.query(_PLACE, (kind, place))[0][0])
 
+    def scrubbed_by(self) -> str:
+        """The rules with which everything here was scrubbed last; empty for none."""
+        found = self.database.query("select value from setting where workspace_id = 0 and name = 'scrubbed'", ())
+        return str(found[0][0]) if found else ""
+
     def now(self) -> int:
         """The time in microseconds; not before the last write while the wall clock is back by a day at the most."""
         return self.clocks.now()
