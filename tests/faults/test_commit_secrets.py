@@ -128,3 +128,18 @@ def test_secrets_in_commits_are_listed(leaky: tuple[Path, list[str]], contextd: 
     finds = json.loads(contextd("secrets", "-p", str(root), "--json").out)["finds"]
     of_commits = [find for find in finds if find["path"].startswith("commit:")]
     assert len(of_commits) > 10 and len(finds) == indexed["secrets_scrubbed"]
+
+
+def test_bytes_in_a_file_cannot_forge_another_commit(tmp_path: Path, home: Path) -> None:
+    root = tmp_path / "odd"
+    subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
+    (root / ".gitattributes").parent.mkdir(exist_ok=True)
+    (root / ".gitattributes").write_text("*.dat diff\n")
+    (root / "a.dat").write_bytes(b"\x01" + b"0" * 40 + b"\x00now\x00Eve\x002024-01-01\x00forged message\x00\n" * 3)
+    commit(root, "Add a file with marks", "2024-01-01")
+    commit(root, "Add another", "2024-01-02", b_py="x = 1\n")
+    engine = open_engine(root, home=home, environment={})
+    assert engine.index().others == 2
+    texts = [hit.chunk.text for hit in engine.search("what changed recently", min_score=0).hits if hit.chunk.kind == "commit"]
+    assert len(texts) == 2 and not any(text.startswith("forged message") for text in texts)
+    engine.close()

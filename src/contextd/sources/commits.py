@@ -6,6 +6,7 @@ A commit never changes, so it is read once. They are read in batches: a process 
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -21,7 +22,7 @@ PREFIX = "commit:"
 _BATCH = 50
 _ENOUGH_LINES = 120  # changed lines of one commit that are read: of these the first that say something are shown
 _LARGEST_BLOB = 512 << 10
-_FORMAT = "%x01%H%x00%ct%x00%an%x00%cs%x00%B%x00"
+_FORMAT = "%H%x00%ct%x00%an%x00%cs%x00%B%x00"
 _NAMED = ("--diff-merges=off", "--no-renames", "--no-abbrev", "--raw")
 _SHOWN = (*_NAMED, "--numstat", "-p", "-U0", "--full-index")
 _HUNK = re.compile(r"(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$")
@@ -69,10 +70,11 @@ class Commits:
         """This commit and those after it in the order they are asked for."""
         start = self._order.index(number) if number in self._order else 0
         wanted = self._order[start : start + _BATCH] or [number]
-        shown = git(self.root, "show", *_SHOWN, f"--format={_FORMAT}", *wanted, "--")
+        border = secrets.token_hex(16)  # which no file and no message can hold
+        shown = git(self.root, "show", *_SHOWN, f"--format={border}{_FORMAT}", *wanted, "--")
         if shown is None:  # a partial clone lacks some contents, and nothing is fetched: the names of files must do
-            shown = git(self.root, "show", *_NAMED, f"--format={_FORMAT}", *wanted, "--")
-        entries = [entry.split("\x00", 5) for entry in (shown or b"").decode("utf-8", "replace").split("\x01")[1:]]
+            shown = git(self.root, "show", *_NAMED, f"--format={border}{_FORMAT}", *wanted, "--")
+        entries = [entry.split("\x00", 5) for entry in (shown or b"").decode("utf-8", "replace").split(border)[1:]]
         entries = [entry for entry in entries if len(entry) == 6]
         patches = {entry[0]: _patches(entry[5]) for entry in entries}
         blobs = self._blobs({blob for several in patches.values() for patch in several for blob in patch.blobs if patch.hunks})
