@@ -16,7 +16,7 @@ from contextd.workers import wire, parse as real
 import contextd.parsing, contextd.workers.parse
 honest = contextd.parsing.parse
 
-def parse(data, language, limits, count, extra=(), *, plain=False):
+def parse(data, language, limits, count, extra=(), *, plain=False, path=""):
     if data.startswith(b"hang") and not plain:
         time.sleep(60)
     if data.startswith(b"crash") and not plain:
@@ -26,7 +26,7 @@ def parse(data, language, limits, count, extra=(), *, plain=False):
     if data.startswith(b"raise") and not plain:
         raise RuntimeError("no")
     print("noise on standard output")
-    return honest(data, language, limits, count, extra, plain=plain)
+    return honest(data, language, limits, count, extra, plain=plain, path=path)
 
 contextd.workers.parse.parse = parse
 real.main()

@@ -54,7 +54,7 @@ def test_C6_a_right_that_changes_during_a_question_is_decided_by_its_beginning(t
         shelf.put(f"f{number}.txt", f"heron number {number}", frozenset({"ana"}))
     other = open_index(tmp_path, WORKSPACE)
     with shelf.store.view(Scope((WORKSPACE,), ANA)) as view:
-        thread = threading.Thread(target=lambda: (other.share(5, other.grant(frozenset({"owner"}))), other.close()))
+        thread = threading.Thread(target=lambda: (other.share([5], other.grant(frozenset({"owner"}))), other.close()))
         thread.start()
         thread.join()
         found = view.words({key("heron"): 1.0}, 10, field="chunk")
@@ -83,7 +83,7 @@ def test_C6_rights_that_change_all_the_time_are_never_mixed(tmp_path: Path) -> N
     writer = open_index(tmp_path, WORKSPACE)
     deadline = time.monotonic() + 20
     for number in range(60):
-        writer.share(5, writer.grant(frozenset({"owner"} if number % 2 else {"owner", "ana"})))
+        writer.share([5], writer.grant(frozenset({"owner"} if number % 2 else {"owner", "ana"})))
         if number % 20 == 0:
             writer.finish()
     while not seen and time.monotonic() < deadline:

@@ -158,7 +158,7 @@ def test_F17_a_chat_forgotten_by_an_older_version_stays_forgotten(home: Path, tm
     """Marks were made of the name alone."""
     person = open_engine(None, home=home, environment={})
     store = person.chats().kept
-    old = [f"chat-{store._number(name, 'owner'):016x}" for name in ("chat:talk", "chat:talk#1")]  # type: ignore[attr-defined]
-    rows = [(person.personal, mark, "0") for mark in old]
-    person.record.database.transact(lambda c: c.executemany("insert into tombstone values (?, ?, ?)", rows))  # type: ignore[attr-defined]
+    old = [f"chat-{store.number(name, 'owner'):016x}" for name in ("chat:talk", "chat:talk#1")]  # type: ignore[attr-defined]
+    rows = [(person.personal, mark, "owner", "0") for mark in old]
+    person.record.database.transact(lambda c: c.executemany("insert into tombstone values (?, ?, ?, ?)", rows))  # type: ignore[attr-defined]
     assert taken(person, tmp_path / "talk.jsonl", TALK).forgotten == 2

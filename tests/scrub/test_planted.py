@@ -93,9 +93,9 @@ def test_S2_a_value_in_a_place_that_says_secret_is_one(language: str, line: str,
 def test_a_pattern_of_the_user_keeps_the_structure_of_the_line() -> None:
     from contextd.scrub import user_rules
 
-    rules = user_rules([r"ticket=([0-9]{6})", r"internal-[0-9]{6}"])
-    clean, _ = scrub(b"ticket=123456; see internal-654321\n", "", rules)
-    assert clean == b"ticket=[REDACTED]; see [REDACTED]\n"
+    rules = user_rules([r"(ticket)='([0-9]{6})'", r"internal-[0-9]{6}", r"(acme|corp)-[0-9]{8}"])
+    clean, _ = scrub(b"ticket='123456'; see internal-654321, acme-12345678\n", "", rules)
+    assert clean == b"ticket='[REDACTED]'; see [REDACTED], [REDACTED]\n"
 
 
 def test_what_the_user_allows_stays() -> None:
@@ -145,6 +145,6 @@ def test_S6_the_time_is_linear_in_hostile_input() -> None:
     for unit in (b"password=", b'password = "x1y2z3w4"\n', b'token="', b"<password ", b"-----BEGIN PRIVATE KEY-----\n",
                  b"insert into t (password) values (", b"user,password,token\n", b"kind: Secret\ndata:\n", b'variable "password" {\n',
                  b"password for the a b c d ", b"https://a:", b"eyJ", b"name: password\n"):  # fmt: skip
-        once, twice = unit * (100_000 // len(unit)), unit * (200_000 // len(unit))
-        ratio = min(seconds(twice) / max(seconds(once), 1e-3) for _ in range(3))
-        assert ratio <= 2.5, (unit, ratio)
+        once, twice = unit * (30_000 // len(unit)), unit * (60_000 // len(unit))
+        tries = (seconds(twice) / max(seconds(once), 1e-3) for _ in range(4))
+        assert any(ratio <= 2.5 for ratio in tries), unit

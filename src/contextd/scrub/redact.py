@@ -7,6 +7,7 @@ Known formats, keys and patterns of a user are matched by RE2, which is linear f
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -20,7 +21,7 @@ from contextd.errors import InvalidInput
 from contextd.scrub.linear import linear
 from contextd.scrub.places import Place, places, spoken
 from contextd.scrub.tables import columns, manifests
-from contextd.scrub.values import is_secret, looks_random, unnatural
+from contextd.scrub.values import Says, is_secret, looks_random, says, unnatural
 from contextd.scrub_rules import ALLOW, ALLOW_PATH, FORMATS, Rule
 from contextd.types import Find
 
@@ -30,6 +31,7 @@ INLINE = b"contextd:allow"  # on a line of a file: what is found there is no sec
 _LONGEST_PATTERN = 1000
 _GROUP = 30  # rules in one pattern: with all of them it has so many states that it is four times slower
 _OF_PATH = "path:"
+_CONFIGURED = "configured"  # how the names of a user's rules begin
 # A private key: where it begins, and what ends it.
 _KEY_BLOCKS = (
     (rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", b"-----END "),
@@ -71,7 +73,9 @@ _blocks = tuple((linear(begin), end) for begin, end in _KEY_BLOCKS)
 
 def user_rules(patterns: Iterable[str], allow: Iterable[str] = ()) -> tuple[Rule, ...]:
     """The patterns of a configuration as rules; a bad one is refused by name."""
-    found = [Rule(f"configured-{number}", _runnable(pattern, "secret_patterns")) for number, pattern in enumerate(patterns, 1)]
+    found = [
+        Rule(f"{_CONFIGURED}-{number}", _runnable(pattern, "secret_patterns")) for number, pattern in enumerate(patterns, 1)
+    ]
     for entry in allow:
         if entry.startswith(_OF_PATH):
             found.append(Rule(ALLOW, entry.removeprefix(_OF_PATH), ALLOW_PATH))
@@ -114,8 +118,11 @@ def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = (), *, path: 
     spans += _rule_spans(data, FORMATS, lenient)
     spans += _rule_spans(data, tuple(rule for rule in extra if rule.check in _CHECKS), lenient)
 
+    starts = sorted(start for start, _, _ in spans)
+
     def accept(place: Place) -> bool:
-        return _is_secret(data, place, lenient)
+        inside = bisect_left(starts, place.start) < bisect_left(starts, place.end)  # of a known secret the rest goes, too
+        return (inside and says(place.name) is not Says.NOTHING) or _is_secret(data, place, lenient)
 
     further = chain(spoken(data), columns(data, language), manifests(data))
     for place in chain(places(data, language, accept), filter(accept, further)):
@@ -163,10 +170,18 @@ def _rule_spans(data: bytes, rules: tuple[Rule, ...], lenient: bool) -> Iterator
     for rule, pattern in ((one.rule, one.pattern) for one in matching):
         accept = _CHECKS[rule.check]
         for match in pattern.finditer(data):
-            value = match.lastindex or 0
+            value = _value_group(match, own=rule.name.startswith(_CONFIGURED))
             secret = match.group(value)
             if secret and MARK not in secret and len(set(secret[-12:])) > 2 and accept(secret, lenient):
                 yield (*match.span(value), rule.name)
+
+
+def _value_group(match: Any, *, own: bool) -> int:
+    """The group that is the value: the last one; of a user's pattern only if nothing but signs follows it."""
+    last = match.lastindex or 0
+    if own and last and any(chr(byte).isalnum() for byte in match.group(0)[match.end(last) - match.start(0) :]):
+        return 0
+    return int(last)
 
 
 def _is_secret(data: bytes, place: Place, lenient: bool) -> bool:
