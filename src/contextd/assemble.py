@@ -292,9 +292,12 @@ def _renewed(folder: Path, workspace: int) -> SqliteStore:
 
 
 def quarantine(folder: Path) -> list[Path]:
-    """Move a damaged index aside; what it held can be made again from the project."""
+    """Move a damaged index aside; what it held can be made again from the project.
+
+    The log and the shared memory go first: a new file that met the old shared memory would cut it short under its readers.
+    """
     moved = []
-    for path in sorted(folder.glob("index.db*")):
+    for path in sorted(folder.glob("index.db*"), reverse=True):
         if ".corrupt-" not in path.name:
             target = path.with_name(f"{path.name}.corrupt-{int(time.time())}")
             path.rename(target)

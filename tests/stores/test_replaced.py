@@ -68,6 +68,7 @@ def test_readers_and_swaps_at_once_never_mix_two_files(tmp_path: Path) -> None:
     """Each file has one text of its own; an answer is of one file, with that file's text."""
     shelf = Shelf(open_index(tmp_path, WORKSPACE), fold=True)
     shelf.put("a.txt", "heron number zero")
+    shelf.store.database.checkpoint()
     over, wrong = threading.Event(), []
 
     def ask() -> None:
@@ -91,6 +92,9 @@ def test_readers_and_swaps_at_once_never_mix_two_files(tmp_path: Path) -> None:
         for leftover in other.glob("index.db-*"):
             leftover.unlink()
         (other / "index.db").rename(tmp_path / "index.db.next")
+        for log in ("index.db-wal", "index.db-shm"):  # first, as `quarantine` does
+            if (tmp_path / log).exists():
+                (tmp_path / log).rename(tmp_path / f"{log}.{number}")
         (tmp_path / "index.db.next").rename(tmp_path / "index.db")
     over.set()
     for reader in readers:
