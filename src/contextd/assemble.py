@@ -119,14 +119,14 @@ def export_kind(path: str) -> str:
     """What a file or folder from elsewhere is."""
     from contextd.workers import reading
 
-    return reading.kind_of(str(Path(path).expanduser().absolute()))
+    return reading.kind_of(str(checked_path(path).absolute()))
 
 
 def read_export(path: str, kind: str) -> Iterator[Conversation | Note | Forgotten | Unread]:
     """What is in a file or folder from elsewhere, one at a time; read in a process of its own."""
     from contextd.workers import reading
 
-    return reading.read_export(str(Path(path).expanduser().absolute()), kind)
+    return reading.read_export(str(checked_path(path).absolute()), kind)
 
 
 def project_root(project: str | Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from contextd import portability
 from contextd.assemble import open_engine
 from contextd.engine import Engine
 from contextd.errors import InvalidInput
+from tests.conftest import Run
 
 
 @pytest.fixture
@@ -142,3 +144,11 @@ def test_lists_of_every_kind_are_read_and_prose_is_not(person: Engine) -> None:
     whole = json.dumps(portability.exported(person), indent=1)
     with pytest.raises(InvalidInput, match="not whole"):
         portability.imported(person, whole[: len(whole) // 2])
+
+
+def test_an_export_can_be_read_by_its_owner_alone(person: Engine, contextd: Callable[..., Run], tmp_path: Path) -> None:
+    person.close()
+    for arguments in (("memories", "export"), ("chats", "export")):
+        target = tmp_path / f"{arguments[0]}.json"
+        assert contextd(*arguments, str(target)).code == 0
+        assert target.stat().st_mode & 0o777 == 0o600

@@ -12,6 +12,7 @@ import click
 
 from contextd.cli.show import as_json, note, opened, out, personal_options, table
 from contextd.errors import InvalidInput
+from contextd.private import open_file
 
 _EVERY = 2.0  # seconds between lines of progress
 
@@ -134,7 +135,7 @@ def export(file: str, in_project: bool, project: str | None, reader: str, json_o
         return 0
     count = 0
     try:
-        with Path(file).open("w", encoding="utf-8") as stream:
+        with open_file(Path(file), "w") as stream:
             for line in lines:
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
                 count += ("note" in line or "sitting" in line) and "more" not in line

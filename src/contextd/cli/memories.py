@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from contextd.cli.ask import ordered
-from contextd.cli.show import as_json, note, opened, out, personal_options, spoken, table, terminal
+from contextd.cli.show import as_json, block, note, opened, out, personal_options, spoken, table, terminal
+from contextd.private import open_file
 
 
 def date(text: str | None, *, end: bool = False) -> int | None:
@@ -123,7 +124,7 @@ def show(memory: str, project: str | None, reader: str, json_output: bool) -> in
     if json_output:
         as_json(_payload(one) | {"links": [{"kind": link.kind, "memory": other.id} for link, other in links]})
         return 0
-    out(one.text)
+    block(one.text)
     for name, value in _payload(one).items():
         if name not in ("text", "id") and value not in ("", None, [], 0, False):
             out(f"  {name}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
@@ -291,10 +292,11 @@ def export(file: str, shape: str | None, vectors: bool, project: str | None, rea
     else:
         text = portability.as_markdown(payload) if shape == "markdown" else "\n".join(portability.as_lines(payload))
     if file == "-":
-        click.echo(text)
+        block(text) if terminal() else click.echo(text)
         return 0
     try:
-        Path(file).write_text(text + "\n", "utf-8")
+        with open_file(Path(file), "wb") as target:
+            target.write(f"{text}\n".encode("utf-8", "replace"))
     except OSError as error:
         raise click.UsageError(f"cannot write {file}: {error.strerror}") from None
     as_json(payload["contextd"]) if json_output else out(f"{payload['contextd']['memories']} memories written to {file}")
