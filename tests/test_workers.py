@@ -6,8 +6,11 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from contextd.chunking.cut import Limits
 from contextd.types import Raw
+from contextd.workers import pool
 from contextd.workers.pool import Pool
 
 BAD_WORKER = """
@@ -33,7 +36,8 @@ real.main()
 """
 
 
-def test_I3_I4_a_hang_or_a_crash_costs_one_file_its_structure(tmp_path: Path) -> None:
+def test_I3_I4_a_hang_or_a_crash_costs_one_file_its_structure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_STARVED", 2.0)  # a process that sleeps looks as if it got no processor
     script = tmp_path / "worker.py"
     script.write_text(BAD_WORKER)
     jobs = [

@@ -91,7 +91,7 @@ def test_F3_a_full_disk_at_any_write_half_writes_nothing(project: Path, home: Pa
     """Reads go on, the error says so, and the same engine works when there is space again."""
     engine = open_engine(project, home=home, environment={})
     engine.index()
-    for number in range(0, 60, 3):
+    for number in range(0, 60, 5):
         (project / "docs/guide.md").write_text(f"# Guide\n\nEdition {number} about herons.\n")
         full_disk.left = number
         try:
@@ -171,7 +171,7 @@ def test_F6_a_damaged_index_is_put_aside_and_made_again(
     folder = engine.project.folder
     engine.close()
     chance = random.Random(how)
-    for _ in range(4):
+    for _ in range(2):
         for leftover in folder.glob("index.db-*"):
             leftover.unlink()
         damage(folder / "index.db", chance, how)

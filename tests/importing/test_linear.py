@@ -68,7 +68,7 @@ def test_I15_reading_a_tree_is_linear(tmp_path: Path, shape: str) -> None:
 @pytest.mark.parametrize("shape", ["one sitting", "a sitting a day"])
 def test_I15_importing_is_linear(tmp_path: Path, home: Path, shape: str) -> None:
     spent = {}
-    for count in (500, 2_500, 5_000):  # the first one loads models
+    for count in (300, 1_500, 3_000):  # the first one loads models
         person = open_engine(None, home=home, environment={})
         path = (
             days(tmp_path / f"{count}.jsonl", count)
@@ -80,7 +80,7 @@ def test_I15_importing_is_linear(tmp_path: Path, home: Path, shape: str) -> None
         person.close()
         for old in home.glob("record.db*"):
             old.unlink()
-    assert spent[5_000] <= 2.5 * spent[2_500], spent
+    assert spent[3_000] <= 2.5 * spent[1_500], spent
 
 
 @pytest.mark.campaign

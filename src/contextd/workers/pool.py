@@ -27,6 +27,8 @@ SECONDS_PER_DOCUMENT = 2.0
 _SLOW = {"pdf": 30.0, "docx": 15.0, "notebook": 5.0}  # what is extracted takes longer than what is read
 _START = 30.0  # a cold start on a busy machine
 _STARVED = 20.0  # seconds more for a document whose worker gets no processor
+_EACH = 8  # documents for which a further worker is started: to start one takes as long as to parse some of them
+_ALONE = 2.0  # seconds after which it is started for fewer, large ones
 _COMMAND = (sys.executable, "-P", "-m", "contextd.workers.parse")  # -P: no module of the folder we stand in
 
 
@@ -166,9 +168,11 @@ class _Run:
         self._take = threading.Lock()
         self._done: queue.Queue[Outcome | BaseException | None] = queue.Queue(maxsize=4 * len(workers))
         self._over = threading.Event()
+        self._taken = 0
+        self._wanted = [threading.Event() for _ in workers]  # set for each worker when there is enough to do for it
 
     def outcomes(self) -> Iterator[Outcome]:
-        threads = [threading.Thread(target=self._work, args=(worker,), daemon=True) for worker in self._workers]
+        threads = [threading.Thread(target=self._work, args=one, daemon=True) for one in enumerate(self._workers)]
         watch = threading.Thread(target=self._watch, daemon=True)
         for thread in (*threads, watch):
             thread.start()
@@ -184,6 +188,8 @@ class _Run:
                     yield outcome
         finally:
             self._over.set()
+            for wanted in self._wanted:
+                wanted.set()
             while running and any(thread.is_alive() for thread in threads):
                 self._drain()
             watch.join()
@@ -195,19 +201,27 @@ class _Run:
         except queue.Empty:
             return
 
-    def _work(self, worker: Worker) -> None:
+    def _work(self, place: int, worker: Worker) -> None:
+        if place:
+            self._wanted[place].wait(_ALONE)
         try:
-            while not self._over.is_set():
-                with self._take:
-                    raw = next(self._raws, None)
-                if raw is None:
-                    break
+            while not self._over.is_set() and (raw := self._next()) is not None:
                 self._done.put(_settled(worker, raw))
         except BaseException as error:  # the reader of the documents failed: its error belongs to the caller
             self._done.put(error)
         if worker not in self._kept:
             worker.stop()  # its memory is wanted for what comes after; the next run starts it again
         self._done.put(None)
+
+    def _next(self) -> Raw | None:
+        """The next document; says which workers are wanted by now, all of them when there is none."""
+        with self._take:
+            raw = next(self._raws, None)
+            self._taken += 1
+            for place, wanted in enumerate(self._wanted):
+                if raw is None or self._taken > place * _EACH:
+                    wanted.set()
+            return raw
 
     def _watch(self) -> None:
         while not self._over.wait(0.05):
