@@ -10,7 +10,7 @@ import pytest
 
 from contextd.chunking.cut import Limits
 from contextd.types import Raw
-from contextd.workers import pool
+from contextd.workers import pool as driver
 from contextd.workers.pool import Pool
 
 BAD_WORKER = """
@@ -37,7 +37,7 @@ real.main()
 
 
 def test_I3_I4_a_hang_or_a_crash_costs_one_file_its_structure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_STARVED", 2.0)  # a process that sleeps looks as if it got no processor
+    monkeypatch.setattr(driver, "_STARVED", 2.0)  # a process that sleeps looks as if it got no processor
     script = tmp_path / "worker.py"
     script.write_text(BAD_WORKER)
     jobs = [
