@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from contextd.languages import CODE
 from contextd.scrub.linear import linear
-from contextd.scrub.values import looks_random
+from contextd.scrub.values import Says, looks_random, says
 
 
 class Place(NamedTuple):
@@ -61,6 +61,7 @@ _WITH_DEFAULT = re.compile(
     rb"(?i)(?:.*env|get|fetch|config|setting|lookup|define|put|set|setproperty|setenv|getproperty|option|arg)\Z"
 )
 _OPEN = re.compile(rb"(?:[bBrRuUfFLN]{0,2}|@|\$|@\$|new\s)(\"\"\"|'''|\\{0,7}[\"'`])")
+_TAG = re.compile(rb"<(?:[\w.\-]{1,36}:)?\Z")
 _ELEMENT = re.compile(rb"[^<>\n]{0,160}>[ \t\r\n]{0,80}([^<>]{1,512}?)[ \t\r\n]{0,80}</")
 _CDATA = re.compile(rb"[^<>\n]{0,160}>[ \t\r\n]{0,40}<!\[CDATA\[([^\]]{1,512})\]\]>")
 _NAMING = re.compile(
@@ -120,13 +121,16 @@ def places(data: bytes, language: str, accept: Callable[[Place], bool]) -> Itera
             yield found
 
 
-def spoken(data: bytes) -> Iterator[Place]:
+def in_statements(data: bytes) -> Iterator[Place]:
     """Places in SQL statements that change a password."""
     for match in _SQL.finditer(data):
         yield Place("password", *match.span(1))
 
 
 def _place(data: bytes, start: int, end: int, language: str) -> Place | None:
+    name = data[start:end].decode("ascii", "replace")
+    if says(name) is Says.NOTHING:
+        return None
     before = data[start - 1 : start] if start else b"\n"
     found = (
         (before in b"<:" and _in_element(data, start, end, language))
@@ -136,13 +140,12 @@ def _place(data: bytes, start: int, end: int, language: str) -> Place | None:
         or _assigned(data, start, end, language)
         or _in_sentence(data, start, end, language)
     )
-    return found._replace(name=data[start:end].decode("ascii", "replace")) if found else None
+    return found._replace(name=name) if found else None
 
 
 def _in_element(data: bytes, start: int, end: int, language: str) -> Place | None:
     """`<Pass encoding="base64">…</Pass>`"""
-    tag = data.rfind(b"<", max(0, start - 40), start + 1)
-    if tag < 0 or data[tag + 1 : start].strip(b":.\\wabcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"):
+    if not _TAG.search(data, max(0, start - 40), start):
         return None
     found = _CDATA.match(data, end, end + 800) or _ELEMENT.match(data, end, end + 800)
     return Place("", *found.span(1)) if found and not found.group(1).isspace() else None

@@ -19,7 +19,7 @@ import re2
 
 from contextd.errors import InvalidInput
 from contextd.scrub.linear import linear
-from contextd.scrub.places import Place, places, spoken
+from contextd.scrub.places import Place, in_statements, places
 from contextd.scrub.tables import columns, manifests
 from contextd.scrub.values import Says, is_secret, looks_random, says, unnatural
 from contextd.scrub_rules import ALLOW, ALLOW_PATH, FORMATS, Rule
@@ -124,7 +124,7 @@ def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = (), *, path: 
         inside = bisect_left(starts, place.start) < bisect_left(starts, place.end)  # of a known secret the rest goes, too
         return (inside and says(place.name) is not Says.NOTHING) or _is_secret(data, place, lenient)
 
-    further = chain(spoken(data), columns(data, language), manifests(data))
+    further = chain(in_statements(data), columns(data, language), manifests(data))
     for place in chain(places(data, language, accept), filter(accept, further)):
         spans.append((place.start, place.end, "sentence" if place.strict else "assignment"))
     allowing = _allowing(tuple(rule.pattern for rule in extra if rule.check == ALLOW))
