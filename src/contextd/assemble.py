@@ -77,7 +77,8 @@ def open_engine(
     templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
     retrievers, broken = _retrievers(loaded.settings.providers)
     static, warnings = _static(home, loaded.settings.embedding.model)
-    warnings = (*warnings, *_rescrubbed(record, _rules(own.security), static))
+    user = config.load(home / "config.toml", None, {}, None).settings.security  # the same for every command
+    warnings = (*warnings, *_rescrubbed(record, _rules(user), static))
     return Engine(
         loaded.settings,
         opened,
@@ -243,7 +244,10 @@ def _rescrubbed(record: Record, rules: tuple[Rule, ...], static: Embedder | None
     with_ = Rescrubber(
         mark, clean, clean_memory, lambda memory: pipeline.parsed(memory.text, tokens, memory), tokens.count, embed
     )
-    removed = rescrub(record, with_)
+    try:
+        removed = rescrub(record, with_)
+    except StorageError as error:
+        return (f"memories and chats are not scrubbed by the present rules yet: {error}",)
     return (f"{removed} secrets that an older version had stored were removed from memories and chats",) if removed else ()
 
 

@@ -107,10 +107,10 @@ def _changed(file: ChangedFile, rules: Sequence[Rule], scrubbed: dict[str, str])
         return
     old, old_rules = _side(file.old, file, rules)
     new, new_rules = _side(file.new, file, rules)
-    headings = {line.strip()[:_LONGEST_HEADING] for line in old}
+    headings = {line.strip()[:_LONGEST_HEADING] for line in old} - {""}
     for hunk in file.hunks:
-        if hunk.heading[:_LONGEST_HEADING] in headings:  # else it is cut, or held a secret
-            yield f"@ {hunk.heading}"
+        if hunk.heading[:_LONGEST_HEADING] in headings:  # else it held a secret
+            yield f"@ {hunk.heading[:_LONGEST_HEADING]}"
         for sign, lines, found, start, count in (
             ("-", old, old_rules, hunk.old_start, hunk.old_count),
             ("+", new, new_rules, hunk.new_start, hunk.new_count),

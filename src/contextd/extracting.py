@@ -15,6 +15,8 @@ from io import BytesIO
 from typing import Any
 
 INSTALL = "pip install 'contextd[documents]'"
+# A token with `_` in it must reach the scrubber as it is.
+_UNESCAPED: dict[str, Any] = {"escape_underscores": False, "escape_asterisks": False, "escape_misc": False}
 _NEEDS = {"pdf": ("pypdfium2",), "docx": ("mammoth", "markdownify"), "notebook": (), "html": ("bs4", "markdownify")}
 _LARGEST = 50 << 20  # bytes out of one document
 _RATIO = 100
@@ -87,7 +89,7 @@ def _docx(data: bytes) -> str:
         raise
     except Exception as error:  # whatever an XML library raises on a broken document
         raise Unreadable(f"is not a DOCX that can be read ({type(error).__name__})") from None
-    return str(markdownify(page, heading_style="ATX", strip=["img"])).strip() + "\n"
+    return str(markdownify(page, heading_style="ATX", strip=["img"], **_UNESCAPED)).strip() + "\n"
 
 
 def _check_archive(data: bytes) -> None:
@@ -140,7 +142,7 @@ def _html(data: bytes) -> str:
         page = BeautifulSoup(data, "html.parser")
         for unseen in page(["script", "style", "noscript", "template", "head"]):
             unseen.decompose()
-        text = MarkdownConverter(heading_style="ATX", strip=["img"]).convert_soup(page)
+        text = MarkdownConverter(heading_style="ATX", strip=["img"], **_UNESCAPED).convert_soup(page)
     except RecursionError:
         raise Unreadable("is nested too deeply") from None
     return re.sub(r"\n{3,}", "\n\n", str(text)).strip() + "\n"

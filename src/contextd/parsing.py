@@ -70,6 +70,8 @@ def decode(data: bytes) -> tuple[str, list[str]]:
         return data.decode("utf-8-sig").replace("\x00", "\ufffd"), []
     except UnicodeDecodeError:
         pass
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return data.decode("utf-32", "replace").replace("\x00", "\ufffd"), ["read as UTF-32"]
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace").replace("\x00", "\ufffd"), ["read as UTF-16"]
     return _guessed(data)

@@ -132,6 +132,9 @@ class Exchange(Protocol):
     ) -> Taken:
         """Take a memory of the reader's own with its clock; the text that loses stays in the history."""
 
+    def finish(self) -> None:
+        """Wipe what was buried, at the end of an import."""
+
     def bury(self, workspace: int, memory: str, clock: str, reader: Reader) -> bool:
         """Take a tombstone of the reader's own; whether something was erased."""
 

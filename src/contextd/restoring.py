@@ -80,6 +80,7 @@ def restore(engine: Engine, payload: Mapping[str, Any], done: Imported, dry_run:
     topics = [replace(one, name=clean(one.name), parent=clean(one.parent)) for one in _topics(payload, aliases, done)]
     changes = [replace(one, name=clean(one.name), new=clean(one.new)) for one in _changes(payload, aliases, done)]
     engine.record.exchange.name(engine.personal, engine.reader.name, topics, changes)
+    engine.record.exchange.finish()
 
 
 def plain(memory: Memory) -> dict[str, Any]:

@@ -225,7 +225,7 @@ def link(memory: str, other: str, kind: str, project: str | None, reader: str, j
     """Relate MEMORY to OTHER; both show it."""
     made = opened(project, reader).memories.link(memory, other, kind)
     as_json({"start": made.start, "end": made.end, "kind": made.kind}) if json_output else out(
-        f"{kind}: {made.start[:8]} → {made.end[:8]}"
+        f"{made.kind}: {made.start[:8]} → {made.end[:8]}"
     )
     return 0
 

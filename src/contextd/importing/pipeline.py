@@ -15,7 +15,7 @@ from hashlib import blake2b
 from contextd.chunking.chat import cut_chat, sittings
 from contextd.chunking.cut import Limits
 from contextd.chunking.dispatch import chunk
-from contextd.conversation import Conversation, Forgotten, Message, Note, Said, Unread
+from contextd.conversation import Conversation, Forgotten, Message, Note, Said, Unread, told_apart
 from contextd.errors import Unavailable
 from contextd.importing.recognize import chain, chain_of_note, continues
 from contextd.pieces import texts_of, words_of
@@ -211,7 +211,7 @@ def _place(one: Conversation | Note, means: Means) -> str:
     if not finds:
         return place
     first = one.text if isinstance(one, Note) else "".join(message.text for message in one.messages[:1])
-    return f"{place}-{blake2b(_clean(first, means)[0].encode(), digest_size=4).hexdigest()}"
+    return told_apart(place, _clean(first, means)[0])
 
 
 def _scrubbed(told: Told, one: Conversation | Note, means: Means) -> Draft:

@@ -23,7 +23,7 @@ from contextd.types import Parsed, Piece
 
 _LONGEST = 100_000
 _BATCH = 500  # memories in one transaction
-_FIELDS = ("kind", "about", "attribute", "unit", "conversation", "source")  # that are scrubbed beside text, value and topics
+_FIELDS = ("kind", "about", "attribute", "conversation", "source", "language", "replaced_by")  # scrubbed like a text
 # Of what a person has one of: the words of the question, which the answer need not have ("I moved to Hamburg").
 _ASKED_BY = {
     "home": "where I live home address city", "job": "what I work as job profession", "employer": "where I work company",
@@ -108,9 +108,12 @@ def scrubbed(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
         return result
 
     fields: dict[str, Any] = {name: clean_field(getattr(memory, name)) for name in _FIELDS}
-    value = clean_field(memory.value, memory.attribute or memory.about)
+    value, unit = (clean_field(part, memory.attribute or memory.about) for part in (memory.value, memory.unit))
+    readers = frozenset(clean_field(principal) for principal in memory.principals)
     topics = tuple(dict.fromkeys(clean_field(topic) for topic in memory.topics))
-    return replace(memory, **fields, text=text, value=value, topics=topics), [find.rule for find in finds]
+    return replace(memory, **fields, text=text, value=value, unit=unit, topics=topics, principals=readers), [
+        find.rule for find in finds
+    ]
 
 
 def parsed(text: str, tokens: Tokens, memory: Memory | None = None) -> Parsed:

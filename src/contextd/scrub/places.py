@@ -84,7 +84,7 @@ _LONGEST_START = 80
 _COMMENT = re.compile(rb"(?:^|[ \t])(?://|#|--|/\*|\*|;|<!--|%)[ \t]")
 _SAID = re.compile(
     rb"(?:[\"'`*)\]]{1,3})?(?:[ \t]{1,2}(?:for|of|to|on|in|f\xc3\xbcr|vom|der|des|pour|de|del|para)(?:[ \t]+[\w'@.\-]{1,30}){1,4}?)?"
-    rb"[ \t]{0,3}(?:(?=[\"'`*]{1,2}[^\s\"'`*])|\b(?:is|was|are|ist|lautet|war|est|es|era)\b(?:[ \t]+(?:now|currently|still|set to|jetzt))?|\bto\b|:|=|->|=>|\xe2\x86\x92|-)[ \t]{0,4}[\"'`*(\[<]{0,3}([^\s\"'`<>]{4,128})",
+    rb"[ \t]{0,3}(?:(?=[\"'`*]{1,2}[^\s\"'`*])|\b(?:is|was|are|ist|lautet|war|est|es|era)\b(?:[ \t]+(?:now|currently|still|set to|jetzt))?|\bto\b|:|=|->|=>|\xe2\x86\x92|-)[*_]{0,3}[ \t]{0,4}[\"'`*(\[<]{0,3}([^\s\"'`<>]{4,128})",
     re.IGNORECASE,
 )
 _ABBREVIATED = re.compile(rb"[ \t]{1,2}[\"'`]?([^\s\"'`<>,;)]{6,64})")

@@ -46,6 +46,7 @@ _LENIENT = re.compile(
     r"changes\.[^/]*|[^/]*[._-](?:test|tests|spec|example|sample)\.[^/]*|[^/]*_test\.[^/]*|[^/]*tests?\.(?:java|kt|cs|php|swift|scala)|"
     r"messages[^/]*\.properties|[^/]*\.pot?)$"
 )
+_WORD = re.compile(rb"[A-Za-z0-9]")
 Span = tuple[int, int, str]
 
 
@@ -170,18 +171,24 @@ def _rule_spans(data: bytes, rules: tuple[Rule, ...], lenient: bool) -> Iterator
     for rule, pattern in ((one.rule, one.pattern) for one in matching):
         accept = _CHECKS[rule.check]
         for match in pattern.finditer(data):
-            value = _value_group(match, own=rule.name.startswith(_CONFIGURED))
+            own = rule.name.startswith(_CONFIGURED)
+            value = _value_group(match) if own else match.lastindex or 0
             secret = match.group(value)
-            if secret and MARK not in secret and len(set(secret[-12:])) > 2 and accept(secret, lenient):
+            if secret and MARK not in secret and (own or len(set(secret[-12:])) > 2) and accept(secret, lenient):
                 yield (*match.span(value), rule.name)
 
 
-def _value_group(match: Any, *, own: bool) -> int:
-    """The group that is the value: the last one; of a user's pattern only if nothing but signs follows it."""
-    last = match.lastindex or 0
-    if own and last and any(chr(byte).isalnum() for byte in match.group(0)[match.end(last) - match.start(0) :]):
-        return 0
-    return int(last)
+def _value_group(match: Any) -> int:
+    """What of a user's pattern is the value: the group of that name, the last one with a word in it and none behind it, or all."""
+    named = {str(name, "ascii") if isinstance(name, bytes) else name: group for name, group in match.re.groupindex.items()}
+    if "value" in named:
+        return int(named["value"])
+    text, start = match.group(0), match.start(0)
+    for group in range(match.lastindex or 0, 0, -1):
+        behind = text[max(0, match.end(group) - start) :]
+        if match.group(group) and _WORD.search(match.group(group)):
+            return 0 if _WORD.search(behind) else group
+    return 0
 
 
 def _is_secret(data: bytes, place: Place, lenient: bool) -> bool:
@@ -196,8 +203,9 @@ def _allowed(data: bytes, span: Span, allowing: Sequence[Any], *, marked: bool) 
     """Whether the user, or the line itself, says that this is no secret."""
     start, end, _ = span
     if marked:
-        line = data[data.rfind(b"\n", 0, start) + 1 : (data.find(b"\n", end) + 1 or len(data))]
-        if INLINE in line:
+        begin = max(data.rfind(b"\n", 0, start), data.rfind(b"\r", 0, start)) + 1
+        ends = [stop for stop in (data.find(b"\n", end), data.find(b"\r", end)) if stop >= 0]
+        if INLINE in data[begin : min(ends, default=len(data))]:
             return True
     return any(pattern.fullmatch(data[start:end]) for pattern in allowing)
 

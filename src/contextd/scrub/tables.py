@@ -34,9 +34,12 @@ def columns(data: bytes, language: str) -> Iterator[Place]:
     for insert in _INSERT.finditer(data):
         listed, values = _listed(data, insert.end(), _VALUES)
         yield from _tuples(data, values, listed)
+    reached = 0
     for copy in _COPY.finditer(data):
-        listed, values = _listed(data, copy.end(), _STDIN)
-        yield from _rows(data, values, b"\t", _named(listed), len(listed), strict=False)[0]
+        listed, values = _listed(data, copy.end(), _STDIN) if copy.start() >= reached else ([], 0)
+        found, end = _rows(data, values, b"\t", _named(listed), len(listed), strict=False)
+        reached = max(reached, end)
+        yield from found
 
 
 def _listed(data: bytes, at: int, then: re.Pattern[bytes]) -> tuple[list[bytes], int]:
@@ -96,7 +99,7 @@ def _rows(
         stop = stop if stop >= 0 else len(data)
         line = data[at:stop]
         parts = line.split(separator)
-        if len(parts) != width or not line.strip():
+        if len(parts) != width or not line.strip() or line.startswith(b"\\."):
             break
         if not _RULE.match(line):
             found += (_cell(parts, place, at, name, strict) for place, name in names.items())

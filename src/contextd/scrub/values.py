@@ -158,7 +158,7 @@ def _by_kind(kind: Says, value: str, *, strict: bool, literal: bool, name: str) 
             return len(value) >= (6 if strict else 4)
         if strict:
             return len(value) >= 8 and not value.isalpha() and _punctuated(value)
-        return value.isdigit() or _is_word_of_nobody(value, name)
+        return value.isdigit() or _is_made_up_word(value, name)
     if kind is Says.SECRET:
         if mixed:
             return len(value) >= (12 if strict else 8)
@@ -218,11 +218,11 @@ def _class(character: str) -> str:
     return " " if character.isspace() else "."
 
 
-def unnatural(letters: str) -> bool:
-    """Whether letters follow each other as in no word."""
+def unnatural(text: str) -> bool:
+    """Whether its letters follow each other as in no word; only those of the Latin alphabet are judged."""
+    letters = "".join(re.findall("[A-Za-z]", text))
     flips = sum(a.islower() and b.isupper() for a, b in pairwise(letters))
-    lowered = letters.lower()
-    bits = [int(_BITS[(ord(a) - 97) * 26 + ord(b) - 97]) for a, b in pairwise(lowered)]
+    bits = [int(_BITS[(ord(a) - 97) * 26 + ord(b) - 97]) for a, b in pairwise(letters.lower())]
     return bool(bits) and (sum(bits) / len(bits) > _UNNATURAL or flips * 4 > len(letters))
 
 
@@ -249,7 +249,7 @@ def _punctuated(value: str) -> bool:
     return bool(re.search(r"[^\w.\-:/ ]", value)) or (len(value) >= 16 and unnatural("".join(re.findall("[A-Za-z]", value))))
 
 
-def _is_word_of_nobody(value: str, name: str) -> bool:
+def _is_made_up_word(value: str, name: str) -> bool:
     """A made-up word for a password, such as `swordfish`: not a name, a label or a path of keys."""
     if _punctuated(value):
         return True
@@ -263,6 +263,6 @@ def _is_phrase(name: str, value: str) -> bool:
     """A pass phrase of several words, which is no sentence and no label."""
     words = value.split()
     usual = _SPOKEN | _SECRET_WORDS | _PLACEHOLDERS | _LABELS
-    return len(words) >= (3 if "phrase" not in name.lower() else 2) - 1 and all(
+    return len(words) >= (1 if "phrase" in name.lower() else 2) and all(
         word.isalpha() and word.islower() and word not in usual for word in words
     )

@@ -89,7 +89,8 @@ class GitPast:
         sets = [set(entry.split("\n")) - {""} for entry in out.decode("utf-8", "replace").split("\x01")[1:]]
         small = [files for files in sets if 1 < len(files) <= _LARGE]
         counts = Counter(other for files in small for other in files if other != path and not other.startswith(path + "/"))
-        return tuple((name, count / len(small)) for name, count in counts.most_common(10) if count > 1)
+        often = [(name, count / len(small)) for name, count in counts.most_common(10) if count > 1]
+        return tuple((scrub_text(name, self._rules)[0], share) for name, share in often)
 
 
 def _lines(text: bytes) -> list[bytes]:

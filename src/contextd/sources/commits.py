@@ -13,21 +13,26 @@ from hashlib import blake2b
 from pathlib import Path
 
 from contextd.committed import ChangedFile, Hunk, RawCommit, packed_commit
+from contextd.parsing import decode
 from contextd.ports import FileState, Skip
 from contextd.sources.filetypes import binary_reason, language_by_content, never_read
-from contextd.sources.git import git
+from contextd.sources.git import git, git_folder
 from contextd.types import COMMIT, Stamp
 
 PREFIX = "commit:"
 _BATCH = 50
 _ENOUGH_LINES = 120  # changed lines of one commit that are read: of these the first that say something are shown
 _LARGEST_BLOB = 512 << 10
+_LARGEST_COMMIT = 4 << 20  # bytes of both sides of all files: what is beyond gives no lines
+_LARGEST_BATCH = 64 << 20
 _FORMAT = "%H%x00%ct%x00%an%x00%cs%x00%B%x00"
 _NAMED = ("--diff-merges=off", "--no-renames", "--no-abbrev", "--raw")
 _SHOWN = (*_NAMED, "--numstat", "-p", "-U0", "--full-index")
 _HUNK = re.compile(r"(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$")
 _BLOBS = re.compile(r"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _RAW = re.compile(r"(?m)^:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) \w+\t(.+)$")
+_ESCAPED = re.compile(rb"\\\\([0-7]{3}|[abtnvfr\"\\\\])")
+_ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
 _NONE = re.compile("0+$")  # the blob of a file that is not there
 
 
@@ -77,17 +82,21 @@ class Commits:
         entries = [entry.split("\x00", 5) for entry in (shown or b"").decode("utf-8", "replace").split(border)[1:]]
         entries = [entry for entry in entries if len(entry) == 6]
         patches = {entry[0]: _patches(entry[5]) for entry in entries}
-        blobs = self._blobs({blob for several in patches.values() for patch in several for blob in patch.blobs if patch.hunks})
+        blobs = self._blobs([blob for several in patches.values() for patch in several for blob in patch.blobs if patch.hunks])
         for found, seconds, author, day, message, _ in entries:
-            files = tuple(_changed(patch, blobs) for patch in patches[found])
+            files = tuple(_changed_files(patches[found], blobs))
             self._read[found] = int(seconds), packed_commit(RawCommit(found, author, day, message, files))
 
-    def _blobs(self, wanted: set[str]) -> dict[str, bytes]:
-        """The contents of some blobs that are text and not too large."""
-        asked = "\n".join(sorted(blob for blob in wanted if not _NONE.match(blob)))
+    def _blobs(self, wanted: Sequence[str]) -> dict[str, bytes]:
+        """The contents of some blobs, in order, as far as they are not too large, alone and together."""
+        asked = "\n".join(dict.fromkeys(blob for blob in wanted if not _NONE.match(blob)))
         sizes = git(self.root, "cat-file", "--batch-check", stdin=asked.encode()) if asked else b""
         small = [line.split() for line in (sizes or b"").split(b"\n")]
-        names = [parts[0] for parts in small if len(parts) == 3 and parts[1] == b"blob" and int(parts[2]) <= _LARGEST_BLOB]
+        names, left = [], _LARGEST_BATCH
+        for parts in small:
+            if len(parts) == 3 and parts[1] == b"blob" and int(parts[2]) <= min(left, _LARGEST_BLOB):
+                left -= int(parts[2])
+                names.append(parts[0])
         out = git(self.root, "cat-file", "--batch", stdin=b"\n".join(names)) if names else b""
         return _contents(out or b"")
 
@@ -101,11 +110,9 @@ class Commits:
 
     def position(self) -> str:
         """When the log of what is checked out was last written; a worktree has its own."""
-        place = self.root / ".git"
         try:
-            if place.is_file():
-                place = self.root / place.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
-            return str((place / "logs" / "HEAD").stat().st_mtime_ns)
+            folder = git_folder(self.root)
+            return str((folder / "logs" / "HEAD").stat().st_mtime_ns) if folder is not None else ""
         except OSError:
             return ""
 
@@ -147,7 +154,7 @@ def _patches(shown: str) -> list[_Patch]:
 
 
 def _counts(head: str) -> Iterator[tuple[str, str]]:
-    for line in head.splitlines():
+    for line in head.split("\n"):
         parts = line.split("\t")
         if len(parts) == 3 and not line.startswith(":"):
             yield parts[2], f" (+{parts[0]} -{parts[1]})" if parts[0] != "-" else ""
@@ -161,16 +168,11 @@ def _hunks(block: str) -> tuple[Hunk, ...]:
 
 
 def _unquoted(path: str) -> str:
-    """A path as it is; git quotes one with special characters."""
+    """A path as it is; git quotes one with special characters, as C does."""
     if not path.startswith('"'):
         return path
-    return (
-        path[1:-1]
-        .encode("latin-1", "backslashreplace")
-        .decode("unicode_escape")
-        .encode("latin-1", "replace")
-        .decode("utf-8", "replace")
-    )
+    plain = _ESCAPED.sub(lambda match: _ESCAPES.get(match[1]) or bytes([int(match[1], 8) & 255]), path[1:-1].encode())
+    return plain.decode("utf-8", "replace")
 
 
 def _contents(out: bytes) -> dict[str, bytes]:
@@ -187,11 +189,19 @@ def _contents(out: bytes) -> dict[str, bytes]:
     return found
 
 
+def _changed_files(patches: Sequence[_Patch], blobs: Mapping[str, bytes]) -> Iterator[ChangedFile]:
+    left = _LARGEST_COMMIT
+    for patch in patches:
+        file = _changed(patch, blobs)
+        left -= len(file.old) + len(file.new)
+        yield file if left >= 0 else ChangedFile(patch.path, "", patch.counts)
+
+
 def _changed(patch: _Patch, blobs: Mapping[str, bytes]) -> ChangedFile:
     """A changed file with both sides; without them where one is too large or no text."""
     sides = [blobs.get(blob, b"") if not _NONE.match(blob) else b"" for blob in patch.blobs]
     there = all(blob in blobs or _NONE.match(blob) for blob in patch.blobs)
     if not patch.hunks or not there or any(binary_reason(side) for side in sides):
         return ChangedFile(patch.path, "", patch.counts)
-    old, new = (side.decode("utf-8", "replace") for side in sides)
+    old, new = (decode(side)[0] for side in sides)
     return ChangedFile(patch.path, language_by_content(patch.path, sides[1] or sides[0]), patch.counts, old, new, patch.hunks)

@@ -34,7 +34,7 @@ _MARKERS = (
 )
 _SYSTEM = ("/", "/etc", "/proc", "/sys", "/usr", "/var", "/dev", "/bin", "/sbin", "/lib", "/boot", "/root", "/home",
            "/System", "/Library", "C:\\", "C:\\Windows")  # fmt: skip
-_LONG_RUN = re.compile(r"[A-Za-z0-9_-]{20}")  # a name shorter than this holds no secret
+_SUSPECT = re.compile(r"(?i)[A-Za-z0-9_-]{20}|pass|pwd|secret|token|key")  # any other name holds no secret
 _ALTERED = re.compile(r"~[0-9a-f]{8}$")
 _MOST = (1 << 63) - 1
 _NEVER = "never read: this name holds secrets"
@@ -210,7 +210,7 @@ class Files:
     def _uri(self, path: str) -> str:
         """The path as text that can be stored and shown; one that had to be altered gets a hash, to stay unique."""
         shown = _shown(path)
-        if self.rules or _LONG_RUN.search(shown):
+        if self.rules or _SUSPECT.search(shown):
             from contextd.scrub import scrub_text
 
             shown, _ = scrub_text(shown, self.rules)

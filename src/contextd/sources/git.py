@@ -6,16 +6,19 @@ The working tree is never compared with a commit here: that runs the repository'
 from __future__ import annotations
 
 import os
+import stat
 from functools import lru_cache
 from pathlib import Path
 
 GIT_TIMEOUT = 60
+_LONGEST_POINTER = 5000  # bytes of a `.git` file that names a folder
 _SETTINGS = (
     "core.fsmonitor=false",  # asked by ls-files
     "core.hooksPath=" + os.devnull,
     "core.pager=cat",
     "core.alternateRefsCommand=",
     "core.quotePath=false",
+    "core.bigFileThreshold=512k",  # what is larger is shown as binary: a patch is held in memory
     "safe.bareRepository=explicit",  # files of a project can look like a bare repository
     "submodule.recurse=false",
     "color.ui=false",
@@ -41,6 +44,8 @@ def git(root: Path, command: str, *arguments: str, stdin: bytes = b"") -> bytes 
     """What git prints; None without git, without a repository, or when it takes too long."""
     import subprocess
 
+    if git_folder(root) is None:
+        return None
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}  # a hook's are of its repository
     program = _program(os.environ.get("PATH", os.defpath))
     if program is None:
@@ -53,6 +58,54 @@ def git(root: Path, command: str, *arguments: str, stdin: bytes = b"") -> bytes 
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
+
+
+def git_folder(root: Path) -> Path | None:
+    """The git folder of the repository a folder is in; None where there is none, or where it is another repository's.
+
+    A `.git` file names a folder anywhere. It is believed when that is a worktree's, which names this folder in turn, or lies
+    in a folder above, as a submodule's does.
+    """
+    for folder in (root, *root.parents):
+        place = folder / ".git"
+        try:
+            kind = place.lstat().st_mode
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISLNK(kind):
+            target = place.resolve() if place.resolve().is_relative_to(folder.resolve()) else None
+        else:
+            target = place if stat.S_ISDIR(kind) else _pointed(folder, place)
+        return target if target is not None and _is_regular(target / "HEAD") else None
+    return None
+
+
+def _pointed(folder: Path, place: Path) -> Path | None:
+    named = _first_line(place)
+    if not named.startswith("gitdir:"):
+        return None
+    target = (folder / named.removeprefix("gitdir:").strip()).resolve()
+    back = _first_line(target / "gitdir")
+    if back and (target / back).resolve() == place.resolve():
+        return target
+    return target if any(target.is_relative_to(above.resolve() / ".git") for above in folder.parents) else None
+
+
+def _first_line(path: Path) -> str:
+    if not _is_regular(path):
+        return ""
+    try:
+        with path.open("rb") as file:
+            return file.read(_LONGEST_POINTER).decode("utf-8", "replace").split("\n")[0].replace("\0", "")
+    except (OSError, ValueError):
+        return ""
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 @lru_cache(maxsize=4)

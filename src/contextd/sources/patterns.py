@@ -169,9 +169,6 @@ def _joined(patterns: Iterable[Pattern]) -> Iterator[tuple[bool, list[str]]]:
 
 
 def _compiled(expressions: list[str]) -> Any:
-    import re2  # slow to import, and not needed to answer a question
+    from contextd.scrub.linear import linear  # slow to import, and not needed to answer a question
 
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.never_capture = True
-    return re2.compile("|".join(expressions).encode(), options).fullmatch
+    return linear("|".join(f"(?:{expression})" for expression in expressions)).fullmatch

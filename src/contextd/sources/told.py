@@ -32,7 +32,7 @@ def read(data: str) -> Iterator[Entry]:
         try:
             found = _parsed(stripped)
         except ValueError as error:
-            raise InvalidInput(f"this is no JSON: {error}") from None
+            raise InvalidInput(f"this is not valid JSON: {error}") from None
         for one in found:
             yield TOLD, _told(one if isinstance(one, dict) else {"text": one})
     else:
@@ -67,7 +67,7 @@ def _object(data: str) -> Iterator[Entry]:
 
 def _lines(data: str) -> Iterator[Entry]:
     own = False
-    for number, line in enumerate(data.splitlines(), 1):
+    for number, line in enumerate(data.split("\n"), 1):
         if not line.strip():
             continue
         try:

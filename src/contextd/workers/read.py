@@ -20,7 +20,7 @@ from contextd.workers import wire
 from contextd.workers.parse import limit_memory
 
 _BATCH = 1 << 20  # characters of messages in a frame
-_LARGEST_ENTRY = 16 << 20  # characters of a memory with its history
+_LARGEST_ENTRY = 64 << 20  # characters of a memory with its history
 _EVERY = 1.0  # seconds between two signs of life
 
 

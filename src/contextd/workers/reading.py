@@ -26,7 +26,7 @@ SECONDS_WITHOUT_PROGRESS = 60.0
 LARGEST_MEMORIES = 200 << 20  # bytes of a file of memories
 _START = 30.0  # a cold start on a busy machine
 _STARVED = 60.0  # seconds more for a worker that gets no processor
-_COMMAND = (sys.executable, "-m", "contextd.workers.read")
+_COMMAND = (sys.executable, "-P", "-m", "contextd.workers.read")  # no module of the current folder
 
 Read = Conversation | Note | Forgotten | Unread
 

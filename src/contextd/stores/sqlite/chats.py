@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from contextd.conversation import Conversation, Forgotten, Message, Note, Said, Session
 from contextd.ports import Matrix
 from contextd.record_ports import Kept
-from contextd.stores.sqlite.database import packed, unpacked
+from contextd.stores.sqlite.database import packed, unpacked, wiping
 from contextd.stores.sqlite.forgotten import Marks, is_well_formed
 from contextd.stores.sqlite.store import SqliteStore, acl_id
 from contextd.stores.sqlite.view import Bools, Float, Ints, View
@@ -226,6 +226,7 @@ class ChatStore:
     def erase_rows(self, connection: apsw.Connection, numbers: Sequence[int]) -> None:
         """Erase documents with their names and what is kept beside them, inside a transaction of the caller's."""
         store = self._store
+        wiping(connection)
         for number in numbers:
             store.erase_row(connection, number)
             connection.execute(_NAMELESS, (store.workspace, number))

@@ -6,7 +6,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +19,15 @@ from contextd.stores.sqlite.connect import BUSY_MILLISECONDS, connect, disk_full
 T = TypeVar("T")
 
 _LONGEST = 2.0  # seconds between two attempts to empty a log that a reader holds
+
+
+_DUE = "select 1 from setting where workspace_id = 0 and name = 'wipe'"
+_DONE = "delete from setting where workspace_id = 0 and name = 'wipe'"
+
+
+def wiping(connection: apsw.Connection) -> None:
+    """Note in a transaction that deletes something that the database is to be wiped: see `Database.wipe_if_due`."""
+    connection.execute("insert or replace into setting values (0, 'wipe', '')")
 
 
 class Database:
@@ -183,7 +192,15 @@ class Database:
         """
         with translated(self.path), self.write_lock:  # what it is copied to for the time being is not held in memory
             self.connection.execute("pragma temp_store = file; vacuum; pragma temp_store = memory").fetchall()
+        if self.query(_DUE):
+            self.transact(lambda connection: connection.execute(_DONE))
         return self.checkpoint()
+
+    def wipe_if_due(self) -> None:
+        """Wipe what a process deleted that ended before it had wiped; what cannot be written now is due still."""
+        if not self.read_only and self.query(_DUE):
+            with suppress(StorageError):
+                self.wipe()
 
     def close(self) -> None:
         """Close this thread's connection."""

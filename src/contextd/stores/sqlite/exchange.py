@@ -97,6 +97,9 @@ class Exchange:
             here = row_of(connection, memory.workspace, memory.id)
             if memory.author != reader.name or (here is not None and here.author != reader.name):
                 return Taken("refused")
+            others = "select 1 from tombstone where workspace_id = ? and memory_id = ? and author != ?"
+            if here is None and rows(connection, others, (memory.workspace, memory.id, reader.name)):
+                return Taken("refused")  # the id of a memory that somebody else has forgotten
             self._record.clocks.observe(connection, memory.clock)
             buried = self._buried(connection, memory.workspace, memory.id, memory.author)
             if buried >= memory.clock:
@@ -128,10 +131,11 @@ class Exchange:
                 connection.execute(query, (workspace, memory, clock))
             return False
 
-        gone = self._record.database.transact(write)
-        if gone:
-            self._record.database.wipe()
-        return gone
+        return self._record.database.transact(write)
+
+    def finish(self) -> None:
+        """Wipe what was buried: once for a whole import, since it writes the database anew."""
+        self._record.database.wipe_if_due()
 
     def relate(self, workspace: int, links: Sequence[Link], unlinked: Sequence[Link], reader: Reader) -> None:
         """Take relationships, and those that were removed, of memories of the reader's own to such as they may read."""

@@ -19,7 +19,7 @@ from contextd.errors import InvalidInput
 from contextd.memory import Decided, Memory, TopicChange, Version, renamed
 from contextd.ports import Matrix
 from contextd.stores.sqlite.clocks import Clocks
-from contextd.stores.sqlite.database import Database, packed, rows, unpacked
+from contextd.stores.sqlite.database import Database, packed, rows, unpacked, wiping
 from contextd.stores.sqlite.store import SqliteStore, acl_id
 from contextd.stores.sqlite.vectors import restore
 from contextd.terms import plain
@@ -259,6 +259,7 @@ class Memories:
 
     def erase(self, connection: apsw.Connection, workspace: int, memory: str) -> None:
         """Erase a memory with its text, history and relationships."""
+        wiping(connection)
         self._record.store(workspace).erase_row(connection, number_of(memory))
         connection.execute(_GIVE_BACK, (workspace, memory))
         for query in _ERASE:

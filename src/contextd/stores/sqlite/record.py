@@ -37,6 +37,7 @@ class Record:
 
     def __init__(self, path: Path) -> None:
         self.database = Database(path, durable=True, schemas=_SCHEMAS)
+        self.database.wipe_if_due()
         self._stores: dict[int, MemoryStore] = {}
         self.clocks = Clocks(self.database)
         self.memories = Memories(self)

@@ -14,15 +14,16 @@ from typing import Any
 
 import apsw
 
+from contextd.conversation import told_apart
 from contextd.memory import Memory
 from contextd.pieces import texts_of, words_of
 from contextd.ports import Matrix
 from contextd.stores.sqlite.chats import ChatStore
-from contextd.stores.sqlite.database import packed, rows, unpacked
+from contextd.stores.sqlite.database import packed, rows, unpacked, wiping
 from contextd.stores.sqlite.forgotten import whole
 from contextd.stores.sqlite.memories import fields_of, row_of, versions_of
 from contextd.stores.sqlite.record import Record
-from contextd.types import CHATS, DocumentRow, Parsed, Piece, Stamp
+from contextd.types import CHATS, OWNER, DocumentRow, Parsed, Piece, Stamp
 
 _MARK = "insert or replace into setting values (0, 'scrubbed', ?)"  # of the whole record: no workspace has this number
 _CHATS = """
@@ -56,6 +57,8 @@ def rescrub(record: Record, with_: Rescrubber) -> int:
     database = record.database
 
     def write(connection: apsw.Connection) -> int:
+        if rows(connection, "select 1 from setting where workspace_id = 0 and name = 'scrubbed' and value = ?", (with_.mark,)):
+            return 0  # another process was faster
         workspaces = [row[0] for row in rows(connection, "select workspace_id from registry")]
         found = sum(_names(connection, table, column, with_) for table, column in _NAMES)
         for workspace in workspaces:
@@ -63,11 +66,12 @@ def rescrub(record: Record, with_: Rescrubber) -> int:
                 connection, record.chats(workspace), workspace, with_
             )
         connection.execute(_MARK, (with_.mark,))
+        if found:
+            wiping(connection)
         return found
 
     removed = database.transact(write)
-    if removed:
-        database.wipe()
+    database.wipe_if_due()
     return removed
 
 
@@ -125,6 +129,10 @@ def _chat(connection: apsw.Connection, chats: ChatStore, workspace: int, row: Se
     old = Parsed(unpacked(stored), tuple(_piece(one) for one in rows(connection, _PIECES, (workspace, content))), (), ())
     parsed, found = _clean_parsed(old, with_)
     conversation, in_name = with_.clean(whole(uri))
+    if in_name:  # names that differ in a secret only are kept apart by what was said first, as an import does
+        conversation = told_apart(
+            conversation, parsed.text[parsed.pieces[0].start : parsed.pieces[0].end] if parsed.pieces else ""
+        )
     name = conversation + uri[len(whole(uri)) :]
     described, in_description = _clean_json(json.loads(unpacked(said)), with_) if said is not None else ("", 0)
     found += in_name + in_description
@@ -132,7 +140,8 @@ def _chat(connection: apsw.Connection, chats: ChatStore, workspace: int, row: Se
         return 0
     query = "select principal from acl where workspace_id = ? and acl_id = ?"
     readers = [principal for (principal,) in rows(connection, query, (workspace, acl))]
-    author = next((one for one in readers if chats.number(uri, one) == number), "")
+    authors = [author for (author,) in rows(connection, "select distinct author from memory")]
+    author = next((one for one in (*readers, *authors, OWNER) if chats.number(uri, one) == number), "")
     chats.erase_rows(connection, [number])
     target = chats.number(name, author) if author else number
     document = DocumentRow(

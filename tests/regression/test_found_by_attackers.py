@@ -1,0 +1,215 @@
+"""What people found who tried to break the promises of SECURITY.md; each by what went wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contextd import portability
+from contextd.assemble import open_engine
+from contextd.conversation import Conversation, Message
+from contextd.parsing import decode
+from contextd.scrub import scrub, scrub_text, user_rules
+from tests.conftest import Run
+from tests.sources.test_commits import commit
+from tests.stored import stored
+
+SECRET = "Tr0ub4dor-3xyz"
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(["password", "api_key", "token", "secret"]), st.text(min_size=1, max_size=40), st.sampled_from(["yaml", "python", "text", ""]))  # fmt: skip
+def test_a_value_of_any_script_broke_the_scrubber(name: str, value: str, language: str) -> None:
+    for line in (f'{name} = "{value}"', f"{name}: {value}", f"<{name}>{value}</{name}>", f"the {name} is {value}"):
+        scrub(line.encode("utf-8", "replace"), language, path="a")
+
+
+@pytest.mark.parametrize("text", ['router password: "Größenwahn"', "**Password:** Uf33xTopQ9k2", "__Password:__ Uf33xTopQ9k2"])
+def test_passwords_with_umlauts_and_bold_labels_stayed(text: str) -> None:
+    clean, finds = scrub_text(text)
+    assert finds and "Größenwahn" not in clean and "Uf33x" not in clean
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "clean"),
+    [
+        ("ticket=([0-9]{6})", "ticket=112211", "ticket=[REDACTED]"),
+        ("PIN ([0-9]{4})", "PIN 1212", "PIN [REDACTED]"),
+        ("ticket=([0-9]{6})(;|$)", "ticket=123456;", "ticket=[REDACTED];"),
+        ("t=(?P<value>[0-9]+) for", "t=55 for", "t=[REDACTED] for"),
+    ],
+)
+def test_a_users_pattern_was_not_applied(pattern: str, line: str, clean: str) -> None:
+    assert scrub_text(line, user_rules([pattern]))[0] == clean
+
+
+def test_tables_of_one_column_took_quadratic_time() -> None:
+    def seconds(count: int) -> float:
+        began = time.process_time()
+        scrub(b"copy t (password) from stdin;\n" * count, "")
+        return time.process_time() - began
+
+    assert any(seconds(2000) <= 2.5 * max(seconds(1000), 1e-3) for _ in range(4))
+
+
+def test_one_allowed_line_opened_a_file_with_old_line_ends() -> None:
+    data = f'a = 1 # contextd:allow\rpassword = "{SECRET}"\r'.encode()
+    assert SECRET.encode() not in scrub(data, "python", path="a.py")[0]
+
+
+def test_utf_32_passed_the_scrubber() -> None:
+    text, _ = decode(b"\xff\xfe\0\0" + f"password = {SECRET}\n".encode("utf-32-le"))
+    assert SECRET in text, "read as what it is, it is scrubbed as any other text"
+
+
+def repository(root: Path) -> Path:
+    subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
+    return root
+
+
+def test_names_and_encodings_brought_secrets_into_the_index(tmp_path: Path, home: Path, contextd: Callable[..., Run]) -> None:
+    root = repository(tmp_path / "leak")
+    (root / f"password={SECRET}.txt").write_text("a short note\n")
+    (root / ".gitattributes").write_text("*.cfg diff\n")
+    (root / "a.cfg").write_bytes(f"password = {SECRET}\n".encode("utf-16"))
+    page = "<html><body><p>bot gh" + "p_AAAABBBBCCCCDDDDEEEEFFFF1111222233336 of the team</p></body></html>"
+    (root / "page.html").write_text(page)
+    for number in range(3):
+        (root / "m.py").write_text(f"x = {number}\n")
+        (root / f"password={SECRET}.txt").write_text(f"a short note {number}\n")
+        commit(root, f"Change {number}", f"2024-01-0{number + 1}")
+    assert contextd("index", "-p", str(root)).code == 0
+    shown = "".join(contextd(*one, "-p", str(root)).out for one in (("history", "m.py"), ("list-indexable",), ("context", "kind:commit Change")))  # fmt: skip
+    everything = (stored(home) + shown.encode()).replace(b"\0", b"").replace(b"\\", b"").replace(b"u{0}", b"")
+    assert SECRET.encode() not in everything and b"p_AAAABBBB" not in everything
+
+
+@pytest.mark.parametrize("how", ["file", "link"])
+def test_a_folder_had_another_repositorys_commits_read(tmp_path: Path, home: Path, how: str) -> None:
+    private = repository(tmp_path / "private")
+    commit(private, "A quicksilver diary", "2024-01-01", diary_py="x = 1\n")
+    root = tmp_path / "down"
+    root.mkdir()
+    (root / "a.txt").write_text("hello\n")
+    if how == "file":
+        (root / ".git").write_text(f"gitdir: {private}/.git\n")
+    else:
+        (root / ".git").symlink_to(private / ".git")
+    engine = open_engine(root, home=home, environment={})
+    assert engine.index().others == 0
+    assert not [hit for hit in engine.search("quicksilver diary", min_score=0).hits if hit.chunk.kind == "commit"]
+    engine.close()
+    assert b"quicksilver" not in stored(home)
+
+
+@pytest.mark.parametrize("odd", ["fifo", "nul", "huge"])
+def test_an_odd_git_folder_hung_or_ended_a_run(tmp_path: Path, contextd: Callable[..., Run], odd: str) -> None:
+    root = repository(tmp_path / "odd")
+    (root / "a.txt").write_text("hello herons\n")
+    if odd == "fifo":
+        (root / ".git/HEAD").unlink()
+        os.mkfifo(root / ".git/HEAD")
+    else:
+        subprocess.run(["rm", "-rf", str(root / ".git")], check=True)
+        with (root / ".git").open("wb") as file:
+            file.write(b"gitdir: a\0b")
+            file.truncate(11 if odd == "nul" else 1 << 30)
+    assert contextd("index", "-p", str(root), timeout=30).code == 0
+    assert contextd("search", "herons", "-p", str(root)).code == 0
+
+
+def test_modules_of_the_current_folder_were_imported_by_an_import(tmp_path: Path, contextd: Callable[..., Run]) -> None:
+    for name in ("ijson", "json", "numpy"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit\n")
+    (tmp_path / "c.jsonl").write_text('{"author": "Ana", "text": "hello"}\n')
+    (tmp_path / "m.json").write_text('[{"text": "the boat is blue"}]')
+    for arguments in (("import", "c.jsonl", "--dry-run"), ("memories", "import", "m.json")):
+        command = [
+            "-c",
+            "import sys; sys.path[:] = [p for p in sys.path if p]; from contextd.cli import main; main(sys.argv[1:])",
+        ]
+        import sys
+
+        subprocess.run([sys.executable, *command, *arguments], cwd=tmp_path, capture_output=True, timeout=60)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_an_export_with_a_line_separator_could_not_be_imported(home: Path, tmp_path: Path) -> None:
+    engine = open_engine(None, home=home, environment={})
+    engine.remember("first line\u2028second line")
+    lines = "\n".join(portability.as_lines(portability.exported(engine)))
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "models").symlink_to(home / "models")
+    target = open_engine(None, home=other, environment={})
+    assert portability.imported(target, lines).counts["added"] == 1
+
+
+def test_another_reader_took_the_id_of_a_forgotten_memory(home: Path) -> None:
+    owner = open_engine(None, home=home, environment={})
+    shared = owner.remember("the boat is blue", principals=["eve"]).memory
+    eve = open_engine(None, home=home, environment={}, reader="eve")
+    own = eve.remember("I owe nothing").memory
+    export = portability.exported(eve)
+    owner.forget(shared.id)
+    for entry in export["memories"]:
+        if entry["id"] == own.id:
+            entry |= {"id": shared.id, "principals": ["eve", "owner"], "text": "the owner owes eve 500 dollars"}
+    portability.imported(eve, json.dumps(export))
+    assert shared.id not in {one.id for one in owner.memories.all()}
+
+
+def test_fields_that_nobody_types_carried_secrets_into_the_record(home: Path, tmp_path: Path) -> None:
+    engine = open_engine(None, home=home, environment={})
+    engine.remember("the boat is blue")
+    export = portability.exported(engine)
+    planted = f"password={SECRET}"
+    export["memories"][0] |= {"language": planted, "principals": ["owner", planted], "replaced_by": planted}
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "models").symlink_to(home / "models")
+    target = open_engine(None, home=other, environment={})
+    portability.imported(target, json.dumps(export))
+    target.close()
+    assert SECRET.encode() not in stored(other)
+
+
+def test_two_chats_whose_names_differ_in_a_secret_became_one(home: Path) -> None:
+    """When a record is scrubbed again, as when it is imported."""
+    from contextd.stores.sqlite import rescrub as module
+
+    engine = open_engine(None, home=home, environment={})
+    chats = [Conversation(f"deploy xyzzy-{name}", "", [Message("Ana", f"how do I {name}", 1_700_000_000_000_000)]) for name in ("one", "two")]  # fmt: skip
+    engine.chats().take(iter(chats))
+    rules = user_rules(["xyzzy-[a-z]+"])
+    with_ = module.Rescrubber(
+        "new", lambda text: (scrub_text(text, rules)[0], len(scrub_text(text, rules)[1])), lambda memory: (replace(memory), 0),
+        lambda memory: None, lambda text: 1, lambda texts: {},  # type: ignore[arg-type, return-value]
+    )  # fmt: skip
+    assert module.rescrub(engine.record, with_) >= 2  # type: ignore[arg-type]
+    uris = {one.uri for one in engine.chats().all()}
+    assert len(uris) == 2 and all("[REDACTED]" in uri for uri in uris)
+
+
+def test_a_rescrubbing_that_was_killed_before_it_had_wiped_is_made_up_for(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from contextd.stores.sqlite.database import Database
+
+    engine = open_engine(None, home=home, environment={})
+    kept = engine.remember("the quicksilver boat is blue").memory
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "wipe", lambda self: False)
+        engine.forget(kept.id)
+    due = "select 1 from setting where workspace_id = 0 and name = 'wipe'"
+    assert engine.record.database.query(due)  # type: ignore[attr-defined]
+    engine.close()
+    again = open_engine(None, home=home, environment={})
+    assert not again.record.database.query(due)  # type: ignore[attr-defined]
