@@ -128,6 +128,8 @@ class Memories:
         if fields.get("text") not in (None, old.text):
             old = replace(old, verified=old.verified - {"about", "attribute", "value", "unit", "language"})
         changed = replace(_with(old, fields), changed=self.record.now())
+        if changed.text != old.text:
+            changed = replace(changed, source="person")  # who words a fact anew tells it
         if changed.text != old.text or old.enriched < VERSION:
             return pipeline.reword(changed, self.reader.name, self._means([old.workspace]))
         changed, finds = pipeline.scrubbed(changed, self.rules)

@@ -95,12 +95,13 @@ FORMATS = (
          r"(?:(?:-u|-U|--user)[= ]?\s*['\"]?[\w.@\\-]{1,64}[:%,]|--pass(?:word)?[= ]['\"]?|-[pP]['\"]?|-[pP]\s+['\"]?|-pw\s+['\"]?|-[aw]\s+['\"]?|"
          r"/user:\S{1,64}\s+)([^\s'\"$%/]{4,128})", "password"),
     Rule("option-password", r"\s-(?:p|P|pw)[ =]['\"]?([^\s'\"$=/#\[\]]{12,128})", "random"),
+    Rule("kubectl-literal", r"--from-literal=[\w.-]{1,64}=['\"]?([^\s'\"$]{4,256})", "password"),
     Rule("oracle-thin", r"(?i)jdbc:oracle:(?:thin|oci):[\w.$-]{1,64}/([^@\s/'\"]{4,64})@", "password"),
     Rule("sqlplus", r"(?i)\b(?:sqlplus|exp|imp|expdp|impdp|sqlldr|connect)\b[^\n]{0,60}?\s[\w$]{1,32}/([^\s@/'\"$]{4,64})@", "password"),
     Rule("secure-string", r"(?i)ConvertTo-SecureString\s+(?:-String\s+)?['\"]([^'\"$\n]{4,128})['\"]", "made-up"),
     Rule("sshpass", r"sshpass\s+-p\s*(?:'([^'\n]{4,128})'|\"([^\"\n]{4,128})\"|([^\s'\"$]{4,128}))", "password"),
     Rule("credentials-call", r"\b(?:PlainAuth|NetworkCredential|UsernamePasswordCredentials|PasswordAuthentication|HTTPBasicAuth|"
-         r"HttpBasicAuth|basic_auth|basicAuth|BasicAuth|setBasicAuth|BasicAWSCredentials|Twilio|login|auth\s{0,2}=\s{0,2})"
+         r"HttpBasicAuth|SetBasicAuth|Mysql\.new|basic_auth|basicAuth|BasicAuth|setBasicAuth|BasicAWSCredentials|Twilio|login|auth\s{0,2}=\s{0,2})"
          r"\s*[( ](?:[^()'\"\n]|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\")*?,\s*['\"]([^'\"\n]{4,128})['\"]\s*(?:,\s*[\w.$]+\s*)?\)", "literal"),
     Rule("connection-call", r"\b(?:mysqli?(?:_connect)?|PDO|DBI->connect|getConnection|DirectoryEntry|pymssql\.connect)\s*\((?:[^,()'\"]|'[^'\n]{0,200}'|"
          r"\"[^\"\n]{0,200}\")+?,\s*(?:[\w$.>-]{1,40}|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"),\s*['\"]([^'\"\n]{4,128})['\"]", "literal"),

@@ -33,10 +33,33 @@ def test_a_value_of_any_script_broke_the_scrubber(name: str, value: str, languag
         scrub(line.encode("utf-8", "replace"), language, path="a")
 
 
-@pytest.mark.parametrize("text", ['router password: "Größenwahn"', "**Password:** Uf33xTopQ9k2", "__Password:__ Uf33xTopQ9k2"])
-def test_passwords_with_umlauts_and_bold_labels_stayed(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        'router password: "Größenwahn"', "**Password:** Uf33xTopQ9k2", "__Password:__ Uf33xTopQ9k2",
+        "Le mot de passe du wifi est Uf33xTopQ9k2", "La contraseña es Uf33xTopQ9k2", "パスワードは Uf33xTopQ9k2 です", "密码: Uf33xTopQ9k2",
+    ],
+)  # fmt: skip
+def test_passwords_with_umlauts_bold_labels_and_in_other_languages_stayed(text: str) -> None:
     clean, finds = scrub_text(text)
     assert finds and "Größenwahn" not in clean and "Uf33x" not in clean
+
+
+@pytest.mark.parametrize(
+    "line", ["admin_password: Sommerregen", "passphrase: correct horse battery staple", "contraseña: Paella_2023"]
+)
+def test_words_and_phrases_in_configuration_stayed(line: str) -> None:
+    clean, finds = scrub(f"{line}\n".encode(), "yaml", path="config/app.yaml")
+    assert finds and clean.endswith(b": [REDACTED]\n")
+
+
+def test_a_correction_was_undone_by_importing_the_old_list_again(home: Path) -> None:
+    engine = open_engine(None, home=home, environment={})
+    portability.imported(engine, "- My shoe size is EU 39\n", source="import:s.md")
+    (size,) = engine.memories.all()
+    engine.memories.update(size.id, text="My shoe size is EU 41")
+    portability.imported(engine, "- My shoe size is EU 39\n", source="import:s.md")
+    assert engine.memories.get(size.id).valid_to is None
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,13 @@ class Place(NamedTuple):
 
 
 _WORD = linear(
-    rb"(?i)pass(?:word|wd|wort|phrase|code|\b|_)|[a-z_]pass\b|\bpw\b|_pw\b|pwd|secret|token|credential|kennwort|contrase|senha|wachtwoord|"
-    rb"mot de passe|\bmdp\b|masterauth|\bsalt\b|[_\-.]salt\b|\bpepper\b|\bjwt\b|\bbearer\b|psk\b|authtok|"
+    rb"(?i)pass(?:word|wd|wort|phrase|code|\b|_)|[a-z_]pass\b|\bpw\b|_pw\b|pwd|secret|token|credential|kennwort|contrasena|senha|wachtwoord|"
+    rb"mot[ _\-]?de[ _\-]?passe|contrase\xc3\xb1a|\xe3\x83\x91\xe3\x82\xb9\xe3\x83\xaf\xe3\x83\xbc\xe3\x83\x89|\xe5\xaf\x86\xe7\xa0\x81|\xd0\xbf\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb\xd1\x8c|\bmdp\b|masterauth|\bsalt\b|[_\-.]salt\b|\bpepper\b|\bjwt\b|\bbearer\b|psk\b|authtok|"
     rb"(?:api|access|secret|private|auth|encryption|encrypt|account|consumer|client|app|application|master|signing|storage|admin|"
     rb"deploy|webhook|crypto|cipher|aes|hmac|jwt|session|cookie|nonce|_in|service|subscription|preshared|shared|integration|server|license|"
     rb"user|root|bot|partner|write|read|publish|push|validation|decryption|machine)[_\-. ]?key"
 )
+_FOREIGN = re.compile(rb"(?i)mot[ _\-]?de[ _\-]?passe|contrase\xc3\xb1a|[\xd0-\xef]")
 _LEFT = re.compile(rb"[\w.\-$@]*")  # read backwards
 _RIGHT = re.compile(rb"[\w\-]{0,48}(?:\.[\w\-]{1,24}){0,3}")
 _LONGEST = 512
@@ -83,10 +84,11 @@ _LINE_START = re.compile(  # all that may stand before a name that begins a line
 _LONGEST_START = 80
 _COMMENT = re.compile(rb"(?:^|[ \t])(?://|#|--|/\*|\*|;|<!--|%)[ \t]")
 _SAID = re.compile(
-    rb"(?:[\"'`*)\]]{1,3})?(?:[ \t]{1,2}(?:for|of|to|on|in|f\xc3\xbcr|vom|der|des|pour|de|del|para)(?:[ \t]+[\w'@.\-]{1,30}){1,4}?)?"
-    rb"[ \t]{0,3}(?:(?=[\"'`*]{1,2}[^\s\"'`*])|\b(?:is|was|are|ist|lautet|war|est|es|era)\b(?:[ \t]+(?:now|currently|still|set to|jetzt))?|\bto\b|:|=|->|=>|\xe2\x86\x92|-)[*_]{0,3}[ \t]{0,4}[\"'`*(\[<]{0,3}([^\s\"'`<>]{4,128})",
+    rb"(?:[\"'`*)\]]{1,3})?(?:[ \t]{1,2}(?:for|of|to|on|in|f\xc3\xbcr|vom|der|des|pour|de|du|del|para)(?:[ \t]+[\w'@.\-]{1,30}){1,4}?)?"
+    rb"[ \t]{0,3}(?:(?=[\"'`*]{1,2}[^\s\"'`*])|\b(?:is|was|are|ist|lautet|war|est|es|era)\b(?:[ \t]+(?:now|currently|still|set to|jetzt))?|\bto\b|\xe3\x81\xaf|\xe6\x98\xaf|\xef\xbc\x9a|:|=|->|=>|\xe2\x86\x92|-)[*_]{0,3}[ \t]{0,4}[\"'`*(\[<]{0,3}([^\s\"'`<>]{4,128})",
     re.IGNORECASE,
 )
+_NOUN = re.compile(rb"[ \t]?(?:[:=]|is\b|was\b)")
 _ABBREVIATED = re.compile(rb"[ \t]{1,2}[\"'`]?([^\s\"'`<>,;)]{6,64})")
 _TOKEN_VALUE = re.compile(rb"[^\s\"'`,;&|<>)}\]]{1,512}")
 _WORD_VALUE = re.compile(rb"[^\s\"'`]{1,512}")
@@ -128,7 +130,7 @@ def in_statements(data: bytes) -> Iterator[Place]:
 
 
 def _place(data: bytes, start: int, end: int, language: str) -> Place | None:
-    name = data[start:end].decode("ascii", "replace")
+    name = "password" if _FOREIGN.match(data, start, end) else data[start:end].decode("ascii", "replace")
     if says(name) is Says.NOTHING:
         return None
     before = data[start - 1 : start] if start else b"\n"
@@ -331,7 +333,7 @@ def _in_sentence(data: bytes, start: int, end: int, language: str) -> Place | No
     value = _SAID.match(data, end, end + 300)
     if not value and data[start:end].lower() in (b"pw", b"pwd"):
         value = _ABBREVIATED.match(data, end, end + 80)
-    if not value or (data[start:end].lower() == b"pass" and data[end : end + 1] not in b":="):  # to pass is a verb
+    if not value or (data[start:end].lower() == b"pass" and not _NOUN.match(data, end)):  # to pass is a verb
         return None
     stop = value.end(1)
     while stop > value.start(1) and data[stop - 1 : stop] in b".,;:)]}*!?" and stop - value.start(1) > 4:

@@ -42,9 +42,9 @@ _LONGEST_KEY = 20_000
 _BODY = re.compile(rb"[A-Za-z0-9+/=:,\s\\\"'+\-.#*|>]*")
 _LENIENT = re.compile(
     r"(?i)(?:^|/)(?:tests?|__tests__|spec|specs|testing|testdata|test-data|fixtures?|examples?|samples?|demos?|docs?|documentation|"
-    r"tutorials?|i18n|locales?|lang|langs|languages|translations?|l10n)/|(?:^|/)(?:test_[^/]*|conftest\.py|readme[^/]*|changelog[^/]*|history\.[^/]*|"
+    r"tutorials?|i18n|locales?|lang|langs|languages|translations?|l10n|values-[a-z]{2}[^/]*)/|(?:^|/)(?:test_[^/]*|conftest\.py|readme[^/]*|changelog[^/]*|history\.[^/]*|"
     r"changes\.[^/]*|[^/]*[._-](?:test|tests|spec|example|sample)\.[^/]*|[^/]*_test\.[^/]*|[^/]*tests?\.(?:java|kt|cs|php|swift|scala)|"
-    r"messages[^/]*\.properties|[^/]*\.pot?)$"
+    r"messages[^/]*\.properties|strings\.xml|[^/]*\.pot?)$"
 )
 _WORD = re.compile(rb"[A-Za-z0-9]")
 Span = tuple[int, int, str]

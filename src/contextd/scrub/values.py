@@ -56,7 +56,7 @@ _PLACEHOLDERS = frozenset(
     "key keys name email login abc xyz asdf qwerty hello world masked secure private public basic bearer".split()
 )
 _SECRET_WORDS = frozenset(  # words a name is made of: a value of these alone names a secret and is none
-    "password passwords passwd passwort pass passphrase passcode pwd pw secret secrets token tokens key keys api apikey auth access refresh "
+    "password passwords passwd passwort kennwort wachtwoord contrasena senha pass passphrase passcode pwd pw secret secrets token tokens key keys api apikey auth access refresh "
     "client user admin db database root login account credential credentials private public session csrf jwt id "
     "service app application the a an my your our their his her some this that is for of to and or new old current "
     "value field name here file path env var variable string text type code hash salt reset confirm confirmation "
@@ -145,7 +145,7 @@ def is_secret(name: str, value: str, *, strict: bool = False, literal: bool = Tr
     if not literal and _CODE.match(value):
         return False
     if any(character.isspace() for character in value):
-        return not strict and literal and _is_phrase(name, value)
+        return not strict and _is_phrase(name, value)
     label = _WORDS.findall(name)[:1]
     strict = strict or bool(label and label[0].lower() in _LABELS)
     return _by_kind(kind, value, strict=strict, literal=literal, name=name)
@@ -256,6 +256,8 @@ def _is_made_up_word(value: str, name: str) -> bool:
     words = [word.lower() for word in _WORDS.findall(value)]
     if not words or "." in value or ":" in value or any(word in _SECRET_WORDS for word in words):
         return False
+    if value.isalpha() and value.istitle():  # one word of a language, as a label has it: long ones are rarely labels
+        return len(value) >= 9
     return value.islower() or "-" in value or "_" in value or (len(value) >= 8 and unnatural(value))
 
 
