@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -38,11 +37,11 @@ from contextd.sources.filetypes import language_by_content
 from contextd.sources.git import git
 from contextd.stores.lease import lease
 from contextd.stores.sqlite.record import Record, salvaged
-from contextd.stores.sqlite.store import SqliteStore, open_index
+from contextd.stores.sqlite.repair import opened_or_renewed, renewed
+from contextd.stores.sqlite.store import SqliteStore
 from contextd.types import EVERYONE, OWNER, Reader
 
 _MOST_WORKERS = 8
-_REPAIR_SECONDS = 10.0
 _LONG_LOG = 64 << 20  # bytes
 
 
@@ -176,7 +175,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
 
     readable = [kind for kind in ("pdf", "docx", "html") if not missing(kind)]
     recipe = json.dumps([chunking.VERSION, SCRUB_VERSION, asdict(limits), rules, readable])
-    store, damage = _index(folder, workspace)
+    store, damage = opened_or_renewed(folder, workspace)
     project = Project(
         root.name,
         root,
@@ -191,7 +190,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
         arm,
         Machine(),
         lambda who: lease(folder, who),
-        lambda: _renewed(folder, workspace),
+        lambda: renewed(folder, workspace),
     )
     return project, damage
 
@@ -269,44 +268,6 @@ def _place(root: Path) -> str:
         return str(root)
     common, top, _ = lines
     return common if Path(top).resolve() == root else str(root)
-
-
-def _index(folder: Path, workspace: int) -> tuple[SqliteStore, str]:
-    """The index of a project; a damaged one is put aside and begun anew, which is worth a word."""
-    try:
-        return open_index(folder, workspace), ""
-    except StorageError as error:
-        if error.code != "corrupt":
-            raise
-    return _renewed(folder, workspace), "the index was damaged and has been put aside; run `contextd index` to make it again"
-
-
-def _renewed(folder: Path, workspace: int) -> SqliteStore:
-    """An index in place of a damaged one, made by whoever holds the lease; another process may have been faster."""
-    with lease(folder, "a repair", wait=_REPAIR_SECONDS):
-        try:
-            store = open_index(folder, workspace)
-            store.check()
-        except StorageError as error:
-            if error.code != "corrupt":
-                raise
-            quarantine(folder)
-            store = open_index(folder, workspace)
-    return store
-
-
-def quarantine(folder: Path) -> list[Path]:
-    """Move a damaged index aside; what it held can be made again from the project.
-
-    The log and the shared memory go first: a new file that met the old shared memory would cut it short under its readers.
-    """
-    moved = []
-    for path in sorted(folder.glob("index.db*"), reverse=True):
-        if ".corrupt-" not in path.name:
-            target = path.with_name(f"{path.name}.corrupt-{int(time.time())}")
-            path.rename(target)
-            moved.append(target)
-    return moved
 
 
 def boundaries(root: Path, settings: Settings) -> Boundaries:

@@ -393,7 +393,7 @@ def test_a_nested_repository_was_indexed_with_what_it_ignores(project: Path, hom
 
 
 def test_a_process_went_on_with_an_index_that_was_put_aside(engine: Engine, project: Path, home: Path) -> None:
-    from contextd.assemble import quarantine
+    from contextd.stores.sqlite.repair import quarantine
 
     assert engine.project is not None
     quarantine(engine.project.folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from contextd.assemble import quarantine
+from contextd.stores.sqlite.repair import quarantine
 from contextd.stores.sqlite.store import open_index
 from contextd.terms import key
 from contextd.types import Reader, Scope
