@@ -62,6 +62,8 @@ def moment(value: Any) -> int:
         return _microseconds(value)
     if not isinstance(value, str) or len(value) > _LONGEST_TIMESTAMP:
         raise ValueError(f"not a time: {str(value)[:_LONGEST_TIMESTAMP]!r}")
+    if re.fullmatch(r"\s*\d{9,}(\.\d*)?\s*", value, re.ASCII):  # eight digits are a date
+        return _microseconds(float(value) if "." in value else int(value))
     try:
         read = datetime.fromisoformat(value.strip())
     except ValueError:

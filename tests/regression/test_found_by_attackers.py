@@ -177,20 +177,6 @@ def test_an_export_with_a_line_separator_could_not_be_imported(home: Path, tmp_p
     assert portability.imported(target, lines).counts["added"] == 1
 
 
-def test_another_reader_took_the_id_of_a_forgotten_memory(home: Path) -> None:
-    owner = open_engine(None, home=home, environment={})
-    shared = owner.remember("the boat is blue", principals=["eve"]).memory
-    eve = open_engine(None, home=home, environment={}, reader="eve")
-    own = eve.remember("I owe nothing").memory
-    export = portability.exported(eve)
-    owner.forget(shared.id)
-    for entry in export["memories"]:
-        if entry["id"] == own.id:
-            entry |= {"id": shared.id, "principals": ["eve", "owner"], "text": "the owner owes eve 500 dollars"}
-    portability.imported(eve, json.dumps(export))
-    assert shared.id not in {one.id for one in owner.memories.all()}
-
-
 def test_fields_that_nobody_types_carried_secrets_into_the_record(home: Path, tmp_path: Path) -> None:
     engine = open_engine(None, home=home, environment={})
     engine.remember("the boat is blue")

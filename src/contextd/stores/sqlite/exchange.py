@@ -97,9 +97,6 @@ class Exchange:
             here = row_of(connection, memory.workspace, memory.id)
             if memory.author != reader.name or (here is not None and here.author != reader.name):
                 return Taken("refused")
-            others = "select 1 from tombstone where workspace_id = ? and memory_id = ? and author != ?"
-            if here is None and rows(connection, others, (memory.workspace, memory.id, reader.name)):
-                return Taken("refused")  # the id of a memory that somebody else has forgotten
             self._record.clocks.observe(connection, memory.clock)
             buried = self._buried(connection, memory.workspace, memory.id, memory.author)
             if buried >= memory.clock:
