@@ -61,7 +61,7 @@ def entries(path: Path, meter: Meter) -> Iterator[dict[str, Any] | Unread]:
         with zipfile.ZipFile(path) as archive:
             yield from _members(archive, path, meter)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        yield Unread(path.name, f"it is no whole zip ({error}); download it again", stopped=True)
+        yield Unread(path.name, f"not a complete zip file ({error}); download it again", stopped=True)
     except NotImplementedError as error:
         yield Unread(path.name, f"it is compressed in a way that cannot be read ({error}); unpack it first", stopped=True)
 
@@ -144,7 +144,7 @@ def _array(stream: _Counted, name: str) -> Iterator[dict[str, Any] | Unread]:
                     builder, stream.entry = ijson.ObjectBuilder(), 0
             at_top = False
     except (ijson.JSONError, EOFError) as error:
-        yield Unread(name, f"it ends early or is no JSON ({str(error)[:80]}); what came before was read", stopped=True)
+        yield Unread(name, f"ends early or is not valid JSON ({str(error)[:80]}); what came before was read", stopped=True)
 
 
 def lines(path: Path, meter: Meter, longest: int = 0) -> Iterator[tuple[int, dict[str, Any] | Unread]]:
@@ -176,7 +176,7 @@ def _object(line: str, place: str) -> dict[str, Any] | Unread | None:
     except RecursionError:
         return Unread(place, f"this line is nested deeper than {DEPTH} levels and is not read")
     except ValueError:
-        return Unread(place, "this line is no JSON")
+        return Unread(place, "this line is not valid JSON")
     if line.count("[") + line.count("{") > DEPTH and depth_exceeds(entry, DEPTH):
         return Unread(place, f"this line is nested deeper than {DEPTH} levels and is not read")
     return entry if isinstance(entry, dict) else None

@@ -73,7 +73,7 @@ def _lines(data: str) -> Iterator[Entry]:
         try:
             entry = _parsed(line)
         except ValueError as error:
-            raise InvalidInput(f"line {number} is no JSON: {error}") from None
+            raise InvalidInput(f"line {number} is not valid JSON: {error}") from None
         if number == 1 and isinstance(entry, dict) and entry.get("type") == "manifest":
             own = True
             yield OWN, entry

@@ -68,7 +68,7 @@ class Clocks:
     # Clocks that are ahead
 
     def aliases(self, author: str) -> dict[str, str]:
-        """The clocks of an author that were ahead, and what they were set back to; none is ahead any more."""
+        """The clocks of an author that were ahead, and what they were set back to. Sets this device's own clock back first."""
         found = self._database.query("select last from clock where device = ?", (self.device,))
         wall = time.time_ns() // 1_000_000
         if found and is_ahead(str(found[0][0]), wall) and not self._database.read_only:
