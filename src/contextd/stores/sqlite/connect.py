@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -48,6 +49,8 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise storage_error(path, error) from error
+    except UnicodeDecodeError as error:  # a text that SQLite gave as it lies there
+        raise storage_error(path, apsw.CorruptError(str(error))) from error
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise full(path) from error
@@ -72,6 +75,8 @@ def storage_error(path: Path, error: apsw.Error) -> ContextdError:
     """Our error for one of SQLite's."""
     if isinstance(error, apsw.IOError) and (_out_of_space(error) or disk_full(path)):
         error = apsw.FullError(str(error))
+    if isinstance(error, apsw.SQLError) and "no such" in str(error):  # our statements name what the schema has
+        error = apsw.CorruptError(str(error))
     for kind, code, remedy in _REMEDIES:
         if code == "corrupt" and isinstance(error, kind):
             remedy = f"{remedy}; `contextd {'salvage' if path.name == 'record.db' else 'index'}` mends it"
@@ -151,6 +156,14 @@ def migrate(connection: apsw.Connection, path: Path, folders: tuple[str, ...], *
             _step(connection, {number: steps[number] for number in numbers})
         if backup is not None:
             backup.unlink(missing_ok=True)
+
+
+@lru_cache(maxsize=4)
+def declared(folders: tuple[str, ...]) -> frozenset[tuple[str, str]]:
+    """The tables and indexes that the scripts of some folders make, as SQLite writes them down."""
+    connection = apsw.Connection(":memory:")
+    _step(connection, dict(sorted(migrations(folders).items())))
+    return frozenset(connection.execute("select name, sql from sqlite_master where sql is not null"))
 
 
 def _step(connection: apsw.Connection, scripts: dict[int, str]) -> None:

@@ -14,7 +14,16 @@ import apsw
 
 from contextd.errors import ContextdError, StorageError
 from contextd.private import make_folder
-from contextd.stores.sqlite.connect import BUSY_MILLISECONDS, connect, disk_full, full, migrate, storage_error, translated
+from contextd.stores.sqlite.connect import (
+    BUSY_MILLISECONDS,
+    connect,
+    declared,
+    disk_full,
+    full,
+    migrate,
+    storage_error,
+    translated,
+)
 
 T = TypeVar("T")
 
@@ -35,6 +44,7 @@ class Database:
 
     def __init__(self, path: Path, *, durable: bool, schemas: tuple[str, ...]) -> None:
         self.path = path
+        self._schemas = schemas
         self._durable = durable
         self._local = threading.local()
         self.write_lock = threading.RLock()
@@ -178,6 +188,8 @@ class Database:
         faults = self.query("pragma quick_check(1)")
         if faults != [("ok",)]:
             raise StorageError(f"{self.path}: the database is damaged ({faults[0][0]})", code="corrupt")
+        if set(self.query("select name, sql from sqlite_master where sql is not null")) != declared(self._schemas):
+            raise StorageError(f"{self.path}: the names of its tables or columns are damaged", code="corrupt")
 
     def shrink(self) -> None:
         """Give free pages back to the disk."""
