@@ -23,7 +23,7 @@ from contextd.machine import Machine
 from contextd.memory import Memory
 from contextd.models import weights
 from contextd.models.tokens import O200k
-from contextd.ports import Embedder, Events, Matrix, Recipe, Reranker, Retriever
+from contextd.ports import Embedder, Events, Matrix, ProjectStore, Recipe, Reranker, Retriever
 from contextd.private import mend, mend_folder
 from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
@@ -190,9 +190,14 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
         arm,
         Machine(),
         lambda who: lease(folder, who),
-        lambda: renewed(folder, workspace),
+        _renewed,
     )
     return project, damage
+
+
+def _renewed(damaged: ProjectStore) -> ProjectStore:
+    assert isinstance(damaged, SqliteStore)
+    return renewed(damaged)
 
 
 def _templates(texts: Mapping[str, str]) -> dict[str, Template]:

@@ -52,7 +52,7 @@ class Keeping:
             if error.code != "corrupt":
                 raise
             project.store.close()
-            self.project = replace(project, store=project.renew())
+            self.project = replace(project, store=project.renew(project.store))
             report = self.perform("index", (), {"deep": deep}, progress, on_deep)
             report.warnings.append(f"the index was damaged and has been made anew; the old one is kept ({error})")
             return report

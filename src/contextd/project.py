@@ -30,7 +30,7 @@ class Project:
     arm: Callable[[Collection[str]], Events]
     machine: Machine
     lease: Callable[[str], AbstractContextManager[None]]
-    renew: Callable[[], ProjectStore]
+    renew: Callable[[ProjectStore], ProjectStore]
 
 
 def inside(root: Path, paths: Iterable[str]) -> tuple[str, ...]:

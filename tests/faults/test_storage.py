@@ -426,3 +426,41 @@ def test_F6_a_column_whose_name_is_damaged_is_mended_by_the_next_run(engine: Eng
     again.index(verify=True)
     assert again.search("load_user").hits
     again.close()
+
+
+def test_F6_damage_that_the_check_of_sqlite_passes_is_mended_by_the_run_that_meets_it(
+    engine: Engine, project: Path, home: Path
+) -> None:
+    assert engine.project is not None
+    path = engine.project.folder / "index.db"
+    engine.close()
+    connection = apsw.Connection(str(path))
+    named = "select type, name, tbl_name, rootpage, sql from sqlite_master where name = 'document_by_content'"
+    row = connection.execute(named).fetchall()[0]
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    connection.execute("pragma writable_schema = on; delete from sqlite_master where name = 'document_by_content'")
+    connection.close()
+    connection = apsw.Connection(str(path))  # an index it does not know of is not kept up
+    connection.execute("update document set content_id = content_id + 1, size = 0, digest = x''")
+    connection.execute("pragma writable_schema = on")
+    connection.execute("insert into sqlite_master values (?, ?, ?, ?, ?)", row)
+    connection.close()
+    assert apsw.Connection(str(path)).execute("pragma quick_check").fetchall() == [("ok",)]
+    again = open_engine(project, home=home, environment={})
+    again.index(verify=True)
+    assert again.search("load_user").hits
+    again.close()
+
+
+def test_F6_documents_ahead_of_their_workspace_are_made_again(engine: Engine, project: Path, home: Path) -> None:
+    """One flipped bit in the row of the workspace: every document is known, and none is seen."""
+    assert engine.project is not None
+    path = engine.project.folder / "index.db"
+    engine.close()
+    connection = apsw.Connection(str(path))
+    connection.execute("update workspace set workspace_id = workspace_id + 64")
+    connection.close()
+    again = open_engine(project, home=home, environment={})
+    again.index(verify=True)
+    assert again.search("load_user").hits
+    again.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from contextd.errors import StorageError
 from contextd.stores.lease import lease
+from contextd.stores.sqlite.database import file_of
 from contextd.stores.sqlite.store import SqliteStore, open_index
 
 _REPAIR_SECONDS = 10.0
@@ -14,26 +15,31 @@ _REPAIR_SECONDS = 10.0
 
 def opened_or_renewed(folder: Path, workspace: int) -> tuple[SqliteStore, str]:
     """The index of a project; a damaged one is put aside and begun anew, which is worth a word."""
+    file = file_of(folder / "index.db")
     try:
         return open_index(folder, workspace), ""
     except StorageError as error:
         if error.code != "corrupt":
             raise
-    return renewed(folder, workspace), "the index was damaged and has been put aside; run `contextd index` to make it again"
+    message = "the index was damaged and has been put aside; run `contextd index` to make it again"
+    return _replaced(folder, workspace, file), message
 
 
-def renewed(folder: Path, workspace: int) -> SqliteStore:
-    """An index in place of a damaged one, made by whoever holds the lease; another process may have been faster."""
+def renewed(damaged: SqliteStore) -> SqliteStore:
+    """An index in place of one in which damage was met."""
+    assert damaged.folder is not None, "only the index of a project can be made again"
+    return _replaced(damaged.folder, damaged.workspace, damaged.database.opened)
+
+
+def _replaced(folder: Path, workspace: int, damaged: int) -> SqliteStore:
+    """A new index, unless another process has replaced the damaged file already.
+
+    Damage that was met is not checked again: SQLite's own check passes some of it, and a second run would meet it again.
+    """
     with lease(folder, "a repair", wait=_REPAIR_SECONDS):
-        try:
-            store = open_index(folder, workspace)
-            store.check()
-        except StorageError as error:
-            if error.code != "corrupt":
-                raise
+        if file_of(folder / "index.db") == damaged:
             quarantine(folder)
-            store = open_index(folder, workspace)
-    return store
+        return open_index(folder, workspace)
 
 
 def quarantine(folder: Path) -> list[Path]:

@@ -58,6 +58,7 @@ select seq, document_id, 'put' from document where workspace_id = ?1 and seq > ?
 union all select dead_seq, document_id, 'gone' from document d where workspace_id = ?1 and dead_seq > ?2
   and not exists (select 1 from document n where n.workspace_id = ?1 and n.document_id = d.document_id and n.seq = d.dead_seq)
 order by 1"""
+_NEWEST = "select coalesce(max(max(seq, coalesce(dead_seq, 0))), 0) from document where workspace_id = ?"
 _COMPLETE = """
 select 1 from content c where c.workspace_id = ?1 and c.content_id = ?2 and (
   exists (select 1 from document d where d.workspace_id = ?1 and d.content_id = ?2 and d.dead_seq is null)
@@ -319,6 +320,9 @@ class SqliteStore(Notes):
         self.database.check()
         with self.database.reading() as connection:
             snapshot = self.current.anew(connection)
+            newest = self.rows(_NEWEST)[0][0]
+        if newest > snapshot.head.seq:  # or its documents would be known and never seen
+            raise self._misfit(ValueError(f"a document is of position {newest}, the workspace at {snapshot.head.seq}"))
         if snapshot.base.generation != snapshot.head.generation:
             self.fold(force=True)
         with self.database.reading() as connection:
