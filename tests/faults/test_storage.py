@@ -412,14 +412,17 @@ def test_F6_a_record_of_an_older_schema_is_saved_too(home: Path) -> None:
     assert open_engine(None, home=home, environment={}).forget(memory.id) == "copies"
 
 
-def test_F6_a_column_whose_name_is_damaged_is_mended_by_the_next_run(engine: Engine, project: Path, home: Path) -> None:
+@pytest.mark.parametrize(("name", "damaged"), [(b"folded_seq ", b"foldad_seq "), (b"  ended  ", b"--ended  ")])
+def test_F6_a_column_whose_name_is_damaged_is_mended_by_the_next_run(
+    engine: Engine, project: Path, home: Path, name: bytes, damaged: bytes
+) -> None:
     assert engine.project is not None
     path = engine.project.folder / "index.db"
     engine.project.store.database.checkpoint()  # type: ignore[attr-defined]
     engine.close()
     data = path.read_bytes()
-    assert b"folded_seq " in data
-    path.write_bytes(data.replace(b"folded_seq ", b"foldad_seq ", 1))
+    assert name in data
+    path.write_bytes(data.replace(name, damaged))
     for leftover in path.parent.glob("index.db-*"):
         leftover.unlink()
     again = open_engine(project, home=home, environment={})

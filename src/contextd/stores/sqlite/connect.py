@@ -22,6 +22,7 @@ BUSY_MILLISECONDS = 20_000
 _FULL = "disk full; nothing was half-written. Free some space and try again"
 _NEEDED = 1 << 16  # bytes that opening a database takes on the disk
 
+_UNKNOWN = re.compile(r"no such|has no column|has \d+ columns but \d+ values")  # what SQLite says of a damaged schema
 _REMEDIES: tuple[tuple[type[apsw.Error], str, str], ...] = (
     (apsw.FullError, "storage_full", _FULL),
     (
@@ -75,7 +76,7 @@ def storage_error(path: Path, error: apsw.Error) -> ContextdError:
     """Our error for one of SQLite's."""
     if isinstance(error, apsw.IOError) and (_out_of_space(error) or disk_full(path)):
         error = apsw.FullError(str(error))
-    if isinstance(error, apsw.SQLError) and "no such" in str(error):  # our statements name what the schema has
+    if isinstance(error, apsw.SQLError) and _UNKNOWN.search(str(error)):  # our statements fit the schema
         error = apsw.CorruptError(str(error))
     for kind, code, remedy in _REMEDIES:
         if code == "corrupt" and isinstance(error, kind):
