@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from blake3 import blake3
 
@@ -23,7 +23,7 @@ from contextd.machine import Machine
 from contextd.memory import Memory
 from contextd.models import weights
 from contextd.models.tokens import O200k
-from contextd.ports import Embedder, Events, Matrix, ProjectStore, Recipe, Reranker, Retriever
+from contextd.ports import Embedder, Events, Matrix, Recipe, Reranker, Retriever
 from contextd.private import mend, mend_folder
 from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
@@ -37,7 +37,7 @@ from contextd.sources.filetypes import language_by_content
 from contextd.sources.git import git
 from contextd.stores.lease import lease
 from contextd.stores.sqlite.record import Record, salvaged
-from contextd.stores.sqlite.repair import opened_or_renewed, renewed
+from contextd.stores.sqlite.repair import opened_or_renewed, replaced
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.types import EVERYONE, OWNER, Reader
 
@@ -190,14 +190,9 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
         arm,
         Machine(),
         lambda who: lease(folder, who),
-        _renewed,
+        lambda damaged: replaced(folder, workspace, cast(SqliteStore, damaged).database.opened),
     )
     return project, damage
-
-
-def _renewed(damaged: ProjectStore) -> ProjectStore:
-    assert isinstance(damaged, SqliteStore)
-    return renewed(damaged)
 
 
 def _templates(texts: Mapping[str, str]) -> dict[str, Template]:

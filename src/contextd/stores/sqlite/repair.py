@@ -22,16 +22,10 @@ def opened_or_renewed(folder: Path, workspace: int) -> tuple[SqliteStore, str]:
         if error.code != "corrupt":
             raise
     message = "the index was damaged and has been put aside; run `contextd index` to make it again"
-    return _replaced(folder, workspace, file), message
+    return replaced(folder, workspace, file), message
 
 
-def renewed(damaged: SqliteStore) -> SqliteStore:
-    """An index in place of one in which damage was met."""
-    assert damaged.folder is not None, "only the index of a project can be made again"
-    return _replaced(damaged.folder, damaged.workspace, damaged.database.opened)
-
-
-def _replaced(folder: Path, workspace: int, damaged: int) -> SqliteStore:
+def replaced(folder: Path, workspace: int, damaged: int) -> SqliteStore:
     """A new index, unless another process has replaced the damaged file already.
 
     Damage that was met is not checked again: SQLite's own check passes some of it, and a second run would meet it again.
