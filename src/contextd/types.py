@@ -301,6 +301,8 @@ class Plan:
     places: tuple[tuple[str, int], ...] = ()
     wants_tests: bool = False
     wants_history: bool = False
+    wants_docs: bool = False
+    wants_value: bool = False  # a number: how many, at most, by default
     entities: tuple[str, ...] = ()  # what is named: people, places, things
     windows: tuple[tuple[int, int], ...] = ()  # times it speaks of, in microseconds
     bare: bool = False  # it asks what was said then, or by whom, and nothing more
@@ -327,6 +329,20 @@ class Retrieved:
 
     chunks: tuple[ChunkId, ...]
     arms: Mapping[str, NDArray[np.float64]]
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gathered:
+    """Every chunk of the best files, without its text."""
+
+    chunks: tuple[ChunkId, ...]
+    about: tuple[About, ...]
+    arms: Mapping[str, NDArray[np.float64]]  # the standing of each chunk, and
+    ranges: Mapping[str, tuple[float, float]]  # the least and the most of everything that was retrieved
+    files: NDArray[np.float64]  # the score of the chunk's file
 
     def __len__(self) -> int:
         return len(self.chunks)

@@ -1,5 +1,5 @@
-"""QUERY ► understand ► consult ► retrieve ► fuse ► boost ► rerank ► calibrate ► cut ► diversify ► relate ► rank
-► expand ► budget ► render.
+"""QUERY ► understand ► consult ► retrieve ► fuse ► boost ► rerank ► gather ► order ► calibrate ► cut ► diversify ► relate
+► rank ► pack ► render.
 
 The one page that knows the order of the steps; no step calls another.
 """
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from contextd.errors import InvalidInput, Unavailable
 from contextd.ports import Embedder, Reranker, Retriever, Store, Tokens, View, pair_space
 from contextd.querying.boost import boost, named
-from contextd.querying.budget import budget
 from contextd.querying.calibrate import calibrate, falling
 from contextd.querying.consult import consult
 from contextd.querying.cut import cut
 from contextd.querying.diversify import PER_DOCUMENT, diversify
-from contextd.querying.expand import expand
 from contextd.querying.fuse import KEPT, fuse
+from contextd.querying.gather import gather
+from contextd.querying.order import order, placed, shortlist, worth
+from contextd.querying.pack import Prices, pack
 from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, rank
 from contextd.querying.relate import relate
@@ -35,7 +36,7 @@ from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import REPORT_WORDS, STOP_STEMS, understand
 from contextd.tongues import is_foreign, other_script
 from contextd.trace import Trace
-from contextd.types import Candidate, Chunk, Context, Hit, Plan, Query, Scope, Suggestion
+from contextd.types import Candidate, Chunk, ChunkId, Context, Hit, Plan, Query, Retrieved, Scope, Suggestion
 
 MOST_HITS = 200
 _EXPLAINED = 5  # paths that are looked up to say why nothing was found
@@ -63,12 +64,11 @@ class Means:
 def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
     """The best hits of all workspaces in scope."""
     with ExitStack() as open_views:
-        hits, plan, trace, _ = _found(query, means, open_views)
-    return hits, plan, trace
+        return _found(query, means, open_views, _spread)
 
 
-def _found(query: Query, means: Means, open_views: ExitStack) -> tuple[list[Hit], Plan, Trace, list[View]]:
-    """The hits, and the views they were found in, which stay as they are."""
+def _found(query: Query, means: Means, open_views: ExitStack, choose: Choose) -> tuple[list[Hit], Plan, Trace]:
+    """The hits of all workspaces in scope; `choose` picks those of one out of its candidates."""
     trace = Trace(query.deadline)
     query = checked(query, trace, means.rankers)
     plan = trace.step("understand", lambda: understand(query))
@@ -80,7 +80,7 @@ def _found(query: Query, means: Means, open_views: ExitStack) -> tuple[list[Hit]
     suggested = trace.step("consult", lambda: consult(others, plan, trace)) if others and plan.text.strip() else {}
     pasts = _pasts(query, plan, views)
     lists = [
-        _search_one(view, past, plan, query, means, vectors, suggested, trace)
+        _search_one(view, past, plan, query, means, vectors, suggested, choose, trace)
         for view, past in zip(views, pasts, strict=True)
         if view.size()
     ]
@@ -90,7 +90,7 @@ def _found(query: Query, means: Means, open_views: ExitStack) -> tuple[list[Hit]
     if not hits:
         _say_why(views, plan, trace)
     told = replace(plan, route="report") if any(pasts) else plan
-    return hits, told, trace, views
+    return hits, told, trace
 
 
 def context(query: Query, means: Means) -> Context:
@@ -101,12 +101,11 @@ def context(query: Query, means: Means) -> Context:
     if query.budget <= 0:
         raise InvalidInput(f"a budget of {query.budget} tokens holds nothing; ask for 1 or more")
     with ExitStack() as open_views:
-        hits, plan, trace, views = _found(query, means, open_views)
-        wider = trace.step("expand", lambda: expand(hits, views, query.budget))
-    cost = _cost_of(template, means.tokens)
-    chosen = trace.step("budget", lambda: budget(wider, query.budget, cost, trace))
-    if wider and not chosen.hits:
-        trace.warn(f"{len(wider)} pieces were found, but a budget of {query.budget} tokens holds none of them; ask for more")
+        hits, plan, trace = _found(query, means, open_views, _worthwhile)
+    prices = _prices(hits, template, means.tokens)
+    chosen = trace.step("pack", lambda: pack(hits, query.budget, prices, plan.terms, trace))
+    if hits and not chosen.hits:
+        trace.warn(f"{len(hits)} pieces were found, but a budget of {query.budget} tokens holds none of them; ask for more")
     text = trace.step("render", lambda: render(chosen.hits, template))
     warn_of_hidden(chosen.hits, trace)
     tokens = means.tokens.count(text)
@@ -121,8 +120,15 @@ def warn_of_hidden(hits: Sequence[Hit], trace: Trace) -> None:
         trace.warn(f"{count} invisible characters in the text that was found are shown as \\u{{…}}")
 
 
-def _cost_of(template: Template, tokens: Tokens) -> Callable[[Sequence[Hit]], int]:
-    return lambda hits: tokens.count(render(hits, template))
+def _prices(hits: Sequence[Hit], template: Template, tokens: Tokens) -> Prices:
+    """What hits cost in a template. The text of a chunk was counted when it was indexed: only what is around it is counted."""
+
+    def whole(some: Sequence[Hit]) -> int:
+        return tokens.count(render(some, template))
+
+    bare = [replace(hit, chunk=replace(hit.chunk, text="")) for hit in hits[:2]]
+    frame = max(0, 2 * whole(bare[:1]) - whole([bare[0], bare[0]])) if bare else 0
+    return Prices(frame, lambda hit: whole([replace(hit, chunk=replace(hit.chunk, text=""))]) - frame + 1, tokens.count, whole)
 
 
 def checked(query: Query, trace: Trace, rankers: Mapping[str, Ranker] = RANKERS) -> Query:
@@ -220,6 +226,7 @@ def _search_one(
     means: Means,
     vectors: Mapping[str, NDArray[np.float32]],
     suggested: Mapping[str, Sequence[Suggestion]],
+    choose: Choose,
     trace: Trace,
 ) -> list[Hit]:
     """The hits of one workspace, by its own statistics and in the spaces it has vectors of."""
@@ -244,18 +251,68 @@ def _search_one(
     if plan.bare and "turns" in view.fields:
         wanted = [arm for arm, there in (("during", plan.windows), ("name", plan.entities)) if there]
         asked_for |= {one.chunk for one in fused if all(one.arms.get(arm, 0) > 0 for arm in wanted)}
+    read: dict[ChunkId, Chunk] = {}
+    if not view.fields & _SPOKEN:
+        boosted, read = _opened(view, boosted, retrieved, plan, trace)
     likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
-    several = "turns" in view.fields  # of a chat any number of messages may answer
-    pool = _pool(kept, max(POOL, 2 * query.k), POOL if several else OF_ONE_DOCUMENT)
-    each = query.k if several else PER_DOCUMENT
-    spread = trace.attempt("diversify", lambda: _spread(view, pool, query, held, each), pool[: query.k])
-    chunks = {chunk.id: _named_after(chunk, means.names) for chunk in view.get([one.chunk for one in spread])}
-    there = [one for one in spread if one.chunk in chunks]
+    some = choose(_Pool(view, boosted, kept, read, held), query, trace) if kept else []
+    chunks = read | {chunk.id: chunk for chunk in view.get([one.chunk for one in some if one.chunk not in read])}
+    there = [one for one in some if one.chunk in chunks]
     scores = falling([likely[one.chunk] for one in there])
-    hits = [Hit(chunks[one.chunk], score, one.score, _why(one)) for one, score in zip(there, scores, strict=True)]
+    hits = [
+        Hit(_named_after(chunks[one.chunk], means.names), score, one.score, _why(one))
+        for one, score in zip(there, scores, strict=True)
+    ]
     depth = plan.scope.recall.depth if plan.scope.recall is not None else 0
     return trace.step("relate", lambda: relate(hits, view, depth, query.k)) if depth and hits else hits
+
+
+def _opened(
+    view: View, ranked: list[Candidate], retrieved: Retrieved, plan: Plan, trace: Trace
+) -> tuple[list[Candidate], dict[ChunkId, Chunk]]:
+    """The candidates after the best files were opened, and the chunks that were read for it."""
+    gathered = trace.step("gather", lambda: gather(ranked, retrieved, view))
+    listed = shortlist(gathered, plan)
+    chunks = {chunk.id: chunk for chunk in view.get([gathered.chunks[place] for place in listed])}
+    places = [place for place in listed if gathered.chunks[place] in chunks]
+    texts = [chunks[gathered.chunks[place]] for place in places]
+    odds = trace.step("order", lambda: order(gathered, places, texts, plan))
+    return placed(ranked, gathered, places, odds), chunks
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """What the hits of one workspace are chosen from: all candidates, and those that are relevant enough."""
+
+    view: View
+    candidates: Sequence[Candidate]
+    kept: Sequence[Candidate]
+    read: Mapping[ChunkId, Chunk]
+    vectors: Mapping[str, NDArray[np.float32]]
+
+
+Choose = Callable[[_Pool, Query, Trace], list[Candidate]]
+
+
+def _spread(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
+    """For a list of hits: the best of several files, near-duplicates late."""
+    several = "turns" in pool.view.fields  # of a chat any number of messages may answer
+    best = _few_of_each(pool.kept, max(POOL, 2 * query.k), POOL if several else OF_ONE_DOCUMENT)
+    most = query.k if several else PER_DOCUMENT
+    space = max(pool.vectors, key=lambda name: (name.startswith("static/"), name), default="")
+    vectors = pool.view.vectors([one.chunk for one in best], space)
+    return trace.attempt(
+        "diversify", lambda: diversify(best, vectors, query.k, relevance=query.diversity, most=most), best[: query.k]
+    )
+
+
+def _worthwhile(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
+    """For an answer: chunks that were read, by what they bring for their length; of chats and memories, the list."""
+    if not pool.read:
+        return _spread(pool, query, trace)
+    read = [one for one in pool.candidates if one.chunk in pool.read]
+    return sorted(read, key=lambda one: (-worth(one, pool.read[one.chunk]), one.chunk))[: query.k]
 
 
 def _reread(boosted: Sequence[Candidate], view: View, plan: Plan, query: Query, means: Means) -> list[Candidate]:
@@ -282,25 +339,17 @@ def _named_after(chunk: Chunk, names: Mapping[int, str]) -> Chunk:
     return replace(chunk, uri=f"{name}:{chunk.uri}") if name else chunk
 
 
-def _pool(candidates: Sequence[Candidate], size: int, most: int) -> list[Candidate]:
+def _few_of_each(candidates: Sequence[Candidate], size: int, most: int) -> list[Candidate]:
     """The best candidates, a few of each document, so that a long one does not fill it."""
     seen: Counter[int] = Counter()
-    pool: list[Candidate] = []
+    found: list[Candidate] = []
     for candidate in candidates:
         seen[candidate.chunk.document] += 1
         if seen[candidate.chunk.document] <= most:
-            pool.append(candidate)
-        if len(pool) == size:
+            found.append(candidate)
+        if len(found) == size:
             break
-    return pool
-
-
-def _spread(
-    view: View, pool: Sequence[Candidate], query: Query, spaces: Mapping[str, NDArray[np.float32]], most: int
-) -> list[Candidate]:
-    space = max(spaces, key=lambda name: (name.startswith("static/"), name), default="")
-    vectors = view.vectors([one.chunk for one in pool], space)
-    return diversify(pool, vectors, query.k, relevance=query.diversity, most=most)
+    return found
 
 
 def _why(candidate: Candidate) -> dict[str, float]:

@@ -35,6 +35,14 @@ _LONGEST = 20_000  # characters of a question that are looked at
 _TITLE = 2.0  # a long text's first line says what it is about
 _NAME = 1.5
 _TESTS = re.compile(r"\b(tests?|testing|spec|fixtures?|examples?|benchmarks?|mocks?)\b", re.IGNORECASE)
+_DOCS = re.compile(
+    r"\b(doc(s|umentation|umented)?|readme|guides?|manual|tutorials?|change ?logs?|release notes)\b", re.IGNORECASE
+)
+_VALUE = re.compile(
+    r"\b(how (many|much|long|large|big|often)|maximum|minimum|max|min|default|limit|at (most|least)|(which|what) value|size|timeout"
+    r"|number of)\b",
+    re.IGNORECASE,
+)
 _PAST = re.compile(
     r"\b(commits?|committed|(git|commit|change) history|history of (this|the) (file|project|code|repo\w*)|recent(ly)?|lately"
     r"|changelog|blame|introduced|reverted|what changed"
@@ -99,7 +107,10 @@ def understand(query: Query) -> Plan:
     tests, times = bool(_TESTS.search(text)), windows(text, query.now) if query.now else ()
     named = entities(text)
     bare = _is_bare(text, named) and bool(times or named)
-    return Plan(route, text, scope, terms, names, _paths(text), _places(text), tests, past, named, times, bare)
+    return Plan(
+        route, text, scope, terms, names, _paths(text), _places(text), tests, past, bool(_DOCS.search(text)),
+        bool(_VALUE.search(text)), named, times, bare,
+    )  # fmt: skip
 
 
 def _is_bare(text: str, named: Sequence[str]) -> bool:

@@ -1,0 +1,222 @@
+"""How likely each chunk of the best files holds the lines that answer.
+
+A file stands by its best chunk, its names and its folder (`fuse`, `boost`). A chunk stands by what it is itself: its words and
+its vector, whether it is code or talk about code, whether its name fits, whether a better chunk calls it. The weights are a
+listwise softmax regression on questions with the lines that answer them (benchmarks/answers.py tells how).
+
+Two looks: all chunks by what is known without their texts, then the most likely of them with their texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.chunking.comments import without_comments
+from contextd.languages import CODE, PROSE
+from contextd.paths import is_example, is_test
+from contextd.terms import split
+from contextd.types import About, Candidate, Chunk, Gathered, Plan
+
+Float = NDArray[np.float64]
+
+SHORTLIST = 80  # chunks that are read
+CHANCE = "chance"  # that a chunk holds the lines that answer, among those that were read
+_HEAD = 20  # tokens of a heading
+_FIRST_LOOK = {
+    "file": 0.5, "words": 5.0, "coverage": 3.4, "static": 3.1, "class": -1.2, "section": -1.4, "test": -3.2, "example": -2.8,
+    "prose": -1.4, "data": -2.3, "prose asked for": 3.2,
+}  # fmt: skip
+STATIC = {
+    "file": 0.41, "words": 4.34, "coverage": 3.99, "static": 2.91, "class": -1.3, "section": -1.57, "length": 0.5,
+    "test": -4.32, "test label": -3.32, "example": -2.8, "prose": -1.7, "data": -3.34, "prose asked for": 2.87,
+    "comments": -1.75, "label": 1.54, "called": 0.9, "numbers": 1.0, "best of file": 0.3,
+}  # fmt: skip
+DEEP = STATIC | {"deep": 3.0}
+_USUAL = 200  # tokens
+_CALLERS = 8  # of the first chunks are looked through for names they call
+_SHORTEST_NAME = 4
+_PASSED_ON = 0.2  # chosen on the questions of the benchmark
+_NUMBER = re.compile(r"\b\d{1,6}\b")
+_LEAST_SPREAD = 0.1  # of cosines
+_TEST_LABEL = re.compile(r"(?i)(?:^|[^a-z])tests?(?:$|[^a-z])|^test|should")
+_WORD = re.compile(r"\w+")
+
+
+def shortlist(gathered: Gathered, plan: Plan) -> list[int]:
+    """The places of the chunks that are worth reading, most likely first."""
+    score = _sum(_FIRST_LOOK, _known(gathered, plan))
+    return [int(place) for place in np.argsort(-score, kind="stable")[:SHORTLIST]]
+
+
+def order(gathered: Gathered, places: Sequence[int], chunks: Sequence[Chunk], plan: Plan) -> Float:
+    """The log-odds, up to a constant, that each of some chunks holds the lines that answer."""
+    deep = any(name.startswith("deep/") for name in gathered.arms)
+    odds = _sum(DEEP if deep else STATIC, signals(gathered, places, chunks, plan))
+    return _with_callees(odds, chunks)
+
+
+def signals(gathered: Gathered, places: Sequence[int], chunks: Sequence[Chunk], plan: Plan) -> dict[str, Float]:
+    """What is known of some chunks, with their texts."""
+    known = {name: values[list(places)] for name, values in _known(gathered, plan).items()}
+    return known | _read(chunks, known, plan)
+
+
+def placed(ranked: Sequence[Candidate], gathered: Gathered, places: Sequence[int], odds: Float) -> list[Candidate]:
+    """The candidates anew: chunks that were read by how likely they answer, below the score of their file; then the others.
+
+    The best chunk of a file has the score of the file, so that files keep their order.
+    """
+    if not len(odds):
+        return list(ranked)
+    likely = np.exp(odds - odds.max())
+    best: dict[int, float] = {}
+    for place, odd in zip(places, odds.tolist(), strict=True):
+        document = gathered.chunks[place].document
+        best[document] = max(best.get(document, -np.inf), odd)
+    read = [
+        Candidate(
+            chunk := gathered.chunks[place],
+            {name: float(values[place]) for name, values in gathered.arms.items()} | {CHANCE: chance},
+            float(gathered.files[place]) + (odd - best[chunk.document]) / STATIC["file"],
+        )
+        for place, odd, chance in zip(places, odds.tolist(), (likely / likely.sum()).tolist(), strict=True)
+    ]
+    known = {one.chunk for one in read}
+    lowest = {document: min(one.score for one in read if one.chunk.document == document) for document in best}
+    rest = [
+        Candidate(one.chunk, {**one.arms, CHANCE: 0.0}, min(one.score, lowest.get(one.chunk.document, np.inf)))
+        for one in ranked
+        if one.chunk not in known
+    ]
+    return sorted([*read, *rest], key=lambda one: (-one.score, one.chunk))
+
+
+def worth(candidate: Candidate, chunk: Chunk) -> float:
+    """What a chunk brings for its length: of two that are equally likely the shorter one leaves room for a third."""
+    return float(candidate.arms[CHANCE] / (chunk.tokens + _HEAD))
+
+
+def _known(gathered: Gathered, plan: Plan) -> dict[str, Float]:
+    """What is known of every chunk without its text."""
+    about = gathered.about
+    prose = _flags(where.language in PROSE for where in about)
+    return {
+        "file": gathered.files - gathered.files.max(initial=-np.inf),
+        "words": gathered.arms["chunk"] / (gathered.ranges["chunk"][1] or 1.0) if "chunk" in gathered.arms else prose * 0,
+        "coverage": gathered.arms.get("chunk_coverage", prose * 0),
+        "static": _cosines(gathered, "static/"),
+        "deep": _cosines(gathered, "deep/"),
+        "class": _flags(where.kind == "code_class" for where in about),
+        "section": _flags(where.kind == "markdown_section" for where in about),
+        "test": _flags(is_test(where.uri) and not plan.wants_tests for where in about),
+        "example": _flags(is_example(where.uri) and not plan.wants_tests for where in about),
+        "prose": prose,
+        "prose asked for": prose * plan.wants_docs,
+        "data": _flags(_is_data(where) for where in about),
+    }
+
+
+def _cosines(gathered: Gathered, tier: str) -> Float:
+    """Cosines below the best that was retrieved, in units of their spread; 0 for all where there are no vectors."""
+    space = next((name for name in gathered.arms if name.startswith(tier)), "")
+    if not space:
+        return np.zeros(len(gathered))
+    values, (least, most) = gathered.arms[space], gathered.ranges[space]
+    return np.maximum(values - most, -1.0) / max(most - max(least, -1.0), _LEAST_SPREAD)
+
+
+def _is_data(where: About) -> bool:
+    return where.language not in CODE and where.language not in PROSE
+
+
+def _read(chunks: Sequence[Chunk], known: Mapping[str, Float], plan: Plan) -> dict[str, Float]:
+    """What the texts tell."""
+    words = frozenset(plan.terms)
+    code = [chunk.text if chunk.language in PROSE else without_comments(chunk.text, chunk.language) for chunk in chunks]
+    numbers = [len(_NUMBER.findall(one)) / (one.count("\n") + 1) for one in code] if plan.wants_value else [0.0] * len(chunks)
+    return {
+        "length": np.log(np.array([max(chunk.tokens, 1) for chunk in chunks]) / _USUAL),
+        "test label": _flags(
+            not plan.wants_tests and not is_test(chunk.uri) and bool(_TEST_LABEL.search(chunk.label)) for chunk in chunks
+        ),
+        "comments": np.array([_left_out(chunk.text, one) for chunk, one in zip(chunks, code, strict=True)]),
+        "numbers": np.minimum(np.array(numbers), 1.0),
+        "label": np.array([_share(words, f"{' '.join(chunk.heading)} {chunk.label}") for chunk in chunks]),
+        "called": _called(chunks, known["file"] + known["words"]),
+        "best of file": _best_of_file(chunks, 4 * known["words"] + 2.5 * known["static"] + 4 * known["coverage"]),
+    }
+
+
+def _left_out(text: str, code: str) -> float:
+    """The share of a text that is no code, white space at its ends aside."""
+    return 1 - len(code.strip()) / max(1, len(text.strip()))
+
+
+def _best_of_file(chunks: Sequence[Chunk], standing: Float) -> Float:
+    """How far the best chunk of each chunk's file is below the best of all."""
+    best: dict[int, float] = {}
+    for chunk, value in zip(chunks, standing.tolist(), strict=True):
+        best[chunk.id.document] = max(best.get(chunk.id.document, -np.inf), value)
+    return np.array([best[chunk.id.document] for chunk in chunks]) - standing.max(initial=-np.inf)
+
+
+def _share(words: frozenset[str], text: str) -> float:
+    terms = set(split(text))
+    return len(terms & words) / len(terms) if terms else 0.0
+
+
+def _called(chunks: Sequence[Chunk], standing: Float) -> Float:
+    """For a chunk whose name a better one mentions: the more, the better that one is."""
+    found = np.zeros(len(chunks))
+    for rank, callees in enumerate(_callees(chunks, standing).values()):
+        found[callees] = np.maximum(found[callees], 1 / (1 + rank))
+    return found
+
+
+def _with_callees(odds: Float, chunks: Sequence[Chunk]) -> Float:
+    """The log-odds after the most likely chunks have passed a share of theirs on to what they call.
+
+    The second place an answer needs often has none of the words of the question; what is called from everywhere gets little.
+    """
+    if not len(odds):
+        return odds
+    likely = np.exp(odds - odds.max())
+    callees = _callees(chunks, odds)
+    popular = np.zeros(len(chunks))
+    for several in callees.values():
+        popular[several] += 1
+    passed = np.zeros(len(chunks))
+    for caller, several in callees.items():
+        if several:
+            share = 1 / popular[several]
+            passed[several] += likely[caller] * share / max(1.0, share.sum())
+    return np.asarray(np.log(likely + _PASSED_ON * passed + 1e-300))
+
+
+def _callees(chunks: Sequence[Chunk], standing: Float) -> dict[int, list[int]]:
+    """For the best chunks, best first, the places of those whose names they mention."""
+    names = [_names_of(chunk) for chunk in chunks]
+    found = {}
+    for caller in np.argsort(-standing, kind="stable")[:_CALLERS].tolist():
+        words = frozenset(_WORD.findall(chunks[caller].text))
+        found[caller] = [place for place, own in enumerate(names) if place != caller and not words.isdisjoint(own)]
+    return found
+
+
+def _names_of(chunk: Chunk) -> list[str]:
+    return [name for label in chunk.label.split(",") if len(name := label.strip().rpartition(".")[2]) >= _SHORTEST_NAME]
+
+
+def _flags(values: object) -> Float:
+    return np.fromiter(values, np.float64)  # type: ignore[call-overload, no-any-return]
+
+
+def _sum(weights: Mapping[str, float], signals: Mapping[str, Float]) -> Float:
+    total: Float = np.zeros(len(next(iter(signals.values()))))
+    for name, weight in weights.items():
+        total += weight * signals[name]
+    return total

@@ -1,0 +1,148 @@
+"""Choose what an answer shows: whole chunks in order of their worth, each priced once, and lines of one more in the last gap.
+
+What does not fit is passed over, so that a shorter chunk further down can use the room. A larger budget never shows less than
+a smaller one: what is chosen for a level of tokens is chosen among what the next higher level shows, and a budget between two
+levels shows the lower one and, one by one, what the higher one adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from contextd.terms import split
+from contextd.trace import Trace
+from contextd.types import Hit
+
+CUT_MARK = "[… cut]"
+_LEVELS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 24_000, 32_000, 48_000, 64_000)  # tokens
+_LEAST_LINES = 3
+_LEAST = 40  # tokens of a gap that is worth filling
+_AROUND = 2  # lines: a match counts for those beside it
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What hits cost in tokens, in one template."""
+
+    frame: int  # what an answer costs beside its hits
+    head: Callable[[Hit], int]  # what stands around the text of a hit
+    text: Callable[[str], int]
+    whole: Callable[[Sequence[Hit]], int]  # the exact cost of an answer
+
+    def of(self, hit: Hit) -> int:
+        """A hit with what stands around it."""
+        return self.head(hit) + hit.chunk.tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Hits that fit, in order, and whether anything had to be cut or left out."""
+
+    hits: list[Hit]
+    truncated: bool
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+
+def pack(hits: Sequence[Hit], limit: int, prices: Prices, terms: Mapping[str, float], trace: Trace) -> Packed:
+    """The hits whose rendered text is within the limit, frame included; `terms` are the words of the question."""
+    costs = [prices.of(hit) for hit in hits]
+    whole, part = _chosen(costs, limit, prices.frame)
+    shown = {place: hits[place] for place in whole}
+    if part is not None:
+        room = limit - prices.frame - sum(costs[place] for place in whole) - prices.head(hits[part])
+        cut = cut_to(hits[part], room, prices.text, terms)
+        shown |= {part: cut} if cut is not None else {}
+    chosen = [shown[place] for place in sorted(shown)]
+    while chosen and prices.whole(chosen) > limit:  # a promise, whatever a template makes of entries that stand together
+        chosen.pop()
+    _explain(hits, chosen, trace)
+    complete = len(chosen) == len(hits) and all(one.chunk.text == hit.chunk.text for one, hit in zip(chosen, hits, strict=True))
+    return Packed(chosen, not complete)
+
+
+def _chosen(costs: Sequence[int], limit: int, frame: int) -> tuple[list[int], int | None]:
+    """The places of what is shown whole, and of what is shown in part."""
+    above, below = list(range(len(costs))), list[int]()
+    for level in reversed(_LEVELS):
+        inside = _fitting(above, costs, level - frame)
+        if level <= limit:
+            below = inside
+            break
+        above = inside
+    whole, room = list(below), limit - frame - sum(costs[place] for place in below)
+    for place in (place for place in above if place not in below):
+        if costs[place] > room:
+            return whole, place
+        whole.append(place)
+        room -= costs[place]
+    return whole, None
+
+
+def _fitting(places: Sequence[int], costs: Sequence[int], room: int) -> list[int]:
+    """Of some places, in order, those that fit; what does not is passed over."""
+    found = []
+    for place in places:
+        if costs[place] <= room:
+            found.append(place)
+            room -= costs[place]
+    return found
+
+
+def cut_to(hit: Hit, room: int, count: Callable[[str], int], terms: Mapping[str, float]) -> Hit | None:
+    """The lines of a hit that match best, as many as fit, below its first line; None if that would say too little.
+
+    They grow around one line as the room grows, so that more room never shows less.
+    """
+    lines = hit.chunk.text.rstrip("\n").split("\n")
+    costs = [count(f"{line}\n") for line in lines]
+    room -= 2 * count(f"{CUT_MARK}\n") + (costs[0] if lines else 0)
+    if len(lines) <= _LEAST_LINES or room < _LEAST:
+        return None
+    first, last = _grown(_matches(lines, terms), costs, room)
+    if last - first < _LEAST_LINES:
+        return None
+    parts = ["\n".join(lines[first:last])]
+    if first > 0:
+        parts.insert(0, lines[0])
+        if first > 1:
+            parts.insert(1, CUT_MARK)
+    if last < len(lines):
+        parts.append(CUT_MARK)
+    chunk = replace(hit.chunk, text="\n".join(parts), end_line=hit.chunk.start_line + last - 1)
+    return replace(hit, chunk=chunk)
+
+
+def _matches(lines: Sequence[str], terms: Mapping[str, float]) -> list[float]:
+    """How much of the question each line has, its neighbors counted in."""
+    own = [sum(terms.get(term, 0.0) for term in set(split(line))) for line in lines]
+    return [sum(own[max(0, at - _AROUND) : at + _AROUND + 1]) for at in range(len(own))]
+
+
+def _grown(matches: Sequence[float], costs: Sequence[int], room: int) -> tuple[int, int]:
+    """A range of lines around the best one that fits the room; it grows on the side that matches better."""
+    best = max(range(len(matches)), key=lambda at: (matches[at], -at))
+    first, last, left = best, best + 1, room - costs[best]
+    while left >= 0:
+        before = matches[first - 1] if first > 0 else -1.0
+        after = matches[last] if last < len(matches) else -1.0
+        if before < 0 and after < 0:
+            break
+        step = first - 1 if before > after else last
+        left -= costs[step]
+        if left >= 0:
+            first, last = min(first, step), max(last, step + 1)
+    return first, last
+
+
+def _explain(hits: Sequence[Hit], chosen: Sequence[Hit], trace: Trace) -> None:
+    """Say of every hit that is not shown whole why."""
+    shown = {hit.chunk.id: hit for hit in chosen}
+    for hit in hits:
+        where = f"{hit.chunk.uri}:{hit.chunk.start_line}"
+        if hit.chunk.id not in shown:
+            trace.drop("pack", where, f"no room for its {hit.chunk.tokens} tokens")
+        elif shown[hit.chunk.id].chunk.text != hit.chunk.text:
+            trace.drop("pack", where, "cut to the lines that match best")
