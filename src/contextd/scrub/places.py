@@ -27,13 +27,16 @@ class Place(NamedTuple):
 
 
 _WORD = linear(
-    rb"(?i)pass(?:word|wd|wort|phrase|code|\b|_)|[a-z_]pass\b|\bpw\b|_pw\b|pwd|secret|token|credential|kennwort|contrasena|senha|wachtwoord|"
-    rb"mot[ _\-]?de[ _\-]?passe|contrase\xc3\xb1a|\xe3\x83\x91\xe3\x82\xb9\xe3\x83\xaf\xe3\x83\xbc\xe3\x83\x89|\xe5\xaf\x86\xe7\xa0\x81|\xd0\xbf\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb\xd1\x8c|\bmdp\b|masterauth|\bsalt\b|[_\-.]salt\b|\bpepper\b|\bjwt\b|\bbearer\b|psk\b|authtok|"
+    rb"(?i)pass(?:word|wd|wort|phrase|code|ord|\b|_)|[a-z_]pass\b|\bpw\b|_pw\b|(?:root|bind|user|admin)pw\b|pwd|secret|token|credential|"
+    rb"kennwort|contrase(?:n|\xc3\xb1|ni|ny)a|senha|wachtwoord|mot[ _\-]?de[ _\-]?passe|palavra[ _\-]?passe|\bclave|has(?:l|\xc5\x82)o|heslo|jelsz(?:o|\xc3\xb3)|"
+    rb"salasana|l(?:o|\xc3\xb6|\xc3\x96)senord|adgangskode|kodeord|slaptazodis|parool|\bparola\b|lozinka|\bgeslo|(?:\b|_)(?:s|\xc5\x9f)ifre|kata[ _\-]?sandi|\bgeheim\b|"
+    rb"\xd0[\x9f\xbf]\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb(?:\xd1\x8c|\xd0\xb0)|\xe5\xaf\x86(?:\xe7\xa0\x81|\xe7\xa2\xbc)|\xe5\x8f\xa3\xe4\xbb\xa4|"
+    rb"\xe3\x83\x91\xe3\x82\xb9\xe3\x83\xaf\xe3\x83\xbc\xe3\x83\x89|\xeb\xb9\x84\xeb\xb0\x80\xeb\xb2\x88\xed\x98\xb8|\xec\x95\x94\xed\x98\xb8|"
+    rb"\bmdp\b|masterauth|mnemonic|(?:seed|recovery)[ _\-]?phrase|key_?material|\bsalt\b|[_\-.]salt\b|\bpepper\b|\bjwt\b|\bbearer\b|psk\b|authtok|"
     rb"(?:api|access|secret|private|auth|encryption|encrypt|account|consumer|client|app|application|master|signing|storage|admin|"
     rb"deploy|webhook|crypto|cipher|aes|hmac|jwt|session|cookie|nonce|_in|service|subscription|preshared|shared|integration|server|license|"
-    rb"user|root|bot|partner|write|read|publish|push|validation|decryption|machine)[_\-. ]?key"
+    rb"user|root|bot|partner|write|read|publish|push|validation|decryption|machine|functions|wpa|wep|wifi|psk)[_\-. ]?key"
 )
-_FOREIGN = re.compile(rb"(?i)mot[ _\-]?de[ _\-]?passe|contrase\xc3\xb1a|[\xd0-\xef]")
 _LEFT = re.compile(rb"[\w.\-$@]*")  # read backwards
 _RIGHT = re.compile(rb"[\w\-]{0,48}(?:\.[\w\-]{1,24}){0,3}")
 _LONGEST = 512
@@ -42,26 +45,38 @@ _LONGEST_BLOCK = 4000
 _BARE = frozenset(["", "yaml", "toml", "ini", "properties", "hcl", "dockerfile", "make", "shell", "cmake", "gettext", "env"])
 _SHELL = frozenset(["shell", "dockerfile", "make"])
 _TEMPLATES = frozenset(["javascript", "typescript", "tsx", "go"])
-_CLOSE = re.compile(rb"(\\{0,7}[\"'`])?[\])]{0,2}")
+_CLOSE = re.compile(rb"(\\{0,7}[\"'`])?(?:\[\w{0,16}\]|[\])]{0,2})")
 _OPERATOR = re.compile(
-    rb"(?:[ \t]{0,4}:[ \t]{0,4}[&*\w\[\]<>, |.?']{1,40}?(?==|[ \t]{1,4}=)|[ \t]{1,4}(?:string|String|str|text|varchar|&str)(?=[ \t]{0,4}=))?"
-    rb"[ \t]{0,24}(:=|=>|\?=|\+=|!?={1,3}|\|\|=?|\?\?=?|:|,|\bor\b|\bOR\b)[ \t]{0,24}"
+    rb"(?:[ \t]{0,4}:[ \t]{0,4}[&*\w\[\]<>, |.?']{1,40}?(?==|[ \t]{1,4}=)|[ \t]{1,4}(?:[Aa]s[ \t]{1,4})?(?:string|String|str|text|varchar|&str|n?(?:var)?char2?\(\w{1,5}\)|N?(?:VAR)?CHAR2?\(\w{1,5}\))(?=[ \t]{0,4}:?=))?"
+    rb"[ \t]{0,24}(:=|=>|\?=|\?:|\+=|!?={1,3}|\|\|=?|\?\?=?|:|,|\bor\b|\bOR\b)[ \t]{0,24}"
 )
-_NEXT_LINE = re.compile(
-    rb"[(\[]?[ \t]{0,8}\\?\r?\n[ \t+\-|]{0,40}(?=[bBrRuUfF]{0,2}[\"'`])|\([ \t]{0,8}(?=[bBrRuUfF]{0,2}[\"'`])"
-)
+# Line ends before a value, with comments at them.
+_GAP = rb"(?:[ \t]{0,40}(?:(?:#|//|--)[^\n]{0,160}|/\*[^*\n]{0,120}\*/[ \t]{0,8})?\\?\r?\n[+\-|]?){1,5}[ \t]{0,40}"
+_NEXT_LINE = re.compile(rb"(?:[(\[]?" + _GAP + rb"|\([ \t]{0,8}|/\*[^*\n]{0,120}\*/[ \t]{0,8})(?=[bBrRuUfF]{0,2}[\"'`])")
+_BELOW = re.compile(rb"[ \t]{0,8}(?:#[^\n]{0,160})?\r?\n[+\-]?([ \t]{2,40})(?=[^\s#:\-{\[|>\"'&*!][^\n:]{3,200}(?:\n|\Z))")
+_YAML_TAG = re.compile(rb"!!(?:str|binary)[ \t]{1,4}|!unsafe[ \t]{1,4}")
+_BYTES = re.compile(rb"[{(\[](?:[\s,]{0,12}(?:0x[0-9a-fA-F]{1,2}|\d{1,3}|'[^'\n]')[uU]?){8,256}[\s,]{0,12}[\])}]")
 _WRAPPED = re.compile(
     rb"(?:\[\]byte|bytes|bytearray|[Ss]tring|str|SecretStr|Secret|SecureString|Buffer\.from|Some|Optional\.of)\((?=[bBrRuU]?[\"'`])"
 )
 _CALLED = re.compile(rb"(?:new )?[\w.:]{1,60}\([ \t]{0,4}(?=[bBrRuU]?[\"'`])")
 _NESTED = re.compile(rb"\{\s{0,40}[\"'](?:value|defaultValue|default)[\"']\s{0,4}:\s{0,4}")
 _TYPED_INTO = re.compile(rb"(?:fill|fillIn|fill_in|type|sendKeys|send_keys|setValue|enterText|typeText|input)\([^\n()]{0,40}\Z")
+_OPTION_ENDS = re.compile(rb"[ \t]*(?:[-\\|>&;\r\n\"'`)]|\Z|https?:)")
 _ITEM_BELOW = re.compile(rb"[ \t]*\r?\n[+\-]?[ \t]{0,40}-[ \t]+")
-_FIRST = re.compile(rb"(\w{1,40})\([ \t\r\n]{0,16}[\"'`]\Z")
+_FIRST = re.compile(rb"(\w{1,40})[>\]]?\([ \t\r\n]{0,16}[\"'`]\Z")
+_PAIRED = re.compile(rb"[(\[{][ \t\r\n]{0,16}[\"'`]\Z|\{[ \t]{0,4}\Z")  # the first of two in a list, a tuple or a row
+_LATER = re.compile(rb"\w\([^()\n]{0,80},[ \t]{0,4}[\"'`]\Z")
+_SET_SYMBOL = re.compile(rb"\bset[ \t]{1,4}:\Z")
+_FETCHED = re.compile(rb"[\"']\)[ \t]{0,4}\{[ \t]{0,4}(?=[\"'])")
+_TYPED = re.compile(rb"[\"'](?:\][\"'])?[ \t]{0,4}\)\.(?:send_?[kK]eys|fill|type|setValue|set|typeText)\([ \t]{0,4}(?=[\"'])")
 _WITH_DEFAULT = re.compile(
-    rb"(?i)(?:.*env|get|fetch|config|setting|lookup|define|put|set|setproperty|setenv|getproperty|option|arg)\Z"
+    rb"(?i)(?:.*env|get|fetch|config|setting|lookup|define|put|set|setproperty|setenv|getproperty|option|arg|add|append|field|string|.*default|.*header|.*variable|.*requestproperty)\Z"
 )
-_OPEN = re.compile(rb"(?:[bBrRuUfFLN]{0,2}|@|\$|@\$|new\s)(\"\"\"|'''|\\{0,7}[\"'`])")
+_OPEN = re.compile(
+    rb"(?:[bBrRuUfFLN]{0,2}|@|\$|@\$|new\s|<<)(r#{1,2}\"|R\"\(|\[\[|%[qQ][{(\[|]|qq?[{(\[|!]|\"\"\"|'''|\\{0,7}[\"'`])"
+)
+_PAIRS = {b"{": b"}", b"(": b")", b"[": b"]"}
 _TAG = re.compile(rb"<(?:[\w.\-]{1,36}:)?\Z")
 _ELEMENT = re.compile(rb"[^<>\n]{0,160}>[ \t\r\n]{0,80}([^<>]{1,512}?)[ \t\r\n]{0,80}</")
 _CDATA = re.compile(rb"[^<>\n]{0,160}>[ \t\r\n]{0,40}<!\[CDATA\[([^\]]{1,512})\]\]>")
@@ -69,30 +84,48 @@ _NAMING = re.compile(
     rb"(?i)\b(?:key|name|id|property|variable|field|label)(?:\\{0,7}[\"'])?[ \t]{0,4}[:= ][ \t]{0,4}(?:\\{0,7}[\"'])?[$]?\Z"
 )
 _NAMED_VALUE = re.compile(
-    rb"(?:\\{0,7}[\"'])?[^\n<>]{0,80}?(?:[\s,{\"'](?:(?:string)?value|default|content)(?:\\{0,7}[\"'])?[ \t]{0,4}[:=][ \t]{0,4})|"
+    rb"(?:\\{0,7}[\"'])?[^\n<>]{0,80}?(?:[\s,{\"'](?:(?:string|default_?)?value|default|content)(?:\\{0,7}[\"'])?[ \t]{0,4}[:=][ \t]{0,4})|"
     rb"(?:\\{0,7}[\"'])?,?[ \t]{0,8}\r?\n[+\-]?[ \t]{0,40}(?:-[ \t])?(?:\\{0,7}[\"'])?(?:string)?(?:value|default|content)(?:\\{0,7}[\"'])?[ \t]{0,4}[:=][ \t]{0,8}",
     re.IGNORECASE,
 )
+_VALUE_BEFORE = re.compile(
+    rb"(?i)alue\\{0,7}[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,7}[\"']([^\"'\\\n]{4,256})\\{0,7}[\"'][\s,]{1,40}[\w\\\"':= \t]{2,30}\Z"
+)
+_NAME_TAG = re.compile(rb"(?i)<(?:[\w:.\-]{0,40}(?:key|name)|\w{1,40} name=\"Argument\.name\")>[ \t]{0,4}\Z")
+_NEXT_ELEMENT = re.compile(
+    rb"[ \t]{0,4}</[\w:.\-]{1,60}>\s{0,80}<[\w:.\-]{1,60}(?: [^<>\n]{0,80})?>\s{0,40}([^<>]{1,512}?)\s{0,40}</"
+)
+_PART = re.compile(rb"\"(?:;[^\n]{0,80})?\r?\n\r?\n([^\r\n]{4,256})")
+_HEADER = re.compile(rb":[ \t]{0,2}([^\"'`\n\\]{4,256})([\"'`])")
 _DEFAULT_BELOW = re.compile(
     rb"[ \t]{0,8}\r?\n(?:[+\-]?[ \t]{2,40}\w{1,40}:[^\n]{0,80}\n){0,5}?[+\-]?[ \t]{2,40}(?:[Dd]efault|[Vv]alue):[ \t]{1,8}"
 )
 _DEFAULT = re.compile(rb"\"[ \t]{0,4}\{(?:(?!\n[+\-]?\})[\s\S]){0,600}?\bdefault[ \t]{0,16}=[ \t]{0,8}")
 _LINE_START = re.compile(  # all that may stand before a name that begins a line
-    rb"[+\-]?[ \t]*(?:(?:export|set|setx|env|ENV|ARG|local|declare(?: -x)?|readonly|-e|--env|-|\*|\d+\.|>|#+|//+|;+|--|\$env:|\$|sudo|run:|#define|"
+    rb"[+\-]?[ \t]*(?:(?:export|set|setx|env|ENV|ARG|SetEnv|fastcgi_param|proxy_set_header|add_header|RequestHeader set|user \w{1,32}|local|declare(?: -x)?|readonly|-e|--env|-|\*|\d+\.|>|#+|//+|;+|--|\$env:|\$|sudo|run:|#define|"
     rb"define)[ \t]+)*(?:[\w.$@\-\[\]]+[ \t]*[:.][ \t]*)?(?:[\"']|\$env:)?"
 )
 _LONGEST_START = 80
-_COMMENT = re.compile(rb"(?:^|[ \t])(?://|#|--|/\*|\*|;|<!--|%)[ \t]")
+_COMMENT = re.compile(rb"(?m)(?:^|[ \t])(?://|#|--|/\*|\*|;|<!--|%)[ \t]")
 _SAID = re.compile(
     rb"(?:[\"'`*)\]]{1,3})?(?:[ \t]{1,2}(?:for|of|to|on|in|f\xc3\xbcr|vom|der|des|pour|de|du|del|para)(?:[ \t]+[\w'@.\-]{1,30}){1,4}?)?"
     rb"[ \t]{0,3}(?:(?=[\"'`*]{1,2}[^\s\"'`*])|\b(?:is|was|are|ist|lautet|war|est|es|era)\b(?:[ \t]+(?:now|currently|still|set to|jetzt))?|\bto\b|\xe3\x81\xaf|\xe6\x98\xaf|\xef\xbc\x9a|:|=|->|=>|\xe2\x86\x92|-)[*_]{0,3}[ \t]{0,4}[\"'`*(\[<]{0,3}([^\s\"'`<>]{4,128})",
     re.IGNORECASE,
 )
+_STATED = re.compile(rb"[\"'`*]{0,3}[.,;)!]{0,2}(?:[ \t]{0,4}(?:\r?\n|\Z|\(|-->|\*/|--? |\xe2\x80\x93)|,)")
+_USUAL = re.compile(  # what a sentence says of a password that is not the password
+    rb"(?i)(?:wrong|right|better|worse|longer|shorter|stronger|weaker|newer|older|easier|harder|correct|incorrect|valid|invalid|empty|missing|blank|weak|strong|short|secret|safe|secure|right|needed|unknown|known|unset|"
+    rb"hidden|plain|plaintext|cleartext|always|never|required|optional|string|there|below|above|alright|falsch|richtig|korrekt|sicher|leer|geheim|"
+    rb"erforderlich|\w+(?:ed|ing|able|ible|al|ive|ful|ent|ant|ous|ly|ary|less|ic|en|ig|lich|word|phrase|code|name|text|hash|null|char|true|false|here))\Z"
+)
+_BESIDE = re.compile(rb"(?:[/,;|+(]|\b(?:and|with|und|mit))[ \t]{1,2}\Z")
+_OTHER_SCRIPT = re.compile(rb"[\xe2-\xef]")  # a sentence goes on in one; passwords are in Latin or Cyrillic letters
 _NOUN = re.compile(rb"[ \t]?(?:[:=]|is\b|was\b)")
 _ABBREVIATED = re.compile(rb"[ \t]{1,2}[\"'`]?([^\s\"'`<>,;)]{6,64})")
 _TOKEN_VALUE = re.compile(rb"[^\s\"'`,;&|<>)}\]]{1,512}")
 _WORD_VALUE = re.compile(rb"[^\s\"'`]{1,512}")
 _PARAMETER = re.compile(rb"=([^&\s\"'<>#;,)]{4,256})")
+_FORM = re.compile(rb"=([^&\s\"'<>#;,)]{4,256})&[\w.\-\[\]%]{1,60}=")
 _ALONE = re.compile(rb"=([^;\"'`\n\\&]{4,128})([\"'])")
 _CONNECTED = re.compile(rb"[ \t]{0,2}=[ \t]{0,2}([^;\"'`\n\\]{4,128})")
 _BLOCK_SCALAR = re.compile(rb"[|>][+\-0-9]{0,2}[ \t]*\r?\n[+\-]?([ \t]{1,40})")
@@ -130,13 +163,14 @@ def in_statements(data: bytes) -> Iterator[Place]:
 
 
 def _place(data: bytes, start: int, end: int, language: str) -> Place | None:
-    name = "password" if _FOREIGN.match(data, start, end) else data[start:end].decode("ascii", "replace")
-    if says(name) is Says.NOTHING:
+    name = data[start:end].decode("utf-8", "replace")
+    if says(name) is Says.NOTHING or (data[start - 1 : start] == b":" and b"arn:" in data[max(0, start - 80) : start]):
         return None
     before = data[start - 1 : start] if start else b"\n"
     found = (
         (before in b"<:" and _in_element(data, start, end, language))
-        or (before in b"\"' :=$" and _beside_name(data, start, end, language))
+        or (before in b"\"' :=$>" and _beside_name(data, start, end, language))
+        or (before in b"\"'`" and data[end : end + 1] == b":" and _as_header(data, start, end, language))
         or (data[start : start + 1] == b"-" and _as_option(data, start, end, language))
         or ((b"=" in data[end : end + 3] or before == b"{") and _as_parameter(data, start, end, language))
         or _assigned(data, start, end, language)
@@ -155,6 +189,9 @@ def _in_element(data: bytes, start: int, end: int, language: str) -> Place | Non
 
 def _beside_name(data: bytes, start: int, end: int, language: str) -> Place | None:
     """`name: DB_PASSWORD` with `value: …` beside or below it; `<add key="…" value="…"/>`; `variable "…" { default = "…" }`."""
+    if data[start - 1 : start] == b">":
+        below = _NEXT_ELEMENT.match(data, end, end + 900) if _NAME_TAG.search(data, max(0, start - 60), start) else None
+        return Place("", *below.span(1)) if below else None
     if not _NAMING.search(data, max(0, start - 24), start):
         return None
     value = _DEFAULT.match(data, end, end + 700) or _NAMED_VALUE.match(data, end, end + 200)
@@ -162,17 +199,40 @@ def _beside_name(data: bytes, start: int, end: int, language: str) -> Place | No
         return _value(data, value.end(), language) or _bare(data, value.end(), language)
     if data[end : end + 1] in b"\"'" and (found := _ELEMENT.match(data, end, end + 800)):
         return Place("", *found.span(1))
-    return None
+    if part := _PART.match(data, end, end + 400):
+        return Place("", *part.span(1))
+    return _before_name(data, start)
+
+
+def _before_name(data: bytes, start: int) -> Place | None:
+    """`value="…" name="password"`"""
+    at = data.rfind(b"alue", max(0, start - 320), start)
+    before = _VALUE_BEFORE.match(data, at, start) if at >= 0 else None
+    return Place("", *before.span(1)) if before else None
+
+
+def _as_header(data: bytes, start: int, end: int, language: str) -> Place | None:
+    """`"X-Api-Key: …"`: a header in quotes."""
+    value = _HEADER.match(data, end, end + 300)
+    if not value or value.group(2) != data[start - 1 : start]:
+        return None
+    return Place("", *value.span(1), strict=b"-" not in data[start:end], literal=False)
 
 
 def _as_option(data: bytes, start: int, end: int, language: str) -> Place | None:
     """`--password …` and `--password=…` of a command."""
+    if below := _ITEM_BELOW.match(data, end + (data[end : end + 1] in (b'"', b"'")), end + 80):
+        return _value(data, below.end(), language) or _bare(data, below.end(), language)
     if data[end : end + 1] not in (b" ", b"="):
         return None
     if quoted := _value(data, end + 1, language):
-        return quoted._replace(strict=True)
+        return quoted._replace(strict=language not in _SHELL)
     value = _TOKEN_VALUE.match(data, end + 1, end + 1 + _LONGEST)
-    return Place("", *value.span(), strict=True, literal=False) if value and value.group()[:1] not in b"-" else None
+    if not value or value.group()[:1] == b"-":
+        return None
+    alone = data[start - 1 : start] in (b'"', b"'") and data[value.end() : value.end() + 1] == data[start - 1 : start]
+    command = language in _SHELL and not _in_comment(data, start) and bool(_OPTION_ENDS.match(data, value.end()))
+    return Place("", *value.span(), strict=not (alone or command), literal=False)
 
 
 def _as_parameter(data: bytes, start: int, end: int, language: str) -> Place | None:
@@ -182,6 +242,8 @@ def _as_parameter(data: bytes, start: int, end: int, language: str) -> Place | N
         return Place("", *default.span(1), literal=False)
     if before in (b"?", b"&") and (parameter := _PARAMETER.match(data, end, end + 260)):
         return Place("", *parameter.span(1), literal=False)
+    if before in b"\"'" and (form := _FORM.match(data, end, end + 260)):
+        return Place("", *form.span(1), literal=False)
     if before in b"\"'" and (alone := _ALONE.match(data, end, end + 160)) and alone.group(2) == before:
         return Place("", *alone.span(1))
     line = data[data.rfind(b"\n", max(0, start - 400), start) + 1 : start]
@@ -200,13 +262,19 @@ def _assigned(data: bytes, start: int, end: int, language: str) -> Place | None:
     behind = close.end() if close else end
     operator = _OPERATOR.match(data, behind, behind + 120)
     if not operator:
-        return _directive(data, start, behind, language) or _set_by_call(data, start, end, language)
+        return (
+            _directive(data, start, behind, language)
+            or _set_by_call(data, start, end, language)
+            or _behind_call(data, end, language)
+        )
     if operator.group(1) != b"," and (below := _NEXT_LINE.match(data, operator.end(), operator.end() + 80)):
-        return _checked(data, start, operator, _value(data, below.end(), language))
+        return _checked(data, start, operator, _value(data, below.end(), language), language)
+    if listed := _BYTES.match(data, operator.end(), operator.end() + 2000):
+        return Place("", *listed.span())
     if nested := _NESTED.match(data, operator.end(), operator.end() + 80):
         return _value(data, nested.end(), language)
     if quoted := _value(data, operator.end(), language) or _wrapped(data, operator.end(), language):
-        return _checked(data, start, operator, quoted)
+        return _checked(data, start, operator, quoted, language)
     return _bare_assigned(data, start, operator, language)
 
 
@@ -219,16 +287,28 @@ def _wrapped(data: bytes, at: int, language: str) -> Place | None:
     return value._replace(strict=True) if value else None
 
 
-def _checked(data: bytes, start: int, operator: re.Match[bytes], value: Place | None) -> Place | None:
+def _behind_call(data: bytes, end: int, language: str) -> Place | None:
+    """`fetch("PASSWORD") { "…" }`, `find_element("password").send_keys("…")`"""
+    call = _FETCHED.match(data, end, end + 16) or _TYPED.match(data, end, end + 60)
+    return _value(data, call.end(), language) if call else None
+
+
+def _checked(data: bytes, start: int, operator: re.Match[bytes], value: Place | None, language: str) -> Place | None:
     """A comma stands between any two texts; it says something behind a setting's name, an option or a constant of a library."""
     if value is None or operator.group(1) != b",":
         return value
     first = _FIRST.search(data, max(0, start - 60), start)
     if first:
         return value._replace(strict=not _WITH_DEFAULT.match(first.group(1)))
+    if _SET_SYMBOL.search(data, max(0, start - 12), start):
+        return value
+    if data[start : start + 1] == b"-":
+        return value if data[value.start : value.start + 1] != b"-" else None
     if (
-        data[start : start + 1] == b"-"
+        language == "sql"
         or data[start : operator.start()].isupper()
+        or _PAIRED.search(data, max(0, start - 24), start)
+        or _LATER.search(data, max(0, start - 100), start)
         or _TYPED_INTO.search(data, max(0, start - 60), start)
     ):
         return value._replace(strict=True)
@@ -244,7 +324,8 @@ def _bare_assigned(data: bytes, start: int, operator: re.Match[bytes], language:
     if begins and language in CODE and language not in _BARE and _in_block(data, start, language):
         found = _bare(data, operator.end(), "")
         return found._replace(strict=True) if found else None
-    if language not in _BARE or not (begins or joined) or _in_comment(data, start):
+    usual = language in _BARE or (language == "text" and joined)
+    if not usual or not (begins or joined) or _in_comment(data, start):
         return None
     return _bare(data, operator.end(), language, single=joined and (language in _SHELL or not begins))
 
@@ -271,6 +352,10 @@ def _in_block(data: bytes, position: int, language: str) -> bool:
 
 def _bare(data: bytes, at: int, language: str, *, single: bool = False) -> Place | None:
     """A value without quotes, to the end of the line or of the word; or the default below a name."""
+    if tag := _YAML_TAG.match(data, at, at + 16):
+        at = tag.end()
+    if language == "yaml" and (lower := _BELOW.match(data, at, at + 420)) and len(lower.group(1)) > _indent(data, at):
+        at = lower.end()
     if default := _DEFAULT_BELOW.match(data, at, at + 400):
         at = default.end()
         if quoted := _value(data, at, language):
@@ -283,8 +368,14 @@ def _bare(data: bytes, at: int, language: str, *, single: bool = False) -> Place
     line = data[at : stop if stop >= 0 else at + _LONGEST]
     if single or language in _SHELL:
         line = re.split(rb"[\s;&|]", line, maxsplit=1)[0]
-    line = re.split(rb"[ \t]+[#;]|[ \t]+//", line, maxsplit=1)[0].rstrip(b" \t\r,")
+    line = re.split(rb"[ \t]+[#;]|[ \t]+//", line, maxsplit=1)[0].rstrip(b" \t\r,;")
     return Place("", at, at + len(line), literal=False) if line and line[:1] not in b"[{" else None
+
+
+def _indent(data: bytes, at: int) -> int:
+    """How many spaces begin the line of a position."""
+    line = data[data.rfind(b"\n", max(0, at - _LONGEST), at) + 1 : at].lstrip(b"+")
+    return len(line) - len(line.lstrip(b" \t"))
 
 
 def _directive(data: bytes, start: int, behind: int, language: str) -> Place | None:
@@ -296,10 +387,13 @@ def _directive(data: bytes, start: int, behind: int, language: str) -> Place | N
         return quoted
     if language not in _BARE | {"text"}:
         return None
+    if data.startswith(b"--plaintext ", at):
+        at += len(b"--plaintext ")
     value = _WORD_VALUE.match(data, at, at + _LONGEST)
     if not value or data[value.end() : value.end() + 60].split(b"\n")[0].split(b"#")[0].strip():
         return None
-    return Place("", *value.span(), strict=language != "dockerfile", literal=False)
+    stop = value.end() - (value.group()[-1:] == b";")
+    return Place("", value.start(), stop, strict=language != "dockerfile", literal=False)
 
 
 def _set_by_call(data: bytes, start: int, end: int, language: str) -> Place | None:
@@ -315,7 +409,10 @@ def _value(data: bytes, at: int, language: str) -> Place | None:
     if not opening:
         return None
     quote, begin = opening.group(1), opening.end()
-    limit = begin + (_LONGEST_BLOCK if len(quote) == 3 and quote[:1] != b"\\" else _LONGEST)
+    if quote == b"[[" and language != "lua":
+        return None
+    limit = begin + (_LONGEST_BLOCK if quote in (b'"""', b"'''") else _LONGEST)
+    quote = _closing(quote)
     stop = data.find(quote, begin, limit)
     while stop > 0 and not quote.startswith(b"\\") and data[stop - 1 : stop] == b"\\":
         stop = data.find(quote, stop + 1, limit)
@@ -326,18 +423,39 @@ def _value(data: bytes, at: int, language: str) -> Place | None:
     return Place("", begin + inset, begin + inset + len(text.strip())) if text.strip() else None
 
 
+def _closing(opening: bytes) -> bytes:
+    """What ends a literal: `"#` for `r#"`, `}` for `q{`, and the same quotes for others."""
+    if opening[:2] == b"r#":
+        return b'"' + opening.count(b"#") * b"#"
+    if opening in (b'R"(', b"[["):
+        return {b'R"(': b')"', b"[[": b"]]"}[opening]
+    return _PAIRS.get(opening[-1:], opening[-1:]) if opening[:1] in b"%q" else opening
+
+
 def _in_sentence(data: bytes, start: int, end: int, language: str) -> Place | None:
     """ "The password for the router is …", in prose, in a comment, in a line of a log."""
     if language in CODE and not _in_comment(data, start):
         return None
     value = _SAID.match(data, end, end + 300)
-    if not value and data[start:end].lower() in (b"pw", b"pwd"):
+    word = data[start:end].lower()
+    if not value and (word in (b"pw", b"pwd") or (b"pass" in word and _BESIDE.search(data, max(0, start - 8), start))):
         value = _ABBREVIATED.match(data, end, end + 80)
-    if not value or (data[start:end].lower() == b"pass" and not _NOUN.match(data, end)):  # to pass is a verb
+    if not value or (word == b"pass" and not _NOUN.match(data, end)):  # to pass is a verb
         return None
-    stop = value.end(1)
+    foreign = _OTHER_SCRIPT.search(data, *value.span(1))
+    stop = foreign.start() if foreign else value.end(1)
+    if stop - value.start(1) < 4:
+        return None
     while stop > value.start(1) and data[stop - 1 : stop] in b".,;:)]}*!?" and stop - value.start(1) > 4:
         stop -= 1
     if data[stop : stop + 1] == b"!":
         stop += 1
-    return Place("", value.start(1), stop, strict=True, literal=False)
+    stated = value.re is _SAID and word != b"pass" and _stated(data, value.start(1), stop)
+    return Place("", value.start(1), stop, strict=not stated, literal=False)
+
+
+def _stated(data: bytes, start: int, end: int) -> bool:
+    """Whether a sentence ends with a word that says nothing of the password, so that it is the password."""
+    word = data[start:end]
+    plain = len(word) >= 6 and word.isalpha() and word.islower()
+    return plain and not _USUAL.match(word) and bool(_STATED.match(data, end, end + 12))
