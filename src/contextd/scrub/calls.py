@@ -68,15 +68,15 @@ def arguments(data: bytes) -> Iterator[Place]:
         name = re.split(rb"[\s(]", call.group(), maxsplit=1)[0]
         position, kind = _POSITIONS.get(name, _TUPLE)
         begin = call.end() - (call.group()[-1:] in b"\"'")
-        literals = list(_literals(data, begin))
+        literals = list(_literals(data, begin, position))
         strict = name in _GENERIC and not any(literal.number == 0 for literal in literals)
         found = next((literal for literal in literals if literal.number == position), None)
         if found:
             yield Place(kind, found.start, found.end, strict=strict)
 
 
-def _literals(data: bytes, begin: int) -> Iterator[_Argument]:
-    """The literals of a call and the numbers of the arguments they are in."""
+def _literals(data: bytes, begin: int, last: int) -> Iterator[_Argument]:
+    """The literals of a call up to an argument, and the numbers of the arguments they are in."""
     number, depth = 0, 0
     for count, token in enumerate(_TOKEN.finditer(data, begin, begin + _LONGEST_CALL)):
         kind = token.lastgroup
@@ -89,5 +89,5 @@ def _literals(data: bytes, begin: int) -> Iterator[_Argument]:
             depth -= 1
         elif kind == "comma" and depth == 0:
             number += 1
-        if kind == "end" or depth < 0 or depth > _DEEPEST or count > _MOST_TOKENS:
+        if kind == "end" or number > last or depth < 0 or depth > _DEEPEST or count > _MOST_TOKENS:
             return

@@ -47,17 +47,21 @@ _NAME = re.compile(r"[\w-]+")
 _LINE_END = re.compile(rb"(?<!\\)\r?\n")
 _LIST_END = re.compile(rb"[\])]")
 _LONGEST_COMMAND = 300
+_MOST_COMMANDS = 4  # in one line
 
 
 def given(data: bytes) -> Iterator[Place]:
     """The passwords on command lines and in lists of arguments."""
+    reached, several = 0, 0
     for match in _COMMAND.finditer(data):
+        several = several + 1 if match.start() < reached else 0
+        if several >= _MOST_COMMANDS:
+            continue
         text = match.group().decode()
-        listed = text.endswith(",")
         name = _NAME.search(text)
-        end = (_LIST_END if listed else _LINE_END).search(data, match.end(), match.end() + _LONGEST_COMMAND)
-        stop = end.start() if end else min(len(data), match.end() + _LONGEST_COMMAND)
-        for option in _OPTIONS[name.group()].finditer(data, match.end() - 1, stop) if name else ():
+        end = (_LIST_END if text.endswith(",") else _LINE_END).search(data, match.end(), match.end() + _LONGEST_COMMAND)
+        reached = end.start() if end else min(len(data), match.end() + _LONGEST_COMMAND)
+        for option in _OPTIONS[name.group()].finditer(data, match.end() - 1, reached) if name else ():
             value = option.group(1)
             if not (value.isdigit() and len(value) <= 5):  # the number of a port
                 yield Place("password", *option.span(1), literal=False)

@@ -37,7 +37,7 @@ _WORD = linear(
     rb"deploy|webhook|crypto|cipher|aes|hmac|jwt|session|cookie|nonce|_in|service|subscription|preshared|shared|integration|server|license|"
     rb"user|root|bot|partner|write|read|publish|push|validation|decryption|machine|functions|wpa|wep|wifi|psk)[_\-. ]?key"
 )
-_LEFT = re.compile(rb"[\w.\-$@]*")  # read backwards
+_LEFT = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-$@"  # what a name may have before the word
 _RIGHT = re.compile(rb"[\w\-]{0,48}(?:\.[\w\-]{1,24}){0,3}")
 _LONGEST = 512
 _LONGEST_BLOCK = 4000
@@ -52,6 +52,8 @@ _OPERATOR = re.compile(
 )
 # Line ends before a value, with comments at them.
 _GAP = rb"(?:[ \t]{0,40}(?:(?:#|//|--)[^\n]{0,160}|/\*[^*\n]{0,120}\*/[ \t]{0,8})?\\?\r?\n[+\-|]?){1,5}[ \t]{0,40}"
+_LONGEST_GAP = 600
+_QUOTES = (b'"', b"'", b"`")
 _NEXT_LINE = re.compile(rb"(?:[(\[]?" + _GAP + rb"|\([ \t]{0,8}|/\*[^*\n]{0,120}\*/[ \t]{0,8})(?=[bBrRuUfF]{0,2}[\"'`])")
 _BELOW = re.compile(rb"[ \t]{0,8}(?:#[^\n]{0,160})?\r?\n[+\-]?([ \t]{2,40})(?=[^\s#:\-{\[|>\"'&*!][^\n:]{3,200}(?:\n|\Z))")
 _YAML_TAG = re.compile(rb"!!(?:str|binary)[ \t]{1,4}|!unsafe[ \t]{1,4}")
@@ -144,8 +146,8 @@ def places(data: bytes, language: str, accept: Callable[[Place], bool]) -> Itera
         first, last = match.span()
         if first < reached:
             continue
-        before = _LEFT.match(data[max(0, first - 64) : first][::-1])
-        start = first - (before.end() if before else 0)
+        before = data[max(0, first - 64) : first]
+        start = first - len(before) + len(before.rstrip(_LEFT))
         right = _RIGHT.match(data, last, last + 128)
         reached = end = right.end() if right else last
         while end > last and data[end - 1 : end] in b".-":
@@ -176,7 +178,7 @@ def _place(data: bytes, start: int, end: int, language: str) -> Place | None:
         or _assigned(data, start, end, language)
         or _in_sentence(data, start, end, language)
     )
-    return found._replace(name=name) if found else None
+    return Place(name, found.start, found.end, found.strict, found.literal) if found else None
 
 
 def _in_element(data: bytes, start: int, end: int, language: str) -> Place | None:
@@ -246,6 +248,8 @@ def _as_parameter(data: bytes, start: int, end: int, language: str) -> Place | N
         return Place("", *form.span(1), literal=False)
     if before in b"\"'" and (alone := _ALONE.match(data, end, end + 160)) and alone.group(2) == before:
         return Place("", *alone.span(1))
+    if b";" not in data[max(0, start - 200) : end + 160]:
+        return None
     line = data[data.rfind(b"\n", max(0, start - 400), start) + 1 : start]
     if b";" not in line[-200:] and b";" not in data[end : end + 160].split(b"\n")[0]:
         return None
@@ -267,13 +271,15 @@ def _assigned(data: bytes, start: int, end: int, language: str) -> Place | None:
             or _set_by_call(data, start, end, language)
             or _behind_call(data, end, language)
         )
-    if operator.group(1) != b"," and (below := _NEXT_LINE.match(data, operator.end(), operator.end() + 80)):
-        return _checked(data, start, operator, _value(data, below.end(), language), language)
-    if listed := _BYTES.match(data, operator.end(), operator.end() + 2000):
-        return Place("", *listed.span())
-    if nested := _NESTED.match(data, operator.end(), operator.end() + 80):
-        return _value(data, nested.end(), language)
-    if quoted := _value(data, operator.end(), language) or _wrapped(data, operator.end(), language):
+    at = operator.end()
+    if data[at : at + 1] not in _QUOTES:
+        if operator.group(1) != b"," and (below := _NEXT_LINE.match(data, at, at + _LONGEST_GAP)):
+            return _value(data, below.end(), language)
+        if listed := _BYTES.match(data, at, at + 2000):
+            return Place("", *listed.span())
+        if nested := _NESTED.match(data, at, at + 80):
+            return _value(data, nested.end(), language)
+    if quoted := _value(data, at, language) or _wrapped(data, at, language):
         return _checked(data, start, operator, quoted, language)
     return _bare_assigned(data, start, operator, language)
 
