@@ -415,18 +415,21 @@ def _value(data: bytes, at: int, language: str) -> Place | None:
     if not opening:
         return None
     quote, begin = opening.group(1), opening.end()
-    if quote == b"[[" and language != "lua":
-        return None
-    limit = begin + (_LONGEST_BLOCK if quote in (b'"""', b"'''") else _LONGEST)
-    quote = _closing(quote)
+    limit = begin + _LONGEST
+    if quote not in _QUOTES:
+        limit = begin + (_LONGEST_BLOCK if quote in (b'"""', b"'''") else _LONGEST)
+        quote = _closing(quote)
+        if quote == b"]]" and language != "lua":
+            return None
     stop = data.find(quote, begin, limit)
     while stop > 0 and not quote.startswith(b"\\") and data[stop - 1 : stop] == b"\\":
         stop = data.find(quote, stop + 1, limit)
     if stop < 0 or (b"\n" in data[begin:stop] and len(quote) < 3):
         return None
     text = data[begin:stop]
-    inset = len(text) - len(text.lstrip())
-    return Place("", begin + inset, begin + inset + len(text.strip())) if text.strip() else None
+    bare = text.strip()
+    inset = text.find(bare)
+    return Place("", begin + inset, begin + inset + len(bare)) if bare else None
 
 
 def _closing(opening: bytes) -> bytes:

@@ -80,6 +80,7 @@ _SECRET_WORDS = frozenset(  # words a name is made of: a value of these alone na
     "server host port url uri http https aws gcp azure github gitlab google npm docker postgres mysql mongo redis "
     "signing encryption master webhook bot deploy x y z".split()
 )
+_STANDING_FOR_ONE = _SECRET_WORDS | _PLACEHOLDERS
 _REFERENCE = re.compile(
     r"^(?:\$[\w{(\[]|\$\$|\{\{|\{%|<[^<>]*>?$|<%|%[\w({]+[\w)}]*%?s?$|#\{|@\{|@\w+$|\\[({]|env[.:(]|process\.env|os\.|vault[:_.]|ref\+|"
     r"secret[s]?[:/.]|ENC[\[(]|\{[\w.:\- ]*\}$|&\w+$|\*\w+$|!\w|op://|arn:|file:|data:|sops:|ssm:|aws:|gcp:|azure:|kms:|"
@@ -284,12 +285,11 @@ def _is_placeholder(value: str) -> bool:
     lowered = value.lower().strip("<>[](){}'\"`.,;:!")
     if lowered in _PLACEHOLDERS:
         return True
-    words = [word.lower() for word in _WORDS.findall(value)]
-    return (
-        bool(words)
-        and all(word in _SECRET_WORDS or word in _PLACEHOLDERS for word in words if not word.isdigit())
-        and not any(word.isdigit() and len(word) > 1 for word in words)
-    )
+    words = _WORDS.findall(value)
+    for word in words:
+        if len(word) > 1 if word.isdigit() else word.lower() not in _STANDING_FOR_ONE:
+            return False
+    return bool(words)
 
 
 def _punctuated(value: str) -> bool:
