@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from contextd.scrub.linear import linear
-from contextd.scrub.places import Place
+from contextd.scrub.literals import Place
 
 # Functions by the number of the argument that is a password, counted from 0.
 _PASSWORDS = {

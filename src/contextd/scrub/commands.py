@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from contextd.scrub.linear import linear
-from contextd.scrub.places import Place
+from contextd.scrub.literals import Place
 
 _GLUED, _SPACED = "{}[\"']?", "{}(?:[\"'][ \\t]*,\\s*[\"']|[ \\t=]+[\"']?)"
 _PAIR = r"[\w.@\\-]{1,64}[:%,]"  # the user before a password

@@ -9,22 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from contextd.languages import CODE
 from contextd.scrub.linear import linear
+from contextd.scrub.literals import QUOTES, Place, literal
+from contextd.scrub.sentences import in_comment, in_sentence
 from contextd.scrub.values import Says, looks_random, says
-
-
-class Place(NamedTuple):
-    """A value and the name before it. `strict` and `literal` are what `values.is_secret` asks for."""
-
-    name: str
-    start: int
-    end: int
-    strict: bool = False
-    literal: bool = True
-
 
 _WORD = linear(
     rb"(?i)pass(?:word|wd|wort|phrase|code|ord|\b|_)|[a-z_]pass\b|\bpw\b|_pw\b|(?:root|bind|user|admin)pw\b|pwd|secret|token|credential|"
@@ -53,7 +43,6 @@ _OPERATOR = re.compile(
 # Line ends before a value, with comments at them.
 _GAP = rb"(?:[ \t]{0,40}(?:(?:#|//|--)[^\n]{0,160}|/\*[^*\n]{0,120}\*/[ \t]{0,8})?\\?\r?\n[+\-|]?){1,5}[ \t]{0,40}"
 _LONGEST_GAP = 600
-_QUOTES = (b'"', b"'", b"`")
 _NEXT_LINE = re.compile(rb"(?:[(\[]?" + _GAP + rb"|\([ \t]{0,8}|/\*[^*\n]{0,120}\*/[ \t]{0,8})(?=[bBrRuUfF]{0,2}[\"'`])")
 _BELOW = re.compile(rb"[ \t]{0,8}(?:#[^\n]{0,160})?\r?\n[+\-]?([ \t]{2,40})(?=[^\s#:\-{\[|>\"'&*!][^\n:]{3,200}(?:\n|\Z))")
 _YAML_TAG = re.compile(rb"!!(?:str|binary)[ \t]{1,4}|!unsafe[ \t]{1,4}")
@@ -75,10 +64,6 @@ _TYPED = re.compile(rb"[\"'](?:\][\"'])?[ \t]{0,4}\)\.(?:send_?[kK]eys|fill|type
 _WITH_DEFAULT = re.compile(
     rb"(?i)(?:.*env|get|fetch|config|setting|lookup|define|put|set|setproperty|setenv|getproperty|option|arg|add|append|field|string|.*default|.*header|.*variable|.*requestproperty)\Z"
 )
-_OPEN = re.compile(
-    rb"(?:[bBrRuUfFLN]{0,2}|@|\$|@\$|new\s|<<)(r#{1,2}\"|R\"\(|\[\[|%[qQ][{(\[|]|qq?[{(\[|!]|\"\"\"|'''|\\{0,7}[\"'`])"
-)
-_PAIRS = {b"{": b"}", b"(": b")", b"[": b"]"}
 _TAG = re.compile(rb"<(?:[\w.\-]{1,36}:)?\Z")
 _ELEMENT = re.compile(rb"[^<>\n]{0,160}>[ \t\r\n]{0,80}([^<>]{1,512}?)[ \t\r\n]{0,80}</")
 _CDATA = re.compile(rb"[^<>\n]{0,160}>[ \t\r\n]{0,40}<!\[CDATA\[([^\]]{1,512})\]\]>")
@@ -108,22 +93,6 @@ _LINE_START = re.compile(  # all that may stand before a name that begins a line
     rb"define)[ \t]+)*(?:[\w.$@\-\[\]]+[ \t]*[:.][ \t]*)?(?:[\"']|\$env:)?"
 )
 _LONGEST_START = 80
-_COMMENT = re.compile(rb"(?m)(?:^|[ \t])(?://|#|--|/\*|\*|;|<!--|%)[ \t]")
-_SAID = re.compile(
-    rb"(?:[\"'`*)\]]{1,3})?(?:[ \t]{1,2}(?:for|of|to|on|in|f\xc3\xbcr|vom|der|des|pour|de|du|del|para)(?:[ \t]+[\w'@.\-]{1,30}){1,4}?)?"
-    rb"[ \t]{0,3}(?:(?=[\"'`*]{1,2}[^\s\"'`*])|\b(?:is|was|are|ist|lautet|war|est|es|era)\b(?:[ \t]+(?:now|currently|still|set to|jetzt))?|\bto\b|\xe3\x81\xaf|\xe6\x98\xaf|\xef\xbc\x9a|:|=|->|=>|\xe2\x86\x92|-)[*_]{0,3}[ \t]{0,4}[\"'`*(\[<]{0,3}([^\s\"'`<>]{4,128})",
-    re.IGNORECASE,
-)
-_STATED = re.compile(rb"[\"'`*]{0,3}[.,;)!]{0,2}(?:[ \t]{0,4}(?:\r?\n|\Z|\(|-->|\*/|--? |\xe2\x80\x93)|,)")
-_USUAL = re.compile(  # what a sentence says of a password that is not the password
-    rb"(?i)(?:wrong|right|better|worse|longer|shorter|stronger|weaker|newer|older|easier|harder|correct|incorrect|valid|invalid|empty|missing|blank|weak|strong|short|secret|safe|secure|right|needed|unknown|known|unset|"
-    rb"hidden|plain|plaintext|cleartext|always|never|required|optional|string|there|below|above|alright|falsch|richtig|korrekt|sicher|leer|geheim|"
-    rb"erforderlich|\w+(?:ed|ing|able|ible|al|ive|ful|ent|ant|ous|ly|ary|less|ic|en|ig|lich|word|phrase|code|name|text|hash|null|char|true|false|here))\Z"
-)
-_BESIDE = re.compile(rb"(?:[/,;|+(]|\b(?:and|with|und|mit))[ \t]{1,2}\Z")
-_OTHER_SCRIPT = re.compile(rb"[\xe2-\xef]")  # a sentence goes on in one; passwords are in Latin or Cyrillic letters
-_NOUN = re.compile(rb"[ \t]?(?:[:=]|is\b|was\b)")
-_ABBREVIATED = re.compile(rb"[ \t]{1,2}[\"'`]?([^\s\"'`<>,;)]{6,64})")
 _TOKEN_VALUE = re.compile(rb"[^\s\"'`,;&|<>)}\]]{1,512}")
 _WORD_VALUE = re.compile(rb"[^\s\"'`]{1,512}")
 _PARAMETER = re.compile(rb"=([^&\s\"'<>#;,)]{4,256})")
@@ -176,7 +145,7 @@ def _place(data: bytes, start: int, end: int, language: str) -> Place | None:
         or (data[start : start + 1] == b"-" and _as_option(data, start, end, language))
         or ((b"=" in data[end : end + 3] or before == b"{") and _as_parameter(data, start, end, language))
         or _assigned(data, start, end, language)
-        or _in_sentence(data, start, end, language)
+        or in_sentence(data, start, end, language)
     )
     return Place(name, found.start, found.end, found.strict, found.literal) if found else None
 
@@ -198,7 +167,7 @@ def _beside_name(data: bytes, start: int, end: int, language: str) -> Place | No
         return None
     value = _DEFAULT.match(data, end, end + 700) or _NAMED_VALUE.match(data, end, end + 200)
     if value:
-        return _value(data, value.end(), language) or _bare(data, value.end(), language)
+        return literal(data, value.end(), language) or _bare(data, value.end(), language)
     if data[end : end + 1] in b"\"'" and (found := _ELEMENT.match(data, end, end + 800)):
         return Place("", *found.span(1))
     if part := _PART.match(data, end, end + 400):
@@ -224,16 +193,16 @@ def _as_header(data: bytes, start: int, end: int, language: str) -> Place | None
 def _as_option(data: bytes, start: int, end: int, language: str) -> Place | None:
     """`--password …` and `--password=…` of a command."""
     if below := _ITEM_BELOW.match(data, end + (data[end : end + 1] in (b'"', b"'")), end + 80):
-        return _value(data, below.end(), language) or _bare(data, below.end(), language)
+        return literal(data, below.end(), language) or _bare(data, below.end(), language)
     if data[end : end + 1] not in (b" ", b"="):
         return None
-    if quoted := _value(data, end + 1, language):
+    if quoted := literal(data, end + 1, language):
         return quoted._replace(strict=language not in _SHELL)
     value = _TOKEN_VALUE.match(data, end + 1, end + 1 + _LONGEST)
     if not value or value.group()[:1] == b"-":
         return None
     alone = data[start - 1 : start] in (b'"', b"'") and data[value.end() : value.end() + 1] == data[start - 1 : start]
-    command = language in _SHELL and not _in_comment(data, start) and bool(_OPTION_ENDS.match(data, value.end()))
+    command = language in _SHELL and not in_comment(data, start) and bool(_OPTION_ENDS.match(data, value.end()))
     return Place("", *value.span(), strict=not (alone or command), literal=False)
 
 
@@ -272,14 +241,14 @@ def _assigned(data: bytes, start: int, end: int, language: str) -> Place | None:
             or _behind_call(data, end, language)
         )
     at = operator.end()
-    if data[at : at + 1] not in _QUOTES:
+    if data[at : at + 1] not in QUOTES:
         if operator.group(1) != b"," and (below := _NEXT_LINE.match(data, at, at + _LONGEST_GAP)):
-            return _value(data, below.end(), language)
+            return literal(data, below.end(), language)
         if listed := _BYTES.match(data, at, at + 2000):
             return Place("", *listed.span())
         if nested := _NESTED.match(data, at, at + 80):
-            return _value(data, nested.end(), language)
-    if quoted := _value(data, at, language) or _wrapped(data, at, language):
+            return literal(data, nested.end(), language)
+    if quoted := literal(data, at, language) or _wrapped(data, at, language):
         return _checked(data, start, operator, quoted, language)
     return _bare_assigned(data, start, operator, language)
 
@@ -287,16 +256,16 @@ def _assigned(data: bytes, start: int, end: int, language: str) -> Place | None:
 def _wrapped(data: bytes, at: int, language: str) -> Place | None:
     """`[]byte("…")`; what any other call is given proves little."""
     if wrapped := _WRAPPED.match(data, at, at + 40):
-        return _value(data, wrapped.end(), language)
+        return literal(data, wrapped.end(), language)
     called = _CALLED.match(data, at, at + 80)
-    value = _value(data, called.end(), language) if called else None
+    value = literal(data, called.end(), language) if called else None
     return value._replace(strict=True) if value else None
 
 
 def _behind_call(data: bytes, end: int, language: str) -> Place | None:
     """`fetch("PASSWORD") { "…" }`, `find_element("password").send_keys("…")`"""
     call = _FETCHED.match(data, end, end + 16) or _TYPED.match(data, end, end + 60)
-    return _value(data, call.end(), language) if call else None
+    return literal(data, call.end(), language) if call else None
 
 
 def _checked(data: bytes, start: int, operator: re.Match[bytes], value: Place | None, language: str) -> Place | None:
@@ -331,7 +300,7 @@ def _bare_assigned(data: bytes, start: int, operator: re.Match[bytes], language:
         found = _bare(data, operator.end(), "")
         return found._replace(strict=True) if found else None
     usual = language in _BARE or (language == "text" and joined)
-    if not usual or not (begins or joined) or _in_comment(data, start):
+    if not usual or not (begins or joined) or in_comment(data, start):
         return None
     return _bare(data, operator.end(), language, single=joined and (language in _SHELL or not begins))
 
@@ -342,11 +311,6 @@ def _begins(data: bytes, start: int) -> bool:
     if line < 0 and start > _LONGEST_START:
         return False
     return bool(_LINE_START.fullmatch(data, line + 1, start))
-
-
-def _in_comment(data: bytes, position: int) -> bool:
-    line = data.rfind(b"\n", max(0, position - 200), position) + 1
-    return bool(_COMMENT.search(data, max(line, position - 200), position))
 
 
 def _in_block(data: bytes, position: int, language: str) -> bool:
@@ -364,11 +328,11 @@ def _bare(data: bytes, at: int, language: str, *, single: bool = False) -> Place
         at = lower.end()
     if default := _DEFAULT_BELOW.match(data, at, at + 400):
         at = default.end()
-        if quoted := _value(data, at, language):
+        if quoted := literal(data, at, language):
             return quoted
     if below := _BLOCK_SCALAR.match(data, at, at + 60) or _ITEM_BELOW.match(data, at, at + 60):
         at = below.end()
-        if quoted := _value(data, at, language):
+        if quoted := literal(data, at, language):
             return quoted
     stop = data.find(b"\n", at, at + _LONGEST)
     line = data[at : stop if stop >= 0 else at + _LONGEST]
@@ -389,7 +353,7 @@ def _directive(data: bytes, start: int, behind: int, language: str) -> Place | N
     if data[behind : behind + 1] not in b" \t" or not _begins(data, start) or data[start:behind].lower() == b"pass":
         return None
     at = behind + len(data[behind : behind + 40]) - len(data[behind : behind + 40].lstrip(b" \t"))
-    if quoted := _value(data, at, language):
+    if quoted := literal(data, at, language):
         return quoted
     if language not in _BARE | {"text"}:
         return None
@@ -405,66 +369,5 @@ def _directive(data: bytes, start: int, behind: int, language: str) -> Place | N
 def _set_by_call(data: bytes, start: int, end: int, language: str) -> Place | None:
     """`setPassword("…")`, `.password("…")`: what a call is given."""
     call = _SETTER.match(data, end, end + 6)
-    value = _value(data, call.end(), language) if call else None
+    value = literal(data, call.end(), language) if call else None
     return value._replace(strict=not _SET.search(data, max(0, start - 1), end)) if value else None
-
-
-def _value(data: bytes, at: int, language: str) -> Place | None:
-    """A literal in quotes, which may be escaped ones; three of them may hold several lines."""
-    opening = _OPEN.match(data, at, at + 12)
-    if not opening:
-        return None
-    quote, begin = opening.group(1), opening.end()
-    limit = begin + _LONGEST
-    if quote not in _QUOTES:
-        limit = begin + (_LONGEST_BLOCK if quote in (b'"""', b"'''") else _LONGEST)
-        quote = _closing(quote)
-        if quote == b"]]" and language != "lua":
-            return None
-    stop = data.find(quote, begin, limit)
-    while stop > 0 and not quote.startswith(b"\\") and data[stop - 1 : stop] == b"\\":
-        stop = data.find(quote, stop + 1, limit)
-    if stop < 0 or (b"\n" in data[begin:stop] and len(quote) < 3):
-        return None
-    text = data[begin:stop]
-    bare = text.strip()
-    inset = text.find(bare)
-    return Place("", begin + inset, begin + inset + len(bare)) if bare else None
-
-
-def _closing(opening: bytes) -> bytes:
-    """What ends a literal: `"#` for `r#"`, `}` for `q{`, and the same quotes for others."""
-    if opening[:2] == b"r#":
-        return b'"' + opening.count(b"#") * b"#"
-    if opening in (b'R"(', b"[["):
-        return {b'R"(': b')"', b"[[": b"]]"}[opening]
-    return _PAIRS.get(opening[-1:], opening[-1:]) if opening[:1] in b"%q" else opening
-
-
-def _in_sentence(data: bytes, start: int, end: int, language: str) -> Place | None:
-    """ "The password for the router is …", in prose, in a comment, in a line of a log."""
-    if language in CODE and not _in_comment(data, start):
-        return None
-    value = _SAID.match(data, end, end + 300)
-    word = data[start:end].lower()
-    if not value and (word in (b"pw", b"pwd") or (b"pass" in word and _BESIDE.search(data, max(0, start - 8), start))):
-        value = _ABBREVIATED.match(data, end, end + 80)
-    if not value or (word == b"pass" and not _NOUN.match(data, end)):  # to pass is a verb
-        return None
-    foreign = _OTHER_SCRIPT.search(data, *value.span(1))
-    stop = foreign.start() if foreign else value.end(1)
-    if stop - value.start(1) < 4:
-        return None
-    while stop > value.start(1) and data[stop - 1 : stop] in b".,;:)]}*!?" and stop - value.start(1) > 4:
-        stop -= 1
-    if data[stop : stop + 1] == b"!":
-        stop += 1
-    stated = value.re is _SAID and word != b"pass" and _stated(data, value.start(1), stop)
-    return Place("", value.start(1), stop, strict=not stated, literal=False)
-
-
-def _stated(data: bytes, start: int, end: int) -> bool:
-    """Whether a sentence ends with a word that says nothing of the password, so that it is the password."""
-    word = data[start:end]
-    plain = len(word) >= 6 and word.isalpha() and word.islower()
-    return plain and not _USUAL.match(word) and bool(_STATED.match(data, end, end + 12))

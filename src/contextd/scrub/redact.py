@@ -22,7 +22,8 @@ from contextd.errors import InvalidInput
 from contextd.scrub.calls import arguments
 from contextd.scrub.commands import given
 from contextd.scrub.linear import linear
-from contextd.scrub.places import Place, in_statements, places
+from contextd.scrub.literals import Place
+from contextd.scrub.places import in_statements, places
 from contextd.scrub.tables import columns, generated, manifests
 from contextd.scrub.values import Says, is_secret, looks_random, says, unnatural
 from contextd.scrub_rules import ALLOW, ALLOW_PATH, FORMATS, Rule

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from contextd.languages import CODE
 from contextd.scrub.linear import linear
-from contextd.scrub.places import Place
+from contextd.scrub.literals import Place
 from contextd.scrub.values import Says, says
 
 _HEADING = linear(
