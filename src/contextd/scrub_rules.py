@@ -90,6 +90,7 @@ FORMATS = (
     Rule("basic-credentials", r"(?i)\bbasic['\"]?[\s+'\"]{1,6}([A-Za-z0-9+/_-]{8,}={0,2})", "basic"),
     Rule("bearer-token", r"(?i)\bbearer\s+([A-Za-z0-9_\-.=+/~]{16,})", "random"),
     Rule("session-cookie", r"(?i)(?:\b|_)(?:(?:php|j|asp)?sess(?:ion)?_?(?:id|key)?|connect\.sid|asp\.net_sessionid|sid|remember_\w{1,60}|auth)=(?:s%3A|s:)?([A-Za-z0-9_\-.%+/]{16,})", "random"),
+    Rule("cookie-value", r"(?i)name['\"]?\s*[:=]\s*['\"]\w{0,20}sess\w{0,20}['\"]\s*,\s*['\"]?value['\"]?\s*[:=]\s*['\"]([^'\"\n]{16,512})", "random"),
     Rule("header-field", r"(?:[sS]et|[aA]dd)Value[:(]\s*@?\"([^\"\n]{8,256})\",?\s+forHTTPHeaderField:\s*@?\"(?:[\w-]{0,40}(?:[kK]ey|KEY|[tT]oken|TOKEN|[sS]ecret)|Authorization)\"", "mixed"),
     Rule("signed-address", r"(?i)[?&](?:X-Amz-Signature|X-Goog-Signature|Signature)=([A-Za-z0-9%+/=_-]{32,})", "mixed"),
     Rule("netrc", r"(?m)^\s*(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+(\S+)"),

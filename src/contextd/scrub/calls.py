@@ -20,15 +20,15 @@ _PASSWORDS = {
     "SetBasicAuth setBasicAuth basic_auth basicAuth BasicAuth digest_auth BasicAWSCredentials AwsBasicCredentials.create "
     "BasicSessionCredentials Aws::Credentials.new Credentials.basic AuthTokens.basic auth.basic BasicCredentials PSCredential login auth authenticate auth_password "
     "simple_bind simple_bind_s bind_s PlainTextAuthProvider with_credentials withCredentials cx_Oracle.connect oracledb.connect oci_connect "
-    "oci_pconnect StorageSharedKeyCredential OAuthHandler twilio Twilio sp_addlogin algoliasearch",
+    "oci_pconnect StorageSharedKeyCredential OAuthHandler twilio Twilio sp_addlogin algoliasearch PlainCredentials username_pw_set WiFi.begin OAuth2Client",
     2: "PlainAuth ftp_login ssh2_auth_password imap_open ldap_bind mysqli_connect mysqli mysql_connect PDO DBI->connect getConnection "
     "DirectoryEntry pymssql.connect MySQLdb.connect pymysql.connect odbc_connect Mysql.new Mysql2::Client.new createCredential "
     "signInWithEmailAndPassword createUserWithEmailAndPassword Sequelize ClientSecretCredential ActiveXObject",
     3: "mysql_real_connect",
-    4: "Net::SMTP.start",
+    4: "Net::SMTP.start JedisPool",
 }
 _KEYS = {
-    0: "SecretKeySpec SymmetricSecurityKey Fernet AES.new hmac.new cookieParser NewCookieStore setSigningKey signWith",
+    0: "SecretKeySpec SymmetricSecurityKey Fernet AES.new hmac.new cookieParser NewCookieStore Key.fromUtf8 setSigningKey signWith",
     1: "createHmac createCipheriv createDecipheriv createCipher AES.encrypt AES.decrypt HmacSHA256 hmac.New jwt.sign jwt.verify jwt.encode "
     "jwt.decode jsonwebtoken.sign jsonwebtoken.verify JWT.encode JWT.decode",
     2: "hash_hmac openssl_encrypt openssl_decrypt",
@@ -42,7 +42,7 @@ _POSITIONS = {
 _CALL = linear(
     rb"\b(?:"
     + b"|".join(map(re.escape, sorted(_POSITIONS, key=len, reverse=True)))
-    + rb")(?:\s{0,4}\(|[ \t]{1,2}[\"'])|\bauth[ \t]{0,2}[=:][ \t]{0,2}[(\[]"
+    + rb")(?:\s{0,4}\(|[ \t]{1,2}[\"'])|(?:\b|_)(?:auth|AUTH|creds|CREDS|credentials|CREDENTIALS)[ \t]{0,2}[=:][ \t]{0,2}[(\[]"
 )
 _GENERIC = frozenset((b"login", b"auth", b"authenticate"))  # names of many functions: behind an object a word may be an option
 _TUPLE = (1, "password")  # `auth=(user, "…")`

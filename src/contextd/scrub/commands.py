@@ -21,7 +21,7 @@ _TAKES = {
     "rdesktop xfreerdp cmdkey": [_SPACED.format("-p"), "/p(?:ass)?:"],
     "redis-cli": [_SPACED.format("-a")],
     "ldapsearch ldapmodify ldapadd ldappasswd ldapwhoami": [_SPACED.format("-w")],
-    "sqlcmd bcp tsql isql mosquitto_pub mosquitto_sub ipmitool zip unzip": [_SPACED.format("-P"), _GLUED.format("-P")],
+    "sqlcmd osql bcp tsql isql mosquitto_pub mosquitto_sub ipmitool zip unzip": [_SPACED.format("-P"), _GLUED.format("-P")],
     "plink pscp psftp": [_SPACED.format("-pw")],
     "snmpwalk snmpget": [_SPACED.format("-[AX]")],
     "ssh-keygen": [_SPACED.format("-[NP]")],

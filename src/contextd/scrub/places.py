@@ -35,10 +35,10 @@ _LONGEST_BLOCK = 4000
 _BARE = frozenset(["", "yaml", "toml", "ini", "properties", "hcl", "dockerfile", "make", "shell", "cmake", "gettext", "env"])
 _SHELL = frozenset(["shell", "dockerfile", "make"])
 _TEMPLATES = frozenset(["javascript", "typescript", "tsx", "go"])
-_CLOSE = re.compile(rb"(\\{0,7}[\"'`])?(?:\[\w{0,16}\]|[\])]{0,2})")
+_CLOSE = re.compile(rb"\]?(\\{0,7}[\"'`])?(?:\[\w{0,16}\]|[\])]{0,2})")
 _OPERATOR = re.compile(
     rb"(?:[ \t]{0,4}:[ \t]{0,4}[&*\w\[\]<>, |.?']{1,40}?(?==|[ \t]{1,4}=)|[ \t]{1,4}(?:[Aa]s[ \t]{1,4})?(?:string|String|str|text|varchar|&str|n?(?:var)?char2?\(\w{1,5}\)|N?(?:VAR)?CHAR2?\(\w{1,5}\))(?=[ \t]{0,4}:?=))?"
-    rb"[ \t]{0,24}(:=|=>|\?=|\?:|\+=|!?={1,3}|\|\|=?|\?\?=?|:|,|\bor\b|\bOR\b)[ \t]{0,24}"
+    rb"[ \t]{0,24}(:=|<-|=>|\?=|\?:|\+=|!?={1,3}|\|\|=?|\?\?=?|:|,|\bor\b|\bOR\b)[ \t]{0,24}"
 )
 # Line ends before a value, with comments at them.
 _GAP = rb"(?:[ \t]{0,40}(?:(?:#|//|--)[^\n]{0,160}|/\*[^*\n]{0,120}\*/[ \t]{0,8})?\\?\r?\n[+\-|]?){1,5}[ \t]{0,40}"
@@ -62,10 +62,10 @@ _SET_SYMBOL = re.compile(rb"\bset[ \t]{1,4}:\Z")
 _FETCHED = re.compile(rb"[\"']\)[ \t]{0,4}\{[ \t]{0,4}(?=[\"'])")
 _TYPED = re.compile(rb"[\"'](?:\][\"'])?[ \t]{0,4}\)\.(?:send_?[kK]eys|fill|type|setValue|set|typeText)\([ \t]{0,4}(?=[\"'])")
 _WITH_DEFAULT = re.compile(
-    rb"(?i)(?:.*env|get|fetch|config|setting|lookup|define|put|set|setproperty|setenv|getproperty|option|arg|add|append|field|string|.*default|.*header|.*variable|.*requestproperty)\Z"
+    rb"(?i)(?:.*env|get|fetch|config|setting|lookup|define|put|set|setproperty|setenv|getproperty|option|arg|add|append|field|string|.*default|.*orelse|.*header|.*variable|.*requestproperty)\Z"
 )
 _TAG = re.compile(rb"<(?:[\w.\-]{1,36}:)?\Z")
-_ELEMENT = re.compile(rb"[^<>\n]{0,160}>[ \t\r\n]{0,80}([^<>]{1,512}?)[ \t\r\n]{0,80}</")
+_ELEMENT = re.compile(rb"[^<>\n]{0,160}>[ \t\r\n]{0,80}(?:<(?:value|val|string)>\s{0,40})?([^<>]{1,512}?)[ \t\r\n]{0,80}</")
 _CDATA = re.compile(rb"[^<>\n]{0,160}>[ \t\r\n]{0,40}<!\[CDATA\[([^\]]{1,512})\]\]>")
 _NAMING = re.compile(
     rb"(?i)\b(?:key|name|id|property|variable|field|label)(?:\\{0,7}[\"'])?[ \t]{0,4}[:= ][ \t]{0,4}(?:\\{0,7}[\"'])?[$]?\Z"
@@ -97,6 +97,7 @@ _TOKEN_VALUE = re.compile(rb"[^\s\"'`,;&|<>)}\]]{1,512}")
 _WORD_VALUE = re.compile(rb"[^\s\"'`]{1,512}")
 _PARAMETER = re.compile(rb"=([^&\s\"'<>#;,)]{4,256})")
 _FORM = re.compile(rb"=([^&\s\"'<>#;,)]{4,256})&[\w.\-\[\]%]{1,60}=")
+_AMONG_OTHERS = re.compile(rb"[\"' ](?:host|user|dbname|port|username|uid|server)=[^\s\"'=]{1,40}[ \t]\Z")
 _ALONE = re.compile(rb"=([^;\"'`\n\\&]{4,128})([\"'])")
 _CONNECTED = re.compile(rb"[ \t]{0,2}=[ \t]{0,2}([^;\"'`\n\\]{4,128})")
 _BLOCK_SCALAR = re.compile(rb"[|>][+\-0-9]{0,2}[ \t]*\r?\n[+\-]?([ \t]{1,40})")
@@ -202,7 +203,8 @@ def _as_option(data: bytes, start: int, end: int, language: str) -> Place | None
     if not value or value.group()[:1] == b"-":
         return None
     alone = data[start - 1 : start] in (b'"', b"'") and data[value.end() : value.end() + 1] == data[start - 1 : start]
-    command = language in _SHELL and not in_comment(data, start) and bool(_OPTION_ENDS.match(data, value.end()))
+    bare = language in _BARE and data[end : end + 1] == b"="
+    command = (language in _SHELL or bare) and not in_comment(data, start) and bool(_OPTION_ENDS.match(data, value.end()))
     return Place("", *value.span(), strict=not (alone or command), literal=False)
 
 
@@ -217,6 +219,9 @@ def _as_parameter(data: bytes, start: int, end: int, language: str) -> Place | N
         return Place("", *form.span(1), literal=False)
     if before in b"\"'" and (alone := _ALONE.match(data, end, end + 160)) and alone.group(2) == before:
         return Place("", *alone.span(1))
+    if before in b" \t" and data[end : end + 1] == b"=" and _AMONG_OTHERS.search(data, max(0, start - 80), start):
+        value = _TOKEN_VALUE.match(data, end + 1, end + 1 + _LONGEST)
+        return Place("", *value.span(), literal=False) if value else None
     if b";" not in data[max(0, start - 200) : end + 160]:
         return None
     line = data[data.rfind(b"\n", max(0, start - 400), start) + 1 : start]
@@ -363,7 +368,7 @@ def _directive(data: bytes, start: int, behind: int, language: str) -> Place | N
     if not value or data[value.end() : value.end() + 60].split(b"\n")[0].split(b"#")[0].strip():
         return None
     stop = value.end() - (value.group()[-1:] == b";")
-    return Place("", value.start(), stop, strict=language != "dockerfile", literal=False)
+    return Place("", value.start(), stop, strict=language not in ("dockerfile", "ini"), literal=False)
 
 
 def _set_by_call(data: bytes, start: int, end: int, language: str) -> Place | None:
