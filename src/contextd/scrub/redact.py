@@ -33,8 +33,8 @@ MARK = b"[REDACTED]"
 INLINE = b"contextd:allow"  # on a line of a file: what is found there is no secret
 
 _LONGEST_PATTERN = 1000
-_GROUP = 30  # rules in one pattern: with all of them it has so many states that it is four times slower
-_PART = 6  # and in each of the patterns that are tried next, where that one matches
+_GROUP = 1800  # characters of rules in one pattern: with more it has so many states that it is many times slower
+_PART = 600  # and in each of the patterns that are tried next, where that one matches
 _OF_PATH = "path:"
 _CONFIGURED = "configured"  # how the names of a user's rules begin
 # A private key: where it begins, and what ends it.
@@ -82,8 +82,17 @@ def _compile(rules: tuple[Rule, ...]) -> list[_Group]:
     ]
 
 
-def _cut(rules: Sequence[Rule], size: int) -> list[Sequence[Rule]]:
-    return [rules[start : start + size] for start in range(0, len(rules), size)]
+def _cut(rules: Sequence[Rule], size: int) -> list[list[Rule]]:
+    """Consecutive rules, in groups of at most so many characters of patterns."""
+    groups: list[list[Rule]] = []
+    room = 0
+    for rule in rules:
+        room -= len(rule.pattern)
+        if room < 0 or not groups:
+            groups.append([])
+            room = size - len(rule.pattern)
+        groups[-1].append(rule)
+    return groups
 
 
 def _any_of(rules: Sequence[Rule]) -> Any:
