@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 5  # raise it when rules change: stored texts are then scrubbed again
+VERSION = 6  # raise it when rules change: stored texts are then scrubbed again
 
 
 ALLOW = "allow"  # the check of a rule that names values which are no secrets
@@ -80,37 +80,42 @@ FORMATS = (
     Rule("prefixed-token", r"\b((?:nfp|rnd|tfp|aio|pul|CFPAT|figd|lip|xkeysib|dt0c01|okta|shippo_live|sl|PRIVATE-TOKEN|glsoat|rpa|tskey|ops|phc|phx|rk|whsec|"
          r"sgp|edgc|bkua|cio|fo1|nvapi|gsk|r8|pplx|sk_ant|op)[_.\-][A-Za-z0-9_.\-]{24,256})\b", "random"),
     Rule("jwt", r"\b(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})"),
-    Rule("connection-string", r"(?i)\b[a-z][a-z0-9+.\-]{1,20}://[^\s:/@'\"<>`]{0,64}:([^\s/@'\"<>`]{2,128})@", "password"),
+    Rule("connection-string", r"(?i)\b[a-z][a-z0-9+.\-]{1,20}://[^\s:/@'\"<>`]{0,64}:([^\s/'\"<>`]{2,128})@", "password"),
+    Rule("data-source", r"['\"`\s=][\w.-]{1,40}:([^\s@'\"`/:]{4,64})@(?:tcp|unix)\(", "password"),
     Rule("url-user", r"(?i)\bhttps?://([A-Za-z0-9_\-]{16,128})(?::x-oauth-basic)?@", "random"),
     Rule("url-secret", r"(?i)[?&](?:api_?key|access_token|auth_token|client_secret|token|password)=([^&\s'\"<>)]{12,200})",
          "mixed"),
-    Rule("auth-header", r"(?i)\b(?:authorization|proxy-authorization)['\"]?\s*[:=,]\s*['\"]?(?:(?:basic|bearer|token)\s+|key=)"
-         r"([A-Za-z0-9_\-.=+/:]{12,})", "mixed"),
+    Rule("auth-header", r"(?i)\b(?:authorization|proxy-authorization)['\"\]]{0,2}\s*[:=,\s]\s*['\"`]?(?:(?:basic|bearer|token|apikey|key|digest|negotiate|bot)\s+"
+         r"|key=)?(?:token=)?([A-Za-z0-9_\-.=+/:]{12,})", "long"),
+    Rule("basic-credentials", r"(?i)\bbasic['\"]?[\s+'\"]{1,6}([A-Za-z0-9+/_-]{8,}={0,2})", "basic"),
+    Rule("bearer-token", r"(?i)\bbearer\s+([A-Za-z0-9_\-.=+/~]{16,})", "random"),
+    Rule("session-cookie", r"(?i)(?:\b|_)(?:(?:php|j|asp)?sess(?:ion)?_?(?:id|key)?|connect\.sid|asp\.net_sessionid|sid|remember_\w{1,60}|auth)=(?:s%3A|s:)?([A-Za-z0-9_\-.%+/]{16,})", "random"),
+    Rule("cookie-value", r"(?i)name['\"]?\s*[:=]\s*['\"]\w{0,20}sess\w{0,20}['\"]\s*,\s*['\"]?value['\"]?\s*[:=]\s*['\"]([^'\"\n]{16,512})", "random"),
+    Rule("header-field", r"(?:[sS]et|[aA]dd)Value[:(]\s*@?\"([^\"\n]{8,256})\",?\s+forHTTPHeaderField:\s*@?\"(?:[\w-]{0,40}(?:[kK]ey|KEY|[tT]oken|TOKEN|[sS]ecret)|Authorization)\"", "mixed"),
+    Rule("signed-address", r"(?i)[?&](?:X-Amz-Signature|X-Goog-Signature|Signature)=([A-Za-z0-9%+/=_-]{32,})", "mixed"),
     Rule("netrc", r"(?m)^\s*(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+(\S+)"),
     Rule("password-hash", r"(\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|\$(?:apr1|1|5|6|y|7)\$[./A-Za-z0-9=$,]{20,160}|"
          r"\$(?:argon2(?:id|i|d)|scrypt|pbkdf2[\w-]*)\$[^\s'\":]{20,200}|pbkdf2_sha\d+\$\d+\$[^\s'\":]{20,120}|"
          r"\{S?SHA\d*\}[A-Za-z0-9+/=]{20,120})"),
-    Rule("command-line-password", r"(?:curl|wget|mysql|mysqldump|mysqladmin|psql|mongo|mongosh|mongodump|mongorestore|redis-cli|docker login|"
-         r"az login|sqlcmd|bcp|ldapsearch|ldapmodify|plink|pscp|psexec|htpasswd|smbclient|lftp|kinit|net use|net user)\b[^\n]{0,160}?\s"
-         r"(?:(?:-u|-U|--user)[= ]?\s*['\"]?[\w.@\\-]{1,64}[:%,]|--pass(?:word)?[= ]['\"]?|-[pP]['\"]?|-[pP]\s+['\"]?|-pw\s+['\"]?|-[aw]\s+['\"]?|"
-         r"/user:\S{1,64}\s+)([^\s'\"$%/]{4,128})", "password"),
+    Rule("piped-password", r"\b(?:echo|printf)\s+(?:-\w+\s+)?(?:'%s'\s+)?['\"]?(?:[\w.-]{1,32}:)?([^\s'\"|$`]{4,128})['\"]?\s*\|\s*(?:sudo\s+(?:-\w+\s+){0,3}?-\w*S|(?:sudo\s+)?(?:ch|smb)?passwd\b|"
+         r"docker\s+login|podman\s+login|helm\s+registry|kinit|cryptsetup|su\b)", "password"),
+    Rule("expected-prompt", r"(?i)expect[^\n]{0,60}ass(?:word|phrase)[^\n]{0,60}\n\s*[\w.$@]{0,40}\s*\{?\s*send(?:line)?[\s(]+(?:--\s+)?['\"]([^\"'\n\\]{4,64})", "password"),
+    Rule("oracle-connect", r"(?i)connect\(\s*['\"][\w$]{1,32}/([^@\s/'\"]{4,64})@", "password"),
+    Rule("server-directive", r"(?m)^\s*stats\s+auth\s+[\w.-]{1,64}:(\S{4,128})|^d-i\s+\S{0,80}passw\S{0,40}\s+password\s+(\S{4,64})|^user\s+\S{1,64}\s+on\s[^\n]{0,80}?>(\S{4,128})|"
+         r"\{(?:PLAIN|CLEAR|CLEARTEXT)\}([^\s:]{4,64})|\bPSK\s+\"([^\"\n]{4,128})\"", "password"),
+    Rule("base64-private-key", r"\b(LS0tLS1CRUdJTi(?:BSU0EgUFJJVkFURSBLRVkt|BQUklWQVRFIEtFWS0|BPUEVOU1NIIFBSSVZBVEUgS0VZ|BFQyBQUklWQVRFIEtFWS0|BFTkNSWVBURUQgUFJJVkFURSBLRVkt)[A-Za-z0-9+/=]{16,})"),
+    Rule("user-and-password", r"(?i)\b(?:user(?:name)?|login|benutzer|usuario)\s?/\s?(?:pass\w{0,8}|pw|pwd|kennwort|clave)\s*[:=]?\s*['\"`]?[\w.@+-]{2,40}\s?/\s?([^\s'\"`/]{4,64})", "made-up"),
     Rule("option-password", r"\s-(?:p|P|pw)[ =]['\"]?([^\s'\"$=/#\[\]]{12,128})", "random"),
     Rule("kubectl-literal", r"--from-literal=[\w.-]{1,64}=['\"]?([^\s'\"$]{4,256})", "password"),
     Rule("oracle-thin", r"(?i)jdbc:oracle:(?:thin|oci):[\w.$-]{1,64}/([^@\s/'\"]{4,64})@", "password"),
     Rule("sqlplus", r"(?i)\b(?:sqlplus|exp|imp|expdp|impdp|sqlldr|connect)\b[^\n]{0,60}?\s[\w$]{1,32}/([^\s@/'\"$]{4,64})@", "password"),
-    Rule("secure-string", r"(?i)ConvertTo-SecureString\s+(?:-String\s+)?['\"]([^'\"$\n]{4,128})['\"]", "made-up"),
-    Rule("sshpass", r"sshpass\s+-p\s*(?:'([^'\n]{4,128})'|\"([^\"\n]{4,128})\"|([^\s'\"$]{4,128}))", "password"),
-    Rule("credentials-call", r"\b(?:PlainAuth|NetworkCredential|UsernamePasswordCredentials|PasswordAuthentication|HTTPBasicAuth|"
-         r"HttpBasicAuth|SetBasicAuth|Mysql\.new|basic_auth|basicAuth|BasicAuth|setBasicAuth|BasicAWSCredentials|Twilio|login|auth\s{0,2}=\s{0,2})"
-         r"\s*[( ](?:[^()'\"\n]|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\")*?,\s*['\"]([^'\"\n]{4,128})['\"]\s*(?:,\s*[\w.$]+\s*)?\)", "literal"),
-    Rule("connection-call", r"\b(?:mysqli?(?:_connect)?|PDO|DBI->connect|getConnection|DirectoryEntry|pymssql\.connect)\s*\((?:[^,()'\"]|'[^'\n]{0,200}'|"
-         r"\"[^\"\n]{0,200}\")+?,\s*(?:[\w$.>-]{1,40}|'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"),\s*['\"]([^'\"\n]{4,128})['\"]", "literal"),
-    Rule("signing-call", r"\b(?:jwt|jsonwebtoken|JWT)\.(?:sign|verify|encode|decode)\(\s*[\w.{}:, ]{1,80},\s*['\"]([^'\"\n]{6,256})['\"]", "literal"),
+    Rule("secure-string", r"(?i)ConvertTo-SecureString\s+(?:-\w{1,20}\s+){0,4}['\"]([^'\"$\n]{4,128})['\"]", "made-up"),
     Rule("auth-call", r"[.:>]auth\(\s*['\"]([^'\"\s]{8,256})['\"]\s*\)", "made-up"),
     Rule("random-key", r"(?:[^cC_\-.]|[^cC][_\-.]|^)(?:[kK]ey|KEY)['\"]?\]?\s{0,8}(?:=>|=|:)\s{0,8}b?['\"](?:base64:)?([A-Za-z0-9+/_-]{20,256}={0,2})['\"]", "random"),
     Rule("named-token", r"(?i)(?:password|passwd|secret|token|api_?key)[_\-=]([A-Za-z0-9]{16,256})", "random"),
-    Rule("login-pair", r"(?i)\b(?:login|creds?|credentials?)\b(?:\s+(?:is|are|with|as)\b)?\s*[:=(]?\s*['\"`]?[\w.@+-]{2,40}['\"`]?\s*[/:]\s*['\"`]?"
-         r"([^\s'\"`/]{6,64})", "made-up"),
+    Rule("login-pair", r"(?i)\b(?:login|creds?|credentials?|zugangsdaten|identifiants|credenciales)\b(?:[ \t]+(?:is|are|with|as)\b)?[ \t]*[:=]?[ \t]*['\"`]?"
+         r"[\w.@+-]{2,40}['\"`]?[ \t]*[/:][ \t]*['\"`]?([^\s'\"`/()\[\]{}]{6,64})", "paired"),
+    Rule("login-in-brackets", r"(?i)\b(?:login|creds?|credentials?)[ \t]{0,2}\([ \t]?[\w.@+-]{2,40}[ \t]/[ \t]([^\s'\"`/()\[\]{}]{6,64})", "paired"),
     Rule("address-pair", r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{2,64}\s{0,2}['\"`]?\s?/\s{1,2}['\"`]?([^\s'\"`/]{6,64})", "made-up"),
     Rule("google-app-password", r"['\"]([a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4})['\"]", "letters"),
     Rule("private-jwk", r"\"(?:d|p|q|dp|dq|qi|k)\"\s*:\s*\"([A-Za-z0-9_-]{32,})\"", "random"),

@@ -6,6 +6,7 @@ Known formats, keys and patterns of a user are matched by RE2, which is linear f
 
 from __future__ import annotations
 
+import binascii
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,14 +14,17 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import re2
 
 from contextd.errors import InvalidInput
+from contextd.scrub.calls import arguments
+from contextd.scrub.commands import given
 from contextd.scrub.linear import linear
-from contextd.scrub.places import Place, in_statements, places
-from contextd.scrub.tables import columns, manifests
+from contextd.scrub.literals import Place
+from contextd.scrub.places import in_statements, places
+from contextd.scrub.tables import columns, generated, manifests
 from contextd.scrub.values import Says, is_secret, looks_random, says, unnatural
 from contextd.scrub_rules import ALLOW, ALLOW_PATH, FORMATS, Rule
 from contextd.types import Find
@@ -29,7 +33,8 @@ MARK = b"[REDACTED]"
 INLINE = b"contextd:allow"  # on a line of a file: what is found there is no secret
 
 _LONGEST_PATTERN = 1000
-_GROUP = 30  # rules in one pattern: with all of them it has so many states that it is four times slower
+_GROUP = 1800  # characters of rules in one pattern: with more it has so many states that it is many times slower
+_PART = 600  # and in each of the patterns that are tried next, where that one matches
 _OF_PATH = "path:"
 _CONFIGURED = "configured"  # how the names of a user's rules begin
 # A private key: where it begins, and what ends it.
@@ -47,6 +52,8 @@ _LENIENT = re.compile(
     r"messages[^/]*\.properties|strings\.xml|[^/]*\.pot?)$"
 )
 _WORD = re.compile(rb"[A-Za-z0-9]")
+_EXAMPLE = b"EXAMPLE"  # in the keys of Amazon's documentation
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
 Span = tuple[int, int, str]
 
 
@@ -56,17 +63,44 @@ class _Compiled:
     pattern: Any
 
 
+class _Part(NamedTuple):
+    any_of: Any
+    rules: tuple[_Compiled, ...]
+
+
+class _Group(NamedTuple):
+    any_of: Any
+    parts: tuple[_Part, ...]
+
+
 @lru_cache(maxsize=16)
-def _compile(rules: tuple[Rule, ...]) -> list[tuple[Any, tuple[_Compiled, ...]]]:
-    """The rules in groups: a pattern that tells whether any of a group can match, and its rules one by one."""
-    groups = [rules[start : start + _GROUP] for start in range(0, len(rules), _GROUP)]
+def _compile(rules: tuple[Rule, ...]) -> list[_Group]:
+    """The rules in groups of groups, each with a pattern that tells whether any of it can match."""
     return [
-        (
-            linear("|".join(f"(?:{rule.pattern})" for rule in group)),
-            tuple(_Compiled(rule, linear(rule.pattern)) for rule in group),
-        )
-        for group in groups
+        _Group(_any_of(group), tuple(_Part(_any_of(part), tuple(map(_compiled, part))) for part in _cut(group, _PART)))
+        for group in _cut(rules, _GROUP)
     ]
+
+
+def _cut(rules: Sequence[Rule], size: int) -> list[list[Rule]]:
+    """Consecutive rules, in groups of at most so many characters of patterns."""
+    groups: list[list[Rule]] = []
+    room = 0
+    for rule in rules:
+        room -= len(rule.pattern)
+        if room < 0 or not groups:
+            groups.append([])
+            room = size - len(rule.pattern)
+        groups[-1].append(rule)
+    return groups
+
+
+def _any_of(rules: Sequence[Rule]) -> Any:
+    return linear("|".join(f"(?:{rule.pattern})" for rule in rules))
+
+
+def _compiled(rule: Rule) -> _Compiled:
+    return _Compiled(rule, linear(rule.pattern))
 
 
 _blocks = tuple((linear(begin), end) for begin, end in _KEY_BLOCKS)
@@ -125,7 +159,9 @@ def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = (), *, path: 
         inside = bisect_left(starts, place.start) < bisect_left(starts, place.end)  # of a known secret the rest goes, too
         return (inside and says(place.name) is not Says.NOTHING) or _is_secret(data, place, lenient)
 
-    further = chain(in_statements(data), columns(data, language), manifests(data))
+    further = chain(
+        arguments(data), given(data), in_statements(data), columns(data, language), manifests(data), generated(data)
+    )
     for place in chain(places(data, language, accept), filter(accept, further)):
         spans.append((place.start, place.end, "sentence" if place.strict else "assignment"))
     allowing = _allowing(tuple(rule.pattern for rule in extra if rule.check == ALLOW))
@@ -167,14 +203,16 @@ def _key_blocks(data: bytes) -> Iterator[Span]:
 
 def _rule_spans(data: bytes, rules: tuple[Rule, ...], lenient: bool) -> Iterator[Span]:
     """What rules match; the last group of a rule is the value, where it has one."""
-    matching = (one for any_of, several in _compile(rules) if any_of.search(data) for one in several)
+    parts = (part for group in _compile(rules) if group.any_of.search(data) for part in group.parts)
+    matching = (one for part in parts if part.any_of.search(data) for one in part.rules)
     for rule, pattern in ((one.rule, one.pattern) for one in matching):
         accept = _CHECKS[rule.check]
         for match in pattern.finditer(data):
             own = rule.name.startswith(_CONFIGURED)
             value = _value_group(match) if own else match.lastindex or 0
             secret = match.group(value)
-            if secret and MARK not in secret and (own or len(set(secret[-12:])) > 2) and accept(secret, lenient):
+            usual = len(set(secret[-12:])) > 2 and _EXAMPLE not in secret if secret else False
+            if secret and MARK not in secret and (own or usual) and accept(secret, lenient):
                 yield (*match.span(value), rule.name)
 
 
@@ -266,6 +304,34 @@ def _made_up(value: bytes, lenient: bool) -> bool:
     return is_secret("password", value.decode("utf-8", "replace"), strict=True, lenient=lenient)
 
 
+def _paired(value: bytes, lenient: bool) -> bool:
+    """Behind `login: name /`: also two words joined, unless both are plain ones."""
+    joined = re.fullmatch(rb"[A-Za-z0-9]{3,}(?:[-_][A-Za-z0-9]{3,})+", value)
+    return _made_up(value, lenient) or bool(joined and not value.islower() and _literal(value, lenient))
+
+
+def _long(value: bytes, lenient: bool) -> bool:
+    """Letters and digits, long enough to be no name of a scheme."""
+    if _decoded(value):
+        return _basic(value, lenient)
+    return _mixed(value, lenient) and (len(value) >= 16 or looks_random(value.decode("ascii")))
+
+
+def _basic(value: bytes, lenient: bool) -> bool:
+    """A user and a password in base64, as in a header."""
+    user, _, password = _decoded(value).partition(":")
+    return user != password and _literal(password.encode(), lenient)
+
+
+def _decoded(value: bytes) -> str:
+    """`user:password` of its base64; empty if it is none."""
+    try:
+        decoded = binascii.a2b_base64(value.translate(_URL_SAFE) + b"===").decode("ascii")
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+    return decoded if ":" in decoded and decoded.isprintable() else ""
+
+
 def _random(value: bytes, lenient: bool) -> bool:
     return looks_random(value.decode("utf-8", "replace"))
 
@@ -280,6 +346,9 @@ _CHECKS: dict[str, Callable[[bytes, bool], bool]] = {
     "password": _password,
     "literal": _literal,
     "made-up": _made_up,
+    "paired": _paired,
+    "long": _long,
+    "basic": _basic,
     "random": _random,
     "letters": _letters,
 }

@@ -7,21 +7,27 @@ from collections.abc import Iterator
 
 from contextd.languages import CODE
 from contextd.scrub.linear import linear
-from contextd.scrub.places import Place
+from contextd.scrub.literals import Place
 from contextd.scrub.values import Says, says
 
 _HEADING = linear(
-    rb"(?i)(?:pass(?:word|wd|phrase|code|wort)?|pwd|\bpw|secret|token|(?:api|access|secret)[_ ]?key|kennwort|credential)s?[\"'`*_ ]{0,40}[|,;\t\r\n]"
+    rb"(?i)(?:pass(?:word|wd|phrase|code|wort)?|pwd|\bpw|secret|token|(?:api|access|secret)[_ ]?key|kennwort|has(?:l|\xc5\x82)o|heslo|senha|wachtwoord|mot de passe|contrase(?:n|\xc3\xb1)a|l(?:o|\xc3\xb6)senord|salasana|clave|credential)s?[\"'`*_ ]{0,40}[|,;\t\r\n]"
 )
 _LONGEST_HEADER = 1000
-_CELL = re.compile(rb"[\"'`*\s]*([\w][\w .\-/()]{0,39}?)[\"'`*\s]*\Z")
+_CELL = re.compile(rb"[\"'`*\s]*([\w\x80-\xff][\w\x80-\xff .\-/()]{0,39}?)[\"'`*\s]*\Z")
 _RULE = re.compile(rb"[\s|:+=\-]+\Z")
 _INSERT = linear(rb"(?i)\binsert\s+(?:ignore\s+)?into\s+[\w.\"`\[\]]{1,120}\s*\(")
+_DUMPED = linear(rb"(?i)\b(?:into|copy)\s+[\w.\"`\[]+\s*\(")
 _VALUES = re.compile(rb"\s*values\s*", re.IGNORECASE)
 _COPY = linear(rb"(?i)\bcopy\s+[\w.\"]{1,120}\s*\(")
 _STDIN = re.compile(rb"\s*from\s+stdin[^\n]{0,60}\n", re.IGNORECASE)
 _TUPLE = re.compile(rb"\s*,?\s*\(")
-_ITEM = re.compile(rb"\s*(?:N?'((?:[^'\\]|\\.|'')*)'|\"((?:[^\"\\]|\\.)*)\"|([^,()'\"]*))\s*")
+_ITEM = re.compile(
+    rb"\s*(?:N?'((?:[^'\\]|\\.|'')*)'|\w{1,40}\(\s*N?'([^'\\\n]{0,200})'(?:[^()]|\([^()]*\)){0,80}\)|\"((?:[^\"\\]|\\.)*)\"|([^,()'\"]*))\s*"
+)
+_GENERATED = b"random_password"
+_RESULT = re.compile(rb"\"(?:result|bcrypt_hash)\"[ \t]{0,4}:[ \t]{0,4}\"((?:[^\"\\\n]|\\.){4,200})\"")
+_LONGEST_RESOURCE = 4000
 _SECRET_KIND = linear(rb"(?m)^[+\-]?[ \t]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(?:Sealed)?Secret[\"']?[ \t]*,?\r?$")
 _DATA = re.compile(rb"(?m)^([+\-]?[ \t]*)[\"']?(?:data|stringData)[\"']?[ \t]*:[ \t]*\{?[ \t]*\r?$")
 _ENTRY = re.compile(rb"([+\-]?[ \t]*)[\"']?([\w.\-]+)[\"']?[ \t]*:[ \t]*[\"']?([^\s\"'#,]{1,4000})")
@@ -31,6 +37,8 @@ def columns(data: bytes, language: str) -> Iterator[Place]:
     """The cells of columns that say password, in comma-separated files, in tables of documents and in dumps of databases."""
     if language not in CODE:
         yield from _headed(data)
+    if not _DUMPED.search(data):
+        return
     for insert in _INSERT.finditer(data):
         listed, values = _listed(data, insert.end(), _VALUES)
         yield from _tuples(data, values, listed)
@@ -62,6 +70,8 @@ def _headed(data: bytes) -> Iterator[Place]:
 
 def manifests(data: bytes) -> Iterator[Place]:
     """The values of a Kubernetes secret, whatever they are called."""
+    if b"Secret" not in data:
+        return
     reached = 0
     for kind in _SECRET_KIND.finditer(data):
         if kind.start() < reached:
@@ -71,6 +81,17 @@ def manifests(data: bytes) -> Iterator[Place]:
         reached = stop if stop >= 0 else len(data)
         for block in _DATA.finditer(data, begin, reached):
             yield from _entries(data, block)
+
+
+def generated(data: bytes) -> Iterator[Place]:
+    """The passwords that Terraform made, in a copy of its state."""
+    at = data.find(_GENERATED)
+    while at >= 0:
+        behind = data.find(_GENERATED, at + len(_GENERATED))
+        stop = min(at + _LONGEST_RESOURCE, behind if behind >= 0 else len(data))
+        for result in _RESULT.finditer(data, at, stop):
+            yield Place("password", *result.span(1))
+        at = behind
 
 
 def _cells(data: bytes, start: int, end: int) -> tuple[list[Place], int]:
@@ -86,7 +107,7 @@ def _cells(data: bytes, start: int, end: int) -> tuple[list[Place], int]:
 
 
 def _named(cells: list[bytes]) -> dict[int, str]:
-    names = {place: cell.decode("ascii", "replace") for place, cell in enumerate(cells)}
+    names = {place: cell.decode("utf-8", "replace") for place, cell in enumerate(cells)}
     return {place: name for place, name in names.items() if says(name) is not Says.NOTHING}
 
 
@@ -121,7 +142,7 @@ def _tuples(data: bytes, at: int, listed: list[bytes]) -> Iterator[Place]:
             return
         at, place = opening.end(), 0
         while item := _ITEM.match(data, at, at + 20_000):
-            group = next((number for number in (1, 2) if item.group(number) is not None), 0)
+            group = next((number for number in (1, 2, 3) if item.group(number) is not None), 0)
             if place in names and group:
                 yield Place(names[place], *item.span(group))
             at, place = item.end() + 1, place + 1

@@ -23,20 +23,33 @@ class Says(Enum):
     PASSWORD = 3
 
 
-_PASSWORD = frozenset(
-    "password passwd passwort pass passphrase passcode pwd pw psw psk kennwort contrasena senha mdp wachtwoord "
-    "authtok userpwd pgpassword sshpass dbpass dbpassword dbpasswd userpass requirepass masterauth rpcpassword rootpassword adminpassword".split()
+_PASSWORD = frozenset("pass passcode pw psw psk mdp authtok requirepass masterauth sshpass mnemonic keymaterial".split())
+_SECRET = frozenset("secrets credential credentials salt pepper parola geheim".split())
+_TOKEN = frozenset("token jwt bearer".split())
+# Words without a gap in them, such as `userpassword`, `storepass` or `jwtsecret`.
+_ENDS_PASSWORD = re.compile(
+    r"(?:password|passwd|passwort|passphrase|(?<!old)pwd)$|"
+    r"^(?:src|dest|new)?(?:store|key|db|user|admin|root|ssh|sudo|become|mysql|pg|sql|smtp|imap|mail|ftp|ldap|bind|http|proxy|wifi|wlan|rpc|redis|mongo|"
+    r"rabbit|auth|login|web|vnc|rdp|cert|trust|truststore|keystore|priv|account|my|wp)(?:pass|pw)$"
 )
-_SECRET = frozenset(
-    "secret secrets credential credentials salt pepper apikey secretkey accesskey privatekey authkey appkey masterkey "
-    "encryptionkey signingkey clientsecret appsecret storagekey accountkey sharedkey".split()
+_ENDS_SECRET = re.compile(
+    r"secret$|^(?:api|secret|access|private|auth|app|master|encryption|signing|storage|account|shared|aes|hmac|subscription|license)key$"
 )
-_TOKEN = frozenset("token authtoken accesstoken apitoken jwt bearer".split())
+_ENDS_TOKEN = re.compile(
+    r"^(?:auth|access|api|bot|refresh|bearer|session|deploy|user|oauth|vault|github|gitlab|slack|npm)token$"
+)
+# The word in other languages; there, what the password is of may stand behind it.
+_IN_OTHER_LANGUAGES = re.compile(
+    r"kennwort|passwort|contrase(?:n|\u00f1|ni|ny)a|palavra[ _-]?passe|senha|wachtwoord|mot[ _-]?de[ _-]?passe|has(?:l|\u0142)o(?:$|[^a-z])|heslo|"
+    r"jelsz[o\u00f3]|salasana|l[o\u00f6]senord|passord|adgangskode|kodeord|slaptazodis|parool|lozinka|geslo|(?:^|[^a-z])sifre|\u015fifre|kata[ _-]?sandi|"
+    r"\u043f\u0430\u0440\u043e\u043b|\u043b\u043e\u0437\u0438\u043d\u043a|\u5bc6[\u7801\u78bc]|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9|"
+    r"\ube44\ubc00\ubc88\ud638|\uc554\ud638"
+)
 # A key is one of these kinds, or it opens nothing.
 _OF_KEY = frozenset(
     "api access secret private auth encryption encrypt account consumer client app application master signing sign storage "
     "admin deploy webhook crypto cipher aes hmac jwt session cookie nonce in service subscription preshared shared integration server "
-    "license user root bot partner write read publish push validation decryption decrypt machine".split()
+    "license user root bot partner write read publish push validation decryption decrypt machine functions wpa wep wifi psk".split()
 )
 # What may stand behind the word without changing what it says.
 _NEUTRAL = frozenset(
@@ -53,7 +66,7 @@ _PLACEHOLDERS = frozenset(
     "changeme change_me change-me changeit example none null nil true false undefined string todo fixme tbd required optional redacted "
     "hidden default value username user test testing foo bar baz qux foobar dummy fake mock empty unset placeholder sample "
     "int str bool bytes object number text any void unknown yes no on off disabled enabled insert replace replaceme "
-    "key keys name email login abc xyz asdf qwerty hello world masked secure private public basic bearer".split()
+    "key keys name email login abc xyz asdf qwerty hello world masked secure private public basic bearer prompt stdin".split()
 )
 _SECRET_WORDS = frozenset(  # words a name is made of: a value of these alone names a secret and is none
     "password passwords passwd passwort kennwort wachtwoord contrasena senha pass passphrase passcode pwd pw secret secrets token tokens key keys api apikey auth access refresh "
@@ -61,12 +74,13 @@ _SECRET_WORDS = frozenset(  # words a name is made of: a value of these alone na
     "service app application the a an my your our their his her some this that is for of to and or new old current "
     "value field name here file path env var variable string text type code hash salt reset confirm confirmation "
     "enter invalid wrong missing incorrect required must not no be change changed forgot update create random generated "
-    "input form label placeholder hint error message header cookie bearer basic oauth sso grant encrypted plain example dummy "
+    "haslo heslo losenord salasana passord clave mot passe input form label placeholder hint error message header cookie bearer basic oauth sso grant encrypted plain example dummy "
     "test testing fake mock sample demo real super secure strong weak long short default temp temporary replace insert "
     "with from in on at by use using used put set get add remove delete show hide read write dev prod production staging local "
     "server host port url uri http https aws gcp azure github gitlab google npm docker postgres mysql mongo redis "
     "signing encryption master webhook bot deploy x y z".split()
 )
+_STANDING_FOR_ONE = _SECRET_WORDS | _PLACEHOLDERS
 _REFERENCE = re.compile(
     r"^(?:\$[\w{(\[]|\$\$|\{\{|\{%|<[^<>]*>?$|<%|%[\w({]+[\w)}]*%?s?$|#\{|@\{|@\w+$|\\[({]|env[.:(]|process\.env|os\.|vault[:_.]|ref\+|"
     r"secret[s]?[:/.]|ENC[\[(]|\{[\w.:\- ]*\}$|&\w+$|\*\w+$|!\w|op://|arn:|file:|data:|sops:|ssm:|aws:|gcp:|azure:|kms:|"
@@ -75,8 +89,17 @@ _REFERENCE = re.compile(
 _INSIDE = re.compile(
     r"\$\{\w|\{\{|#\{|<%|%\(\w+\)s|\$\(\w|\$\{\{|\{[\w.]*(?:![rsa])?(?::[^{}]{0,20})?\}|%[sdv@]|\\[wdsb(]|\[a-z|\[A-Z|\(\?|\[REDACTED\]"
 )
-_FILLER = re.compile(r"^(?:(.)\1*$|[x*.•_#?-]+$|x{3}|\*{3}|0123456789|1234567890$|abcdefg|deadbeef)", re.IGNORECASE)
-_ELLIPSIS = re.compile(r"\*{3}|\.{3}|…|<[\w -]{1,40}>")
+_FILLER = re.compile(
+    r"^(?:(.)\1*$|[x*.•_#?-]+$|x{3}|\*{3}|0123456789|1234567890$|abcdefg|deadbeef|00112233|change_?me|(?:fake|dummy)[a-z_-]*$)",
+    re.IGNORECASE,
+)
+_ELLIPSIS = re.compile(r"\*{3}|\.{3}|…|<(?:[a-z][a-z\d _-]{2,39}|[A-Z][A-Z\d _-]{2,39})>")
+_EXAMPLE = "EXAMPLE"  # in the keys of Amazon's documentation
+# Where a secret is kept, which is none, however random it looks.
+_POINTER = re.compile(
+    r"^(?:\$\w+/|arn:aws|@Microsoft\.KeyVault\(|op://|vault:|projects/[^/]+/secrets/|\{\{resolve:|https://[\w-]+\.vault\.)"
+)
+_BYTES = re.compile(r"[{(\[]\s{0,8}(?:(?:0x[0-9a-fA-F]{1,2}|\d{1,3}|'[^'\n]')[uU]?\s{0,8}(?:,\s{0,8}|(?=[\])}]))){8,}")
 _CODE = re.compile(
     r"^[\w.$:>\-\[\]\"']*\w\((?:.*\)|[\w.\"']*)[;,.]?\S*$|^[\w.$]*\w\[[\w.\"'\]]*.*|^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.|!\.)[A-Za-z_$][\w$]*)+\(?\)?;?$|^\w+\[[^\]]*\].*|^[{}()\[\];,]|^(?:new|await|not|lambda|function)\b"
 )
@@ -85,6 +108,7 @@ _REGEX = re.compile(r"\(\?|\[a-zA-Z0-9]-|\[\^|\.\*|\\[dwsbDWS]|\.\+|\{\d+,|^\^.*
 _PATH = re.compile(
     r"^(?:\.{0,2}/|~/|[A-Za-z]:\\|https?://|wss?://|file://|[\w-]+/[\w.-]+(?:/[\w.-]+)*$|[\w./-]+\.(?:txt|json|ya?ml|py|js|ts|html?|xml|pem|key|crt|cfg|conf|ini|properties|env|sh|go|rs|java|php|rb|md|log)$)"
 )
+_SEGMENTS = re.compile(r"^[A-Za-z][\w.$-]*(?:/[A-Za-z][\w.$-]*){2,}$")
 _KNOWN = re.compile(
     r"^(?:sha-?\d+|md5|utf-?\d+|base(?:16|32|58|64)\w*|oauth-?2?\w*|v\d+|http/?\d*|[hre]s\d{3}|ed25519|x509|pbkdf2\w*|argon2\w*|aes-?\d*\w*|rsa\d*|p12|s3|ec2|k8s|i18n|utf8\w*|latin-?1|iso-?8859-?\d+|cp\d+)$",
     re.IGNORECASE,
@@ -93,6 +117,11 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _UUID = re.compile(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _SPOKEN = frozenset(
     "the your a an for is to of in and or not please enter must be with at least this that you from by on it as if".split()
+)
+_JOINING = frozenset("the of on in and a an to with at under over by".split())
+_TOLD = frozenset(  # what a message about a password says, and a pass phrase does not
+    "please must should cannot too short long characters character letters digits numbers symbols uppercase lowercase match matches least most "
+    "between contain contains valid field fields mismatch same again incorrect provided choose pick shown only once leave keep own one copy paste not will can".split()
 )
 
 # How unlikely each letter is after another, in bits from 0 to 9: of the words in eight open source projects.
@@ -115,16 +144,25 @@ def says(name: str) -> Says:
     words = [word.lower() for word in _WORDS.findall(name)]
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in _NEUTRAL):
         words.pop()
+    if _IN_OTHER_LANGUAGES.search(name.lower()):
+        return Says.PASSWORD
     if not words:
         return Says.NOTHING
     last = words[-1]
-    if last in _PASSWORD:
+    if last in _PASSWORD or _ENDS_PASSWORD.search(last):
+        return Says.PASSWORD
+    if last in ("phrase", "material") and len(words) > 1 and words[-2] in ("pass", "seed", "recovery", "key"):
         return Says.PASSWORD
     if "public" in words:
         return Says.NOTHING
-    if last in _SECRET or (last == "key" and len(words) > 1 and words[-2] in _OF_KEY):
+    if (
+        last in _SECRET
+        or words[0] == "clave"
+        or _ENDS_SECRET.search(last)
+        or (last == "key" and len(words) > 1 and words[-2] in _OF_KEY)
+    ):
         return Says.SECRET
-    return Says.TOKEN if last in _TOKEN else Says.NOTHING
+    return Says.TOKEN if last in _TOKEN or _ENDS_TOKEN.search(last) else Says.NOTHING
 
 
 def is_secret(name: str, value: str, *, strict: bool = False, literal: bool = True, lenient: bool = False) -> bool:
@@ -134,8 +172,10 @@ def is_secret(name: str, value: str, *, strict: bool = False, literal: bool = Tr
     test, an example or a document, where short values and plain letters stay readable.
     """
     kind, value = says(name), value.strip()[:_LOOKED_AT]
-    if kind is Says.NOTHING or len(value) < 4 or _FILLER.match(value) or _ELLIPSIS.search(value) or _is_placeholder(value):
+    if kind is Says.NOTHING or len(value) < 4 or _is_no_value(value):
         return False
+    if kind is not Says.TOKEN and _BYTES.match(value):
+        return len(set(re.findall(r"\w+", value))) >= 5 and not re.match(r"\W*(?:0x0?0|0)\W+(?:0x0?1|1)\W", value)
     if lenient and (len(value) <= 8 or value.isalpha() or " " in value):
         return False
     if looks_random(value) and (literal or " " not in value):
@@ -145,10 +185,17 @@ def is_secret(name: str, value: str, *, strict: bool = False, literal: bool = Tr
     if not literal and _CODE.match(value):
         return False
     if any(character.isspace() for character in value):
-        return not strict and _is_phrase(name, value)
+        return not strict and _is_phrase(name, kind, value)
     label = _WORDS.findall(name)[:1]
     strict = strict or bool(label and label[0].lower() in _LABELS)
     return _by_kind(kind, value, strict=strict, literal=literal, name=name)
+
+
+def _is_no_value(value: str) -> bool:
+    """Whether it stands for a value: filler, an ellipsis, an example of a vendor, the place of the value, a placeholder."""
+    return bool(
+        _FILLER.match(value) or _ELLIPSIS.search(value) or _EXAMPLE in value or _POINTER.match(value) or _is_placeholder(value)
+    )
 
 
 def _by_kind(kind: Says, value: str, *, strict: bool, literal: bool, name: str) -> bool:
@@ -158,11 +205,11 @@ def _by_kind(kind: Says, value: str, *, strict: bool, literal: bool, name: str) 
             return len(value) >= (6 if strict else 4)
         if strict:
             return len(value) >= 8 and not value.isalpha() and _punctuated(value)
-        return value.isdigit() or _is_made_up_word(value, name)
+        return value.isdigit() or _is_made_up_word(value)
     if kind is Says.SECRET:
         if mixed:
             return len(value) >= (12 if strict else 8)
-        return not strict and len(value) >= 8 and _punctuated(value)
+        return not strict and len(value) >= 8 and (_punctuated(value) or _is_worded(name, value, literal=literal))
     return mixed and len(value) >= (20 if strict else 12) and sum(map(str.isdigit, value)) >= 2
 
 
@@ -180,7 +227,9 @@ def looks_random(value: str) -> bool:
 
 
 def _is_path(value: str) -> bool:
-    return value.startswith(("/", "./", "~/")) and not any(unnatural(part) for part in re.findall(r"[A-Za-z]{6,}", value))
+    digits = sum(map(str.isdigit, value))
+    rooted = value.startswith(("/", "./", "~/")) or (_SEGMENTS.match(value) and digits * 10 <= len(value))
+    return bool(rooted) and not any(unnatural(part) for part in re.findall(r"[A-Za-z]{6,}", value))
 
 
 def _random_run(value: str) -> bool:
@@ -236,12 +285,11 @@ def _is_placeholder(value: str) -> bool:
     lowered = value.lower().strip("<>[](){}'\"`.,;:!")
     if lowered in _PLACEHOLDERS:
         return True
-    words = [word.lower() for word in _WORDS.findall(value)]
-    return (
-        bool(words)
-        and all(word in _SECRET_WORDS or word in _PLACEHOLDERS for word in words if not word.isdigit())
-        and not any(word.isdigit() and len(word) > 1 for word in words)
-    )
+    words = _WORDS.findall(value)
+    for word in words:
+        if len(word) > 1 if word.isdigit() else word.lower() not in _STANDING_FOR_ONE:
+            return False
+    return bool(words)
 
 
 def _punctuated(value: str) -> bool:
@@ -249,22 +297,40 @@ def _punctuated(value: str) -> bool:
     return bool(re.search(r"[^\w.\-:/ ]", value)) or (len(value) >= 16 and unnatural("".join(re.findall("[A-Za-z]", value))))
 
 
-def _is_made_up_word(value: str, name: str) -> bool:
+def _is_made_up_word(value: str) -> bool:
     """A made-up word for a password, such as `swordfish`: not a name, a label or a path of keys."""
     if _punctuated(value):
         return True
     words = [word.lower() for word in _WORDS.findall(value)]
-    if not words or "." in value or ":" in value or any(word in _SECRET_WORDS for word in words):
+    if not words or ":" in value or any(word in _SECRET_WORDS for word in words):
         return False
+    if "." in value:  # three words of a pass phrase, not a path of keys
+        return len(words) > 1 and all(len(part) > 2 and part.istitle() for part in value.split("."))
     if value.isalpha() and value.istitle():  # one word of a language, as a label has it: long ones are rarely labels
         return len(value) >= 9
-    return value.islower() or "-" in value or "_" in value or (len(value) >= 8 and unnatural(value))
+    joined = len(words) > 1 and len(value) >= 7 and value.isalpha() and value[0].isupper() and min(map(len, words)) > 2
+    return value.islower() or "-" in value or "_" in value or joined or (len(value) >= 8 and unnatural(value))
 
 
-def _is_phrase(name: str, value: str) -> bool:
+def _is_worded(name: str, value: str, *, literal: bool) -> bool:
+    """Several words for a secret, such as `the-llamas-are-coming`: names of things have fewer."""
+    last = [word.lower() for word in _WORDS.findall(name)][-2:]
+    if not ("secret" in last or last[:1] in (["jwt"], ["signing"], ["encryption"], ["hmac"], ["cookie"])):
+        return False
+    words = re.split(r"[-_]", value.lower())
+    own = [word for word in words if word not in _SECRET_WORDS and word not in _PLACEHOLDERS]
+    fewest = 3 if literal and "_" not in value else 5
+    return value.islower() and all(map(str.isalpha, words)) and len(words) >= fewest and len(own) >= 2
+
+
+def _is_phrase(name: str, kind: Says, value: str) -> bool:
     """A pass phrase of several words, which is no sentence and no label."""
     words = value.split()
-    usual = _SPOKEN | _SECRET_WORDS | _PLACEHOLDERS | _LABELS
-    return len(words) >= (1 if "phrase" in name.lower() else 2) and all(
-        word.isalpha() and word.islower() and word not in usual for word in words
-    )
+    if not all(word.isdigit() or (word.isalnum() and word.islower()) for word in words) or kind is Says.TOKEN:
+        return False
+    called = "phrase" in name.lower() or "psk" in name.lower() or "mnemonic" in name.lower()
+    joining = sum(word in _JOINING for word in words)
+    usual = (_SPOKEN | _SECRET_WORDS | _PLACEHOLDERS | _LABELS | _TOLD) - _JOINING
+    if words[0] in _JOINING or joining * 2 > len(words) or (joining and len(words) < 4):
+        return False
+    return len(words) - joining >= (1 if called else 2) and len(set(words)) * 2 > len(words) and not usual & set(words)
