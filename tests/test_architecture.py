@@ -13,7 +13,9 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "contextd"
 MODULES = sorted(SOURCE.rglob("*.py"))
 LINES = {
-    "pipeline": "understand consult retrieve fuse boost rerank calibrate cut diversify relate rank expand budget render".split(),
+    "pipeline": (
+        "understand consult retrieve fuse boost rerank gather order calibrate cut diversify relate rank pack render".split()
+    ),
     "faceted": "understand interpret divide retrieve judge cut diversify allot compress render".split(),
 }
 

@@ -335,20 +335,6 @@ class Retrieved:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gathered:
-    """Every chunk of the best files, without its text."""
-
-    chunks: tuple[ChunkId, ...]
-    about: tuple[About, ...]
-    arms: Mapping[str, NDArray[np.float64]]  # the standing of each chunk, and
-    ranges: Mapping[str, tuple[float, float]]  # the least and the most of everything that was retrieved
-    files: NDArray[np.float64]  # the score of the chunk's file
-
-    def __len__(self) -> int:
-        return len(self.chunks)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """A chunk on its way to becoming a hit: its standing in every arm, and one score."""
 

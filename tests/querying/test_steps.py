@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from contextd.querying.budget import CUT_MARK, budget
 from contextd.querying.diversify import PER_DOCUMENT, diversify
-from contextd.querying.expand import expand
 from contextd.querying.fuse import fuse
+from contextd.querying.pack import CUT_MARK, Prices, pack
 from contextd.querying.pipeline import _merged
 from contextd.trace import Trace
 from contextd.types import Candidate, Chunk, ChunkId, Hit, Retrieved
@@ -28,8 +29,19 @@ def hit(document: int, score: float, ordinal: int = 0, text: str = "word " * 10,
     return Hit(chunk(document, ordinal, text, pieces), score, score)
 
 
+def count(text: str) -> int:
+    return len(text.split())
+
+
 def cost(hits: Sequence[Hit]) -> int:
-    return 5 + sum(3 + len(one.chunk.text.split()) for one in hits)
+    return 5 + sum(3 + count(one.chunk.text) for one in hits)
+
+
+PRICES = Prices(5, lambda _: 3, count, cost)
+
+
+def packed(hits: Sequence[Hit], limit: int, terms: Mapping[str, float] | None = None) -> list[Hit]:
+    return pack(hits, limit, PRICES, terms or {}, Trace(None)).hits
 
 
 def test_lists_of_several_places_meet_on_relevance_and_keep_their_own_order() -> None:
@@ -39,35 +51,53 @@ def test_lists_of_several_places_meet_on_relevance_and_keep_their_own_order() ->
     assert len(_merged([code, notes], 2)) == 2 and _merged([], 5) == []
 
 
-def test_the_budget_takes_breadth_before_depth_and_marks_what_it_cuts() -> None:
-    long = "\n".join(f"line {n} of many words here" for n in range(100))
-    chosen = budget([hit(1, 0.9, 0, long), hit(1, 0.8, 1, long), hit(2, 0.7), hit(3, 0.6)], 200, cost, Trace(None))
-    documents = [one.chunk.id.document for one in chosen.hits]
-    assert {1, 2, 3} <= set(documents) and chosen.truncated and cost(chosen.hits) <= 200
-    assert CUT_MARK in chosen.hits[0].chunk.text
-    assert not budget([hit(1, 0.9)], 100, cost, Trace(None)).truncated
-    assert budget([hit(1, 0.9)], 5, cost, Trace(None)).hits == []
+def long_hit(document: int, lines: int, ordinal: int = 0) -> Hit:
+    return hit(document, 0.9, ordinal, "\n".join(f"line {n} of many words" for n in range(lines)))
 
 
-def test_what_the_budget_drops_is_in_the_trace() -> None:
+def test_chunks_are_whole_and_in_order_and_what_does_not_fit_is_passed_over() -> None:
+    first, large, small = long_hit(1, 60), long_hit(2, 60), hit(3, 0.5)
+    chosen = packed([first, large, small], 500)
+    assert [one.chunk.id.document for one in chosen if CUT_MARK not in one.chunk.text] == [1, 3]
+    assert chosen[0] is first and cost(chosen) <= 500
+
+
+def test_the_last_gap_shows_the_lines_that_match_below_the_first_line() -> None:
+    lines = [
+        "def load(name):",
+        *(f"    step number {n}" for n in range(60)),
+        "    retry with backoff",
+        *("    more" for _ in range(60)),
+    ]
+    [one] = packed([hit(1, 0.9, 0, "\n".join(lines))], 120, {"backoff": 1.0, "more": 0.01})
+    shown = one.chunk.text.split("\n")
+    assert shown[0] == lines[0] and "    retry with backoff" in shown and shown.count(CUT_MARK) == 2 and cost([one]) <= 120
+
+
+def test_less_than_three_lines_are_not_worth_showing() -> None:
+    assert packed([long_hit(1, 100)], 40) == []
+    assert packed([hit(1, 0.9)], 5) == []
+
+
+@given(
+    st.lists(st.integers(1, 120), min_size=1, max_size=30),
+    st.integers(1, 4500),
+    st.integers(1, 4500),
+)
+def test_a_larger_budget_never_shows_less(lengths: list[int], one: int, other: int) -> None:
+    hits = [long_hit(number, lines) for number, lines in enumerate(lengths)]
+    small, large = sorted((one, other))
+    before, after = (packed(hits, limit) for limit in (small, large))
+    assert cost(before) <= small or not before
+    lines = {hit.chunk.id: set(hit.chunk.text.split("\n")) - {CUT_MARK} for hit in after}
+    for hit_ in before:
+        assert set(hit_.chunk.text.split("\n")) - {CUT_MARK} <= lines[hit_.chunk.id]
+
+
+def test_what_does_not_get_in_is_in_the_trace() -> None:
     trace = Trace(None)
-    budget([hit(number, 0.9) for number in range(30)], 60, cost, trace)
-    assert trace.drops and all(one.step == "budget" and one.why for one in trace.drops)
-
-
-class Around:
-    """A view of one document of five touching chunks."""
-
-    def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
-        return [chunk(one.document, one.ordinal, pieces=5) for one in chunks if one.ordinal < 5]
-
-
-def test_expansion_joins_neighbors_while_there_is_room_and_never_twice() -> None:
-    view = Around()
-    one, two = expand([hit(1, 0.9, 1, pieces=5), hit(1, 0.8, 3, pieces=5)], [view], 1000)  # type: ignore[list-item]
-    assert (one.chunk.start, one.chunk.end) == (0, 300), "the one before and the one after"
-    assert (two.chunk.start, two.chunk.end) == (300, 500), "not what the first one took"
-    assert expand([hit(1, 0.9, 1, pieces=5)], [view], 20)[0].chunk.start == 100, "no room, no neighbors"  # type: ignore[list-item]
+    pack([hit(number, 0.9) for number in range(30)], 60, PRICES, {}, trace)
+    assert trace.drops and all(one.step == "pack" and one.why for one in trace.drops)
 
 
 def test_fusion_puts_a_chunk_with_its_document() -> None:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from contextd.ports import View
-from contextd.types import Candidate, ChunkId, Gathered, Retrieved
+from contextd.querying.gathered import Gathered
+from contextd.types import Candidate, ChunkId, Retrieved
 
 FILES = 20
 MOST = 6000  # chunks: a bound on the time, for files of tens of thousands of lines

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from contextd.chunking.comments import without_comments
 from contextd.languages import CODE, PROSE
 from contextd.paths import is_example, is_test
+from contextd.querying.gathered import Gathered
 from contextd.terms import split
-from contextd.types import About, Candidate, Chunk, Gathered, Plan
+from contextd.types import About, Candidate, Chunk, Plan
 
 Float = NDArray[np.float64]
 
@@ -161,7 +162,7 @@ def _best_of_file(chunks: Sequence[Chunk], standing: Float) -> Float:
     best: dict[int, float] = {}
     for chunk, value in zip(chunks, standing.tolist(), strict=True):
         best[chunk.id.document] = max(best.get(chunk.id.document, -np.inf), value)
-    return np.array([best[chunk.id.document] for chunk in chunks]) - standing.max(initial=-np.inf)
+    return np.asarray([best[chunk.id.document] for chunk in chunks] - standing.max(initial=-np.inf))
 
 
 def _share(words: frozenset[str], text: str) -> float:

@@ -42,6 +42,7 @@ MOST_HITS = 200
 _EXPLAINED = 5  # paths that are looked up to say why nothing was found
 _HEARD = 0.95  # of the relevance, for each hit of the same place before: a judgment
 _SPOKEN = frozenset({"turns", "parts"})  # fields of chats and memories: reading again gains nothing on code
+_FOR_THE_REST = 0.5  # of the threshold: once something is relevant, the room that is left may show what is so less surely
 POOL = 60  # candidates that are looked at for diversity
 OF_ONE_DOCUMENT = 6
 
@@ -256,7 +257,7 @@ def _search_one(
         boosted, read = _opened(view, boosted, retrieved, plan, trace)
     likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
-    some = choose(_Pool(view, boosted, kept, read, held), query, trace) if kept else []
+    some = choose(_Pool(view, boosted, kept, likely, read, held), query, trace) if kept else []
     chunks = read | {chunk.id: chunk for chunk in view.get([one.chunk for one in some if one.chunk not in read])}
     there = [one for one in some if one.chunk in chunks]
     scores = falling([likely[one.chunk] for one in there])
@@ -288,6 +289,7 @@ class _Pool:
     view: View
     candidates: Sequence[Candidate]
     kept: Sequence[Candidate]
+    likely: Mapping[ChunkId, float]
     read: Mapping[ChunkId, Chunk]
     vectors: Mapping[str, NDArray[np.float32]]
 
@@ -308,10 +310,12 @@ def _spread(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
 
 
 def _worthwhile(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
-    """For an answer: chunks that were read, by what they bring for their length; of chats and memories, the list."""
+    """For an answer: the chunks of relevant files that were read, by what they bring for their length; of talk, the list."""
     if not pool.read:
         return _spread(pool, query, trace)
-    read = [one for one in pool.candidates if one.chunk in pool.read]
+    least = query.min_score * _FOR_THE_REST
+    relevant = {one.chunk.document for one in pool.candidates if pool.likely[one.chunk] >= least}
+    read = [one for one in pool.candidates if one.chunk in pool.read and one.chunk.document in relevant]
     return sorted(read, key=lambda one: (-worth(one, pool.read[one.chunk]), one.chunk))[: query.k]
 
 

@@ -39,8 +39,8 @@ _DOCS = re.compile(
     r"\b(doc(s|umentation|umented)?|readme|guides?|manual|tutorials?|change ?logs?|release notes)\b", re.IGNORECASE
 )
 _VALUE = re.compile(
-    r"\b(how (many|much|long|large|big|often)|maximum|minimum|max|min|default|limit|at (most|least)|(which|what) value|size|timeout"
-    r"|number of)\b",
+    r"\b(how (many|much|long|large|big|often)|maximum|minimum|max|min|default|limit|at (most|least)|(which|what) value|size"
+    r"|timeout|number of)\b",
     re.IGNORECASE,
 )
 _PAST = re.compile(
