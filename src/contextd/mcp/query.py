@@ -71,6 +71,8 @@ TOOL = {
     ),
     "inputSchema": SCHEMA,
     "annotations": {"readOnlyHint": True, "openWorldHint": False, "idempotentHint": True},
+    # Claude Code writes a longer result to a file and shows its beginning; without this, one of 50,000 characters.
+    "_meta": {"anthropic/maxResultSizeChars": 500_000},
 }
 
 
