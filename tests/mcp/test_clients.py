@@ -177,10 +177,17 @@ def test_the_model_receives_the_packed_text_whole(
     )
     model.close()
     assert done.returncode == 0 and model.requests, done.stderr
+    assert "query_context" in json.dumps(model.requests[0].get("tools")), "the tool was not there in the first turn"
     received = list((_claude_result if client == "claude" else _codex_result)(model.requests[-1]))
     assert received, "the model was not given the tool, or the client did not call it"
     assert received[-1] == packed, received[-1][:2000]
     tokens = engine.tokens.count(received[-1])
     assert tokens <= budget
     version = subprocess.run([str(programs / client), "--version"], env=alone, capture_output=True, text=True).stdout.strip()
-    keep(f"mcp, what the model receives through {client}, {budget} tokens", client=version, tokens=tokens, whole=True)
+    keep(
+        f"mcp, what the model receives through {client}, {budget} tokens",
+        client=version,
+        tokens=tokens,
+        whole=True,
+        first_turn=True,
+    )
