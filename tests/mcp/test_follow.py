@@ -19,6 +19,18 @@ WITHIN = 3.0  # seconds in which a new file is found: the promise
 
 
 @pytest.fixture
+def other(project: Path, home: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that follows the project."""
+    command = [sys.executable, "-m", "contextd", "watch", "--project", str(project)]
+    environment = {**os.environ, "CONTEXTD_HOME": str(home)}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until(lambda: holder(home) == process.pid)
+    yield process
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture
 def start(project: Path, home: Path) -> Iterator[Callable[..., Server]]:
     """Starts servers; those that are left are ended."""
     servers: list[Server] = []
@@ -57,7 +69,12 @@ def runs(process: int) -> bool:
     return "Z (zombie)" not in Path(f"/proc/{process}/status").read_text() if sys.platform == "linux" else True
 
 
-def finds(server: Server, word: str, project: Path) -> bool:
+def children(server: Server) -> str:
+    """The processes that a server has started; known on Linux only."""
+    return "".join(path.read_text() for path in Path(f"/proc/{server.process.pid}/task").glob("*/children"))
+
+
+def finds(server: Server, word: str) -> bool:
     """Whether an answer has the text of a file that was written just now."""
     return f"def {word}" in server.text(query=word)
 
@@ -76,7 +93,7 @@ def test_a_file_created_while_the_server_runs_is_found_within_three_seconds(
     time.sleep(1)  # the first scan of the watch
     for word in ("flamingo", "heron"):
         (project / "src" / f"{word}.py").write_text(f"def {word}():\n    return 1\n")
-        assert until(lambda word=word: finds(server, word, project)) < WITHIN  # type: ignore[misc]
+        assert until(lambda word=word: finds(server, word)) < WITHIN  # type: ignore[misc]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="asks by signal whether a process runs")
@@ -91,23 +108,19 @@ def test_the_child_ends_with_the_server_however_that_ends(start: Callable[..., S
 
 
 def test_no_child_while_another_process_follows_and_one_when_that_ends(
-    start: Callable[..., Server], project: Path, home: Path
+    other: subprocess.Popen[bytes], start: Callable[..., Server], project: Path, home: Path
 ) -> None:
-    environment = {**os.environ, "CONTEXTD_HOME": str(home)}
-    command = [sys.executable, "-m", "contextd", "watch", "--project", str(project)]
-    other = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until(lambda: holder(home) == other.pid)
     server = start()
     assert "def load_user(name):" in server.text(query="load_user")
-    time.sleep(2.5)
+    for _ in range(60):
+        assert not children(server), "it started a process though another one follows"
+        time.sleep(0.05)
     assert holder(home) == other.pid
-    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
-    assert not children.exists() or not children.read_text().strip(), "it started a process though another one follows"
     other.terminate()
     other.wait(timeout=20)
     until(lambda: holder(home) not in (0, other.pid))
     (project / "src" / "heron.py").write_text("def heron():\n    return 1\n")
-    until(lambda: finds(server, "heron", project))
+    until(lambda: finds(server, "heron"))
 
 
 def test_a_second_server_takes_over_from_the_first(start: Callable[..., Server], home: Path) -> None:
