@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from contextd.assemble import open_engine
+from contextd.engine import Engine
 from tests.mcp.talk import Server
 
 WITHIN = 3.0  # seconds in which a new file is found: the promise
@@ -153,6 +154,16 @@ def test_new_settings_are_followed_and_the_answer_says_when_they_cannot_be_used(
     assert "no_such_key" in server.text(query="load_user")
     (project / "context.toml").unlink()
     until(lambda: "not indexed at the moment" not in server.text(query="load_user"))
+
+
+def test_what_is_indexed_is_answered_though_it_cannot_be_followed(engine: Engine, start: Callable[..., Server]) -> None:
+    assert engine.project
+    (engine.project.folder / "writer.lock").unlink()
+    (engine.project.folder / "writer.lock").mkdir()
+    engine.close()
+    server = start()
+    until(lambda: "Note: changed files are not indexed at the moment: " in server.text(query="load_user"))
+    assert "def load_user(name):" in server.text(query="load_user")
 
 
 def test_a_reader_who_may_not_read_the_project_has_it_neither_read_nor_indexed(project: Path, home: Path) -> None:

@@ -75,8 +75,10 @@ class Follower:
 
     def _run(self) -> str:
         command = [*_COMMAND, str(self._engine.root()), self._engine.reader.name]
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as child:  # noqa: S603
+        pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+        with subprocess.Popen(  # noqa: S603 - our own module
+            command, stdin=pipe, stdout=pipe, stderr=nothing, encoding="utf-8", errors="replace"
+        ) as child:
             self._child = child
             if self._over.is_set() and child.stdin is not None:  # closed before there was a child to end
                 child.stdin.close()

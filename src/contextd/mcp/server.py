@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -57,11 +58,11 @@ class Server:
     def _opened(self) -> Engine:
         with self._opening:
             if self._engine is None:
-                engine = self.open_engine()
+                self._engine = self.open_engine()
                 if self.watch:
-                    self._first_run = engine.request_index()
-                    self._follower = Follower(engine)
-                self._engine = engine
+                    with suppress(ContextdError):  # the follower meets it, too, and tells it; what is indexed can be asked for
+                        self._first_run = self._engine.request_index()
+                    self._follower = Follower(self._engine)
             return self._engine
 
     def _call(self, arguments: Mapping[str, Any]) -> tuple[str, bool]:
