@@ -5,18 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from contextd.job import Job
 from contextd.project import Project
 from contextd.trace import Trace
 from contextd.types import OWNER, Hit, Reader, Scope
 
+_FRESH = 10_000_000  # microseconds in which a job that was asked for is begun, if anybody is there to begin it
+
 
 def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequence[Hit], trace: Trace) -> None:
     """Say in the trace what whoever reads an answer ought to know of the index it comes from."""
+    job = _run(project, reader)
     if hits or _sees_some(project, reader, sources):
-        _of_a_run(project, reader, trace)
+        if job is not None and job.done < job.total:
+            trace.warn(f"{_so_far(job)} (job {job.id[:6]} is under way); ask again for the rest")
         _of_changes(project, hits, trace)
+    elif job is not None:
+        known = f"; {_so_far(job)}" if job.total else ""
+        trace.warn(f"This project is not indexed yet, a run is under way{known}. Ask again in a few seconds.")
     else:
-        trace.warn("nothing of this project is indexed yet; run `contextd index`")
+        trace.warn("This project is not indexed yet. Run `contextd index`.")
 
 
 def unreadable(reader: Reader, what: str = "this project") -> str:
@@ -29,11 +37,15 @@ def _sees_some(project: Project, reader: Reader, sources: frozenset[int]) -> boo
         return bool(view.size())
 
 
-def _of_a_run(project: Project, reader: Reader, trace: Trace) -> None:
-    """How much is known so far, while files are read for the first time; told to the owner, whose runs they are."""
+def _run(project: Project, reader: Reader) -> Job | None:
+    """The index run that is under way, or about to be; told to the owner, whose runs they are."""
     job = project.store.jobs.next() if reader.name == OWNER else None
-    if job is not None and job.kind == "index" and job.done < job.total and job.moving(time.time_ns() // 1000):
-        trace.warn(f"{job.done} of {job.total} files are read so far (job {job.id[:6]} is under way); ask again for the rest")
+    now = time.time_ns() // 1000
+    return job if job is not None and job.kind == "index" and (job.moving(now) or now - job.created < _FRESH) else None
+
+
+def _so_far(job: Job) -> str:
+    return f"{job.done} of {job.total} files are read so far"
 
 
 def _of_changes(project: Project, hits: Sequence[Hit], trace: Trace) -> None:

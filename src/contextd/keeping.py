@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ from contextd.types import OWNER, Reader
 if TYPE_CHECKING:  # loaded when used: a question needs neither
     from contextd.indexing.pipeline import Report
     from contextd.indexing.upkeep import Upkeep
+
+_LOOK = 0.05  # seconds between two looks at a job that is waited for
 
 
 @dataclass(slots=True)
@@ -113,6 +116,31 @@ class Keeping:
             with suppress(Busy), project.lease("contextd rebuild"):
                 return project.store.jobs.add(kind, who, paths, options, alone=True)
         return project.store.jobs.add(kind, who, paths, options)
+
+    def request_index(self) -> str:
+        """Queue an index run of a project that has no index; returns at once. The job's id; empty if none is needed.
+
+        Whoever holds the lease runs it, now or when there is one.
+        """
+        project = self._project()
+        if project.store.documents(project.source.id):
+            return ""
+        waiting = project.store.jobs.next()
+        return (waiting or self._job_for(project, "index", (), {})).id
+
+    def await_job(self, job: str, seconds: float) -> None:
+        """Wait until a job is over, or so many seconds."""
+        end = time.monotonic() + seconds
+        while not self._project().store.jobs.get(job).over and time.monotonic() < end:
+            time.sleep(_LOOK)
+
+    def unattended(self) -> bool:
+        """Whether no process holds the project's lease at the moment."""
+        try:
+            with self._project().lease("contextd mcp"):
+                return True
+        except Busy:
+            return False
 
     def watch(self, stop: Callable[[], bool], say: Callable[[str], None]) -> None:
         """Keep the index up to date until told to stop; jobs that others ask for are run on the way."""

@@ -193,9 +193,7 @@ def test_help_is_there_at_once(contextd: Contextd) -> None:
 def test_an_empty_answer_says_why(indexed: Path, home: Path, contextd: Contextd, make_project: Callable[..., Path]) -> None:
     assert "nothing of this project is indexed" not in contextd("search", "apple pie with cinnamon", cwd=indexed).err
     assert "this project is not readable as ana" in contextd("search", "x", "--as", "ana", cwd=indexed).err
-    assert (
-        "nothing of this project is indexed yet" in contextd("search", "x", cwd=make_project({"a.py": "x = 1\n"}, "other")).err
-    )
+    assert "This project is not indexed yet" in contextd("search", "x", cwd=make_project({"a.py": "x = 1\n"}, "other")).err
     err = contextd("search", "load_user lang:pyhton", cwd=indexed).err
     assert "language pyhton" in err and "python" in err.split("there are")[1]
     assert "kind nonsense" in contextd("search", "load_user", "--kind", "nonsense", cwd=indexed).err

@@ -43,6 +43,7 @@ COMMANDS = [
     ["share", "ana"], ["unshare", "ana"], ["remember", "the project adds numbers"], ["recall", "numbers"], ["facets", "numbers"],
     ["memories"], ["chats"], ["up"], ["mcp"],
 ]  # fmt: skip
+CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"query_context","arguments":{"query":"add"}}}\n'
 DRIVER = f"""
 from contextd.cli import main
 for command in {COMMANDS!r}:
@@ -174,9 +175,8 @@ def test_I16_no_command_runs_what_a_repository_configures(repository: Path, home
     path = f".{os.pathsep}{os.environ['PATH']}"
     variables = {**os.environ, "CONTEXTD_HOME": str(home), "PATH": path, "CONTEXTD_BOOTSTRAP__PARALLEL_WORKERS": "1"}
     command = [*tracer, sys.executable, "-P", str(driver)]
-    done = subprocess.run(
-        command, cwd=repository, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=110
-    )
+    done = subprocess.run(command, cwd=repository, env=variables, input=CALL, capture_output=True, text=True, timeout=110)
+    assert '"isError": false' in done.stdout
     assert "Traceback" not in done.stderr and len(re.findall("(?m)^exit ", done.stdout)) == len(COMMANDS), done.stderr
     assert not re.findall("(?m)^exit [2-9] .*", done.stdout), (done.stdout, done.stderr)
     assert trap.sprung() == set()

@@ -44,7 +44,7 @@ def up(folder: str | None, project: str, reader: str, json_output: bool, deep: b
         out('  contextd search "where is the configuration read"')
         out('  contextd context "how does indexing work" --budget 800')
         out("Connect an agent:")
-        out("  claude mcp add contextd -- contextd mcp -p " + str(project_root(folder or project)))
+        out("  claude mcp add contextd -- contextd mcp --project " + str(project_root(folder or project)))
     return code
 
 

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from contextd.engine import Engine
 
 
 @click.command()
 @click.option("-p", "--project", default=".", metavar="PATH", help="The project (default: the one around this folder).")
 @click.option("--as", "reader", default="owner", metavar="NAME", help="Serve what this reader may see (default: owner).")
-def mcp(project: str, reader: str) -> int:
+@click.option("--no-watch", is_flag=True, help="Do not index the project or follow its files; answer from the index as it is.")
+def mcp(project: str, reader: str, no_watch: bool) -> int:
     """Serve this project to an agent over MCP, on standard input and output.
+
+    A project without an index is indexed. A child process follows its files and ends with the server.
 
     \b
     Examples:
-      claude mcp add contextd -- contextd mcp -p /path/to/project
-      codex mcp add contextd -- contextd mcp -p /path/to/project
+      claude mcp add contextd -- contextd mcp --project /path/to/project
+      codex mcp add contextd -- contextd mcp --project /path/to/project
     """
-    from contextd.assemble import open_engine
-    from contextd.mcp.server import build
-    from contextd.mcp.wire import serve
+    from contextd.mcp.server import Server
 
-    serve(build(open_engine(project, reader=reader)))
+    def open_engine() -> Engine:
+        from contextd import assemble
+
+        return assemble.open_engine(project, reader=reader)
+
+    Server(open_engine, watch=not no_watch).run()
     return 0

@@ -108,6 +108,7 @@ class Watching:
         embedding = threading.Thread(target=self._embed_quietly, args=(over,), daemon=True)
         embedding.start()
         try:
+            run_all(self.upkeep.store.jobs, self.upkeep.work)  # first, since a first run as a job says how far it is
             Watch(self.upkeep.sources[0], hooks, self.every).run()
         finally:
             over.set()

@@ -1,7 +1,7 @@
-"""JSON-RPC over standard input and output: what is no request is answered with an error, and the server goes on.
+"""JSON-RPC 2.0 over standard input and output, one message a line. What the methods mean is in `protocol.py`.
 
-The SDK leaves out malformed messages without a word, so that a client waits for ever; here they are answered before it sees
-them. While the server runs, whatever else reads standard input or prints meets neither.
+A malformed message is answered with an error, and the server goes on. While it runs, whatever else reads standard input or
+prints meets neither.
 """
 
 from __future__ import annotations
@@ -9,34 +9,96 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import IO, Any
 
-import anyio
-from mcp.server import MCPServer
-from mcp.server.stdio import stdio_server
-from mcp_types import jsonrpc_message_adapter
-
+PARSE, INVALID, NO_METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 _MOST = 4_000_000  # bytes of a message
-_PARSE, _INVALID = -32700, -32600
+_DEEPEST = 100  # levels of nesting; the deepest message of the protocol has six
+_AT_ONCE = 4  # requests that are answered in threads of their own
+
+Id = str | int
+Answer = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 
-def serve(server: MCPServer[Any]) -> None:
-    """Serve until standard input ends."""
-    anyio.run(_serve, server)
+class Refused(Exception):
+    """A request that is answered with an error of JSON-RPC."""
+
+    def __init__(self, code: int, message: str, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.error = {"code": code, "message": message} | ({} if data is None else {"data": dict(data)})
 
 
-async def _serve(server: MCPServer[Any]) -> None:
-    with _streams() as (source, sink):
-        out = _Output(sink)
-        async with stdio_server(_requests(source, out), out) as (read, write):  # type: ignore[arg-type]
-            low = server._lowlevel_server  # `run_stdio_async` does the same, with streams of its own
-            await low.run(read, write, low.create_initialization_options())
+def serve(answer: Answer, slow: Collection[str]) -> None:
+    """Answer requests until standard input ends; `slow` methods in threads.
+
+    Requests that are being answered at the end of input are answered before this returns.
+    """
+    with _streams() as (source, sink), ThreadPoolExecutor(_AT_ONCE, "request") as threads:
+        wire = _Wire(answer, sink)
+        while line := _line(source):
+            for error in (errors := refusals(line)):
+                wire.send(error)
+            if errors or not line.strip():
+                continue
+            message = json.loads(line)
+            if (cancelled := _cancelled(message)) is not None:
+                wire.cancel(cancelled)
+            elif "method" not in message or "id" not in message:
+                continue  # an answer, though nothing was asked; or a notification that changes nothing here
+            elif message["method"] in slow:
+                wire.begin(message)
+                threads.submit(wire.answer, message)
+            else:
+                wire.begin(message)
+                wire.answer(message)
+
+
+@dataclass(slots=True)
+class _Wire:
+    """Where answers go. All methods may be called by any thread."""
+
+    _answer: Answer
+    _sink: IO[bytes]
+    _wanted: set[tuple[type, Id]] = field(default_factory=set)  # requests whose answer is awaited; 1 and "1" are two
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self, request: Mapping[str, Any]) -> None:
+        """Note that a request is to be answered."""
+        self._wanted.add(_key(request["id"]))
+
+    def cancel(self, number: Id) -> None:
+        """Note that nobody waits for an answer any more."""
+        self._wanted.discard(_key(number))
+
+    def answer(self, request: Mapping[str, Any]) -> None:
+        """Answer a request, unless it was cancelled meanwhile."""
+        number = request["id"]
+        try:
+            body: dict[str, Any] = {"result": self._answer(request["method"], request.get("params") or {})}
+        except Refused as refused:
+            body = {"error": refused.error}
+        except Exception as error:  # a bug: this request has failed, the next one need not
+            sys.stderr.write(f"contextd: {request['method']}: {type(error).__name__}: {error}\n")
+            body = {"error": {"code": INTERNAL, "message": f"an error in contextd ({type(error).__name__})"}}
+        if _key(number) in self._wanted:
+            self.cancel(number)
+            self.send({"jsonrpc": "2.0", "id": number, **body})
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Write a message; a client that is gone does not get it."""
+        data = json.dumps(message).encode("ascii") + b"\n"
+        with self._lock, suppress(OSError, ValueError):
+            self._sink.write(data)
+            self._sink.flush()
 
 
 @contextmanager
-def _streams() -> Any:
+def _streams() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """Standard input and output to ourselves: others find the null device, and print to standard error."""
     sys.stdout.flush()
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -51,35 +113,6 @@ def _streams() -> Any:
         os.dup2(sink.fileno(), 1)
 
 
-class _Output:
-    """Lines to the client, one after another."""
-
-    def __init__(self, sink: IO[bytes]) -> None:
-        self._sink, self._lock = sink, anyio.Lock()
-
-    async def write(self, text: str) -> None:
-        """Send a line."""
-        async with self._lock:
-            await anyio.to_thread.run_sync(self._send, text.encode("utf-8", "replace"))
-
-    async def flush(self) -> None:
-        """Every line is sent at once."""
-
-    def _send(self, data: bytes) -> None:
-        self._sink.write(data)
-        self._sink.flush()
-
-
-async def _requests(source: IO[bytes], out: _Output) -> AsyncIterator[str]:
-    """Messages that are ones; the others are answered here."""
-    while line := await anyio.to_thread.run_sync(_line, source, abandon_on_cancel=True):
-        answers = refusals(line)
-        for answer in answers:
-            await out.write(json.dumps(answer) + "\n")
-        if line.strip() and not answers:
-            yield line.decode("utf-8")
-
-
 def _line(source: IO[bytes]) -> bytes:
     """The next line; of one that is too long the beginning, which is refused."""
     line = rest = source.readline(_MOST + 1)
@@ -89,43 +122,71 @@ def _line(source: IO[bytes]) -> bytes:
 
 
 def refusals(line: bytes) -> list[dict[str, Any]]:
-    """The errors that answer a line; none for a message the server can look at, or an empty line."""
+    """The errors that answer a line; none for a message of JSON-RPC 2.0, or an empty line."""
     if not line.strip():
         return []
     if len(line) > _MOST:
-        return [_error(None, _INVALID, f"a message has at most {_MOST:,} bytes")]
+        return [_error(None, INVALID, f"a message has at most {_MOST:,} bytes")]
     try:
         message = json.loads(line.decode("utf-8"), parse_constant=_no_number)
     except RecursionError:
-        return [_error(None, _INVALID, "the message is nested too deeply")]
+        return [_error(None, INVALID, "the message is nested too deeply")]
     except ValueError as error:
-        return [_error(None, _PARSE, f"not JSON: {error}")]
+        return [_error(None, PARSE, f"not JSON: {error}")]
     if isinstance(message, list):
-        numbers: list[str | int | None] = [number for one in message if (number := _number(one)) is not None]
-        return [_error(number, _INVALID, "batches are not supported; send one message a line") for number in numbers or [None]]
-    return [] if (wrong := _wrong(line, message)) is None else [_error(_number(message), _INVALID, wrong)]
+        numbers: list[Id | None] = [number for one in message if (number := _number(one)) is not None]
+        return [_error(number, INVALID, "batches are not supported; send one message a line") for number in numbers or [None]]
+    return [] if (wrong := _wrong(message)) is None else [_error(_number(message), INVALID, wrong)]
 
 
-def _wrong(line: bytes, message: Any) -> str | None:
+def _wrong(message: Any) -> str | None:
     """What keeps a message from being one of JSON-RPC 2.0."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return 'a message is an object with "jsonrpc": "2.0"'
     if "id" in message and _number(message) is None and "error" not in message:
         return "an id is a text or a whole number"
+    if "result" in message or "error" in message:
+        return None
+    if not isinstance(message.get("method"), str):
+        return "a request has a method, which is a text"
+    if not isinstance(message.get("params"), dict | None):
+        return "params are an object"
+    if _depth(message) > _DEEPEST:
+        return "the message is nested too deeply"
     try:
-        jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValueError as error:
-        return f"not a request: {str(error).splitlines()[0]}"
+        json.dumps(message, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return "the message holds half a character (a surrogate)"
     return None
 
 
-def _number(message: Any) -> str | int | None:
+def _depth(message: Any) -> int:
+    depth, level = 0, [message]
+    while level and depth <= _DEEPEST:
+        depth += 1
+        inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
+        level = [each for values in inner for each in values]
+    return depth
+
+
+def _cancelled(message: Mapping[str, Any]) -> Id | None:
+    """The id of the request that a notification cancels."""
+    if "id" in message or message.get("method") != "notifications/cancelled":
+        return None
+    return _number({"id": (message.get("params") or {}).get("requestId")})
+
+
+def _key(number: Id) -> tuple[type, Id]:
+    return type(number), number
+
+
+def _number(message: Any) -> Id | None:
     """The id of a message, if it has one that can be answered."""
     number = message.get("id") if isinstance(message, dict) else None
     return number if isinstance(number, str | int) and not isinstance(number, bool) else None
 
 
-def _error(number: str | int | None, code: int, message: str) -> dict[str, Any]:
+def _error(number: Id | None, code: int, message: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}}
 
 

@@ -1,4 +1,4 @@
-"""The MCP server, asked by the official client, over its own standard input and output."""
+"""What is no message of JSON-RPC is answered with an error; standard output is the wire and nothing else."""
 
 from __future__ import annotations
 
@@ -6,63 +6,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import anyio
-import pytest
-from mcp import Client
-from mcp.client.stdio import StdioServerParameters
-
 from contextd.engine import Engine
-from contextd.mcp.server import build
-
-
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_an_agent_asks_over_stdio(engine: Engine, project: Path, home: Path, mode: str) -> None:
-    engine.close()
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "contextd", "mcp", "-p", str(project)],
-        env={**os.environ, "CONTEXTD_HOME": str(home)},
-    )
-
-    async def ask() -> None:
-        async with Client(server, mode=mode, read_timeout_seconds=60) as client:  # type: ignore[arg-type]
-            tools = await client.list_tools()
-            assert [tool.name for tool in tools.tools] == ["query_context"]
-            assert tools.tools[0].output_schema
-            arguments = {
-                "query": "load a user",
-                "k": 5,
-                "scope": {"paths": ["src"]},
-                "filters": {"maxTokens": 400, "minScore": 0.1},
-            }
-            result = await client.call_tool("query_context", arguments)
-            assert not result.is_error
-            answer = result.structured_content
-            assert set(answer) >= {"query", "total", "hits", "totalTokens"}
-            assert set(answer["hits"][0]) >= {"chunkId", "score", "filePath", "label", "kind", "snippet", "language", "offsets"}
-            assert answer["hits"][0]["filePath"] == "src/app/store.py" and answer["totalTokens"] <= 400
-            assert "<project_context" in result.content[0].text
-            wrong = await client.call_tool("query_context", {"query": "x", "k": -1})
-            assert wrong.is_error
-            nothing = await client.call_tool("query_context", {"query": "recipe for apple pie with cinnamon"})
-            assert not nothing.is_error and "Nothing relevant" in nothing.content[0].text
-
-    anyio.run(ask)
-
-
-def test_the_tool_list_holds_no_indexed_text(engine: Engine) -> None:
-    async def look() -> str:
-        async with Client(build(engine)) as client:
-            tools = await client.list_tools()
-            return json.dumps([tool.model_dump(mode="json") for tool in tools.tools])
-
-    listing = anyio.run(look)
-    assert "load_user" not in listing and str(engine.project.root) not in listing  # type: ignore[union-attr]
-
+from tests.mcp.talk import Server
 
 NOISE = [b"not json\n", b"{}\n", b"[]\n", b'{"jsonrpc":"2.0","id":{},"method":"x"}\n', b'{"jsonrpc":"1.0","id":1,"method":"tools/list"}\n',
          b'{"jsonrpc":"2.0","id":7,"method":"no/such"}\n', b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"evil"}}\n']  # fmt: skip
@@ -76,7 +24,7 @@ def test_M5_nothing_but_json_rpc_reaches_standard_output(engine: Engine, project
         b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"query_context","arguments":{"query":"load_user"}}}\n'
     )
     process = subprocess.Popen(
-        [sys.executable, "-m", "contextd", "mcp", "-p", str(project)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [sys.executable, "-m", "contextd", "mcp", "--project", str(project), "--no-watch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, env={**os.environ, "CONTEXTD_HOME": str(home)},
     )  # fmt: skip
     assert process.stdin and process.stdout
@@ -93,50 +41,6 @@ def test_M5_nothing_but_json_rpc_reaches_standard_output(engine: Engine, project
     process.wait(timeout=20)
     assert "result" in answers[0] and "error" in answers[7]
     assert "load_user" in answers[9]["result"]["content"][0]["text"]
-
-
-class Server:
-    """The real server, spoken to line by line."""
-
-    def __init__(self, project: Path, home: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "contextd", "mcp", "-p", str(project)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env={**os.environ, "CONTEXTD_HOME": str(home)},
-        )  # fmt: skip
-        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-        assert "result" in self.asked({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
-        self.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
-
-    def send(self, line: bytes) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(line + b"\n")
-        self.process.stdin.flush()
-
-    def answer(self) -> dict[str, Any]:
-        assert self.process.stdout and self.process.stderr
-        line = self.process.stdout.readline()
-        assert line, self.process.stderr.read()
-        message: dict[str, Any] = json.loads(line)
-        assert message["jsonrpc"] == "2.0"
-        return message
-
-    def asked(self, message: dict[str, Any]) -> dict[str, Any]:
-        self.send(json.dumps(message).encode())
-        return self.answer()
-
-    def called(self, number: int, **arguments: Any) -> dict[str, Any]:
-        params = {"name": "query_context", "arguments": arguments}
-        return self.asked({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
-
-
-@pytest.fixture
-def server(engine: Engine, project: Path, home: Path) -> Iterator[Server]:
-    engine.close()
-    one = Server(project, home)
-    yield one
-    assert one.process.stdin
-    one.process.stdin.close()
-    assert one.process.wait(timeout=30) == 0, "it ends with its input"
 
 
 MALFORMED: list[tuple[bytes, list[tuple[Any, int]]]] = [
