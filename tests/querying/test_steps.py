@@ -67,9 +67,9 @@ def test_the_last_gap_shows_the_lines_that_match_below_the_first_line() -> None:
         "def load(name):",
         *(f"    step number {n}" for n in range(60)),
         "    retry with backoff",
-        *("    more" for _ in range(60)),
+        *(f"    and more of it {n}" for n in range(60)),
     ]
-    [one] = packed([hit(1, 0.9, 0, "\n".join(lines))], 120, {"backoff": 1.0, "more": 0.01})
+    [one] = packed([hit(1, 0.9, 0, "\n".join(lines))], 120, {"backoff": 1.0})
     shown = one.chunk.text.split("\n")
     assert shown[0] == lines[0] and "    retry with backoff" in shown and shown.count(CUT_MARK) == 2 and cost([one]) <= 120
 
