@@ -61,7 +61,7 @@ def case(engine: Engine, one: Asked, names: Sequence[str]) -> Case:
         retrieved = retrieve(view, plan, {space: vector for space, vector in vectors.items() if view.spaces().get(space)}, {})
         fused = fuse(retrieved, plan.route, most=KEPT)
         ranked = boost(fused, view.about([candidate.chunk for candidate in fused]), plan)
-        gathered = gather(ranked, retrieved, view)
+        gathered = gather(ranked, retrieved, plan, view)
         places = order.shortlist(gathered, plan)
         chunks = view.get([gathered.chunks[place] for place in places])
         signals = order.signals(gathered, places, chunks, plan)
@@ -196,9 +196,7 @@ def report(results: dict[str, dict[int, list[float]]], questions: Sequence[Asked
 def _lost(by_budget: dict[int, list[float]]) -> int:
     values = list(by_budget.values())
     return sum(
-        after < before
-        for small, large in itertools.pairwise(values)
-        for before, after in zip(small, large, strict=True)
+        after < before for small, large in itertools.pairwise(values) for before, after in zip(small, large, strict=True)
     )
 
 

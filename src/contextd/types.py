@@ -20,6 +20,7 @@ CHATS = 2  # and all chats and notes that were imported
 COMMIT = "commit"  # the language of a commit as a document
 MEMORY = "memory"  # of a memory
 CHAT = "chat"  # and of a sitting of a conversation
+CHANCE = "chance"  # among the arms of a chunk: that it holds the lines that answer
 
 
 class ChunkId(NamedTuple):
@@ -352,6 +353,7 @@ class Hit:
     rank_score: float
     why: Mapping[str, float] = field(default_factory=dict)
     facet: str = ""  # the name of the facet it answers
+    focus: int = 0  # the line that counts most, where one does: of a declaration
 
 
 @dataclass(frozen=True, slots=True)

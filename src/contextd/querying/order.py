@@ -20,12 +20,11 @@ from contextd.languages import CODE, PROSE
 from contextd.paths import is_example, is_test
 from contextd.querying.gathered import Gathered
 from contextd.terms import split
-from contextd.types import About, Candidate, Chunk, Plan
+from contextd.types import CHANCE, About, Candidate, Chunk, Plan
 
 Float = NDArray[np.float64]
 
 SHORTLIST = 80  # chunks that are read
-CHANCE = "chance"  # that a chunk holds the lines that answer, among those that were read
 _HEAD = 20  # tokens of a heading
 _FIRST_LOOK = {
     "file": 0.5, "words": 5.0, "coverage": 3.4, "static": 3.1, "class": -1.2, "section": -1.4, "test": -3.2, "example": -2.8,
@@ -40,6 +39,8 @@ DEEP = STATIC | {"deep": 3.0}
 _USUAL = 200  # tokens
 _CALLERS = 8  # of the first chunks are looked through for names they call
 _SHORTEST_NAME = 4
+_DECLARES = 20.0  # whoever asks for a name wants to see what it is first: a judgment
+_FILE_DECLARES = 3.0  # for its file
 _PASSED_ON = 0.2  # chosen on the questions of the benchmark
 _NUMBER = re.compile(r"\b\d{1,6}\b")
 _LEAST_SPREAD = 0.1  # of cosines
@@ -49,7 +50,7 @@ _WORD = re.compile(r"\w+")
 
 def shortlist(gathered: Gathered, plan: Plan) -> list[int]:
     """The places of the chunks that are worth reading, most likely first."""
-    score = _sum(_FIRST_LOOK, _known(gathered, plan))
+    score = _sum(_FIRST_LOOK, _known(gathered, plan)) + _declaring(gathered)
     return [int(place) for place in np.argsort(-score, kind="stable")[:SHORTLIST]]
 
 
@@ -57,7 +58,7 @@ def order(gathered: Gathered, places: Sequence[int], chunks: Sequence[Chunk], pl
     """The log-odds, up to a constant, that each of some chunks holds the lines that answer."""
     deep = any(name.startswith("deep/") for name in gathered.arms)
     odds = _sum(DEEP if deep else STATIC, signals(gathered, places, chunks, plan))
-    return _with_callees(odds, chunks)
+    return _with_callees(odds + _declaring(gathered)[list(places)], chunks)
 
 
 def signals(gathered: Gathered, places: Sequence[int], chunks: Sequence[Chunk], plan: Plan) -> dict[str, Float]:
@@ -74,6 +75,9 @@ def placed(ranked: Sequence[Candidate], gathered: Gathered, places: Sequence[int
     if not len(odds):
         return list(ranked)
     likely = np.exp(odds - odds.max())
+    declares: dict[int, float] = {}
+    for chunk, (fit, _) in gathered.declared.items():
+        declares[chunk.document] = max(declares.get(chunk.document, 0.0), fit)
     best: dict[int, float] = {}
     for place, odd in zip(places, odds.tolist(), strict=True):
         document = gathered.chunks[place].document
@@ -82,7 +86,9 @@ def placed(ranked: Sequence[Candidate], gathered: Gathered, places: Sequence[int
         Candidate(
             chunk := gathered.chunks[place],
             {name: float(values[place]) for name, values in gathered.arms.items()} | {CHANCE: chance},
-            float(gathered.files[place]) + (odd - best[chunk.document]) / STATIC["file"],
+            float(gathered.files[place])
+            + _FILE_DECLARES * declares.get(chunk.document, 0.0)
+            + (odd - best[chunk.document]) / STATIC["file"],
         )
         for place, odd, chance in zip(places, odds.tolist(), (likely / likely.sum()).tolist(), strict=True)
     ]
@@ -119,6 +125,10 @@ def _known(gathered: Gathered, plan: Plan) -> dict[str, Float]:
         "prose asked for": prose * plan.wants_docs,
         "data": _flags(_is_data(where) for where in about),
     }
+
+
+def _declaring(gathered: Gathered) -> Float:
+    return np.array([_DECLARES * gathered.declared.get(chunk, (0.0, 0))[0] for chunk in gathered.chunks])
 
 
 def _cosines(gathered: Gathered, tier: str) -> Float:

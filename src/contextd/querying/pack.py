@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 from contextd.terms import split
 from contextd.trace import Trace
-from contextd.types import Hit
+from contextd.types import CHANCE, Hit
 
 CUT_MARK = "[… cut]"
 _LEVELS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 24_000, 32_000, 48_000, 64_000)  # tokens
+_SURE = 0.5  # the chance from which a first chunk is shown, cut if need be, before anything else
 _LEAST_LINES = 3
 _LEAST = 40  # tokens of a gap that is worth filling
 _AROUND = 2  # lines: a match counts for those beside it
@@ -49,7 +50,7 @@ class Packed:
 def pack(hits: Sequence[Hit], limit: int, prices: Prices, terms: Mapping[str, float], trace: Trace) -> Packed:
     """The hits whose rendered text is within the limit, frame included; `terms` are the words of the question."""
     costs = [prices.of(hit) for hit in hits]
-    whole, part = _chosen(costs, limit, prices.frame)
+    whole, part = _chosen(costs, limit, prices.frame, sure=bool(hits) and hits[0].why.get(CHANCE, 0.0) >= _SURE)
     shown = {place: hits[place] for place in whole}
     if part is not None:
         room = limit - prices.frame - sum(costs[place] for place in whole) - prices.head(hits[part])
@@ -63,11 +64,11 @@ def pack(hits: Sequence[Hit], limit: int, prices: Prices, terms: Mapping[str, fl
     return Packed(chosen, not complete)
 
 
-def _chosen(costs: Sequence[int], limit: int, frame: int) -> tuple[list[int], int | None]:
-    """The places of what is shown whole, and of what is shown in part."""
+def _chosen(costs: Sequence[int], limit: int, frame: int, *, sure: bool) -> tuple[list[int], int | None]:
+    """The places of what is shown whole, and of what is shown in part. A first one that is sure is not passed over."""
     above, below = list(range(len(costs))), list[int]()
     for level in reversed(_LEVELS):
-        inside = _fitting(above, costs, level - frame)
+        inside = [] if sure and costs[0] > level - frame else _fitting(above, costs, level - frame)
         if level <= limit:
             below = inside
             break
@@ -101,7 +102,9 @@ def cut_to(hit: Hit, room: int, count: Callable[[str], int], terms: Mapping[str,
     room -= 2 * count(f"{CUT_MARK}\n") + (costs[0] if lines else 0)
     if len(lines) <= _LEAST_LINES or room < _LEAST:
         return None
-    first, last = _grown(_matches(lines, terms), costs, room)
+    matches = _matches(lines, terms)
+    best = hit.focus - hit.chunk.start_line if hit.focus else max(range(len(matches)), key=lambda at: (matches[at], -at))
+    first, last = _grown(matches, best, costs, room)
     if last - first < _LEAST_LINES:
         return None
     parts = ["\n".join(lines[first:last])]
@@ -121,9 +124,8 @@ def _matches(lines: Sequence[str], terms: Mapping[str, float]) -> list[float]:
     return [sum(own[max(0, at - _AROUND) : at + _AROUND + 1]) for at in range(len(own))]
 
 
-def _grown(matches: Sequence[float], costs: Sequence[int], room: int) -> tuple[int, int]:
+def _grown(matches: Sequence[float], best: int, costs: Sequence[int], room: int) -> tuple[int, int]:
     """A range of lines around the best one that fits the room; it grows on the side that matches better."""
-    best = max(range(len(matches)), key=lambda at: (matches[at], -at))
     first, last, left = best, best + 1, room - costs[best]
     while left >= 0:
         before = matches[first - 1] if first > 0 else -1.0

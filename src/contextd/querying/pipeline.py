@@ -253,8 +253,9 @@ def _search_one(
         wanted = [arm for arm, there in (("during", plan.windows), ("name", plan.entities)) if there]
         asked_for |= {one.chunk for one in fused if all(one.arms.get(arm, 0) > 0 for arm in wanted)}
     read: dict[ChunkId, Chunk] = {}
+    focus: dict[ChunkId, int] = {}
     if not view.fields & _SPOKEN:
-        boosted, read = _opened(view, boosted, retrieved, plan, trace)
+        boosted, read, focus = _opened(view, boosted, retrieved, plan, trace)
     likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     some = choose(_Pool(view, boosted, kept, likely, read, held), query, trace) if kept else []
@@ -262,7 +263,7 @@ def _search_one(
     there = [one for one in some if one.chunk in chunks]
     scores = falling([likely[one.chunk] for one in there])
     hits = [
-        Hit(_named_after(chunks[one.chunk], means.names), score, one.score, _why(one))
+        Hit(_named_after(chunks[one.chunk], means.names), score, one.score, _why(one), focus=focus.get(one.chunk, 0))
         for one, score in zip(there, scores, strict=True)
     ]
     depth = plan.scope.recall.depth if plan.scope.recall is not None else 0
@@ -271,15 +272,15 @@ def _search_one(
 
 def _opened(
     view: View, ranked: list[Candidate], retrieved: Retrieved, plan: Plan, trace: Trace
-) -> tuple[list[Candidate], dict[ChunkId, Chunk]]:
-    """The candidates after the best files were opened, and the chunks that were read for it."""
-    gathered = trace.step("gather", lambda: gather(ranked, retrieved, view))
+) -> tuple[list[Candidate], dict[ChunkId, Chunk], dict[ChunkId, int]]:
+    """The candidates after the best files were opened, the chunks that were read for it, and the lines of declarations."""
+    gathered = trace.step("gather", lambda: gather(ranked, retrieved, plan, view))
     listed = shortlist(gathered, plan)
     chunks = {chunk.id: chunk for chunk in view.get([gathered.chunks[place] for place in listed])}
     places = [place for place in listed if gathered.chunks[place] in chunks]
     texts = [chunks[gathered.chunks[place]] for place in places]
     odds = trace.step("order", lambda: order(gathered, places, texts, plan))
-    return placed(ranked, gathered, places, odds), chunks
+    return placed(ranked, gathered, places, odds), chunks, {one: line for one, (_, line) in gathered.declared.items()}
 
 
 @dataclass(frozen=True, slots=True)
