@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, block, note, opened, out, project_options, spoken, table, terminal
+from contextd.cli.show import as_json, block, note, opened, out, project_options, spoken, styled, table, terminal, warn
 from contextd.invisible import visible, visible_line
+from contextd.types import CHAT, COMMIT, MEMORY
 
 
 def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,46 +123,54 @@ def search(
     return 0 if found.hits else 1
 
 
-def _show_hits(found: Any) -> None:
-    from contextd import payloads
+_EXCERPT = 3  # lines of a hit
+_BEFORE, _WIDEST = 60, 160  # characters of a long line: before its first match, and in all
+_NO_LINES = (MEMORY, CHAT, COMMIT)  # what is no file has no line to go to
 
-    for warning in found.trace.warnings:
-        note(f"warning: {warning}")
+
+def _show_hits(found: Any) -> None:
+    warn(found.trace.warnings)
     if not found.hits:
         note("nothing found")
     by_file: dict[str, list[Any]] = {}
     for hit in found.hits:
         by_file.setdefault(hit.chunk.uri, []).append(hit)
-    for uri, hits in by_file.items():
-        spans = payloads.ranges(hits)
-        score = max(hit.score for hit in hits)
-        lines = ", ".join(f"{span['start_line']}-{span['end_line']}" for span in spans)
-        gap = "  " if terminal() else "\t"
-        name = click.style(visible_line(uri), bold=True) if terminal() else visible_line(uri)
-        click.echo(f"{name}:{lines}{gap}{score:.2f}")
-        for hit in hits:
-            out(f"  {hit.chunk.start_line}-{hit.chunk.end_line} {hit.chunk.label}".rstrip())
-            click.echo(_excerpt(hit.chunk.text, found.plan))
+    gap = "  " if terminal() else "\t"
+    for hit in (hit for hits in by_file.values() for hit in hits):
+        chunk = hit.chunk
+        lines = "" if chunk.language in _NO_LINES else f"{chunk.start_line}-{chunk.end_line} "
+        place = styled(visible_line(_place(chunk)), bold=True)
+        click.echo(f"{place}{gap}{hit.score:.2f}{gap}{lines}{visible_line(chunk.label)}".rstrip())
+        _show_excerpt(chunk, found.plan.terms)
 
 
-def _excerpt(text: str, plan: Any, most: int = 3) -> str:
-    """The lines of a chunk that match best, matches marked on a terminal."""
+def _place(chunk: Any) -> str:
+    """Where a hit is, so that terminals and editors can go there."""
+    return str(chunk.uri) if chunk.language in _NO_LINES else f"{chunk.uri}:{chunk.start_line}"
+
+
+def _show_excerpt(chunk: Any, wanted: Mapping[str, float]) -> None:
+    """The lines of a hit that match best, with their numbers."""
     from contextd.terms import split
 
-    wanted = set(plan.terms)
-    lines = [line for line in text.split("\n") if line.strip()]
-    best = sorted(range(len(lines)), key=lambda n: (-len(wanted & set(split(lines[n]))), n))[:most]
-    return "\n".join("    " + _marked(visible(lines[n].strip()[:160]), wanted) for n in sorted(best))
+    lines = [(n, line) for n, line in enumerate(chunk.text.split("\n"), chunk.start_line) if line.strip()]
+    best = sorted(lines, key=lambda one: (-len(wanted.keys() & set(split(one[1]))), one[0]))[:_EXCERPT]
+    for number, line in sorted(best):
+        shown = "" if chunk.language in _NO_LINES else f"{number:>6}"
+        click.echo(f"{shown}  {_marked(visible(line.strip()), wanted)}")
 
 
-def _marked(line: str, wanted: set[str]) -> str:
-    if not terminal():
-        return line
-    import re
+def _marked(line: str, wanted: Mapping[str, float]) -> str:
+    """A line with the words that match in color; a long one from a little before the first of them."""
+    from contextd.terms import matches
 
-    from contextd.terms import terms_of
-
-    return re.sub(r"\w+", lambda m: click.style(m[0], fg="yellow") if wanted & set(terms_of(m[0])) else m[0], line)
+    start = max(0, min((first for first, _ in matches(line, wanted)), default=0) - _BEFORE) if len(line) > _WIDEST else 0
+    line = line[start : start + _WIDEST]
+    parts, at = [], 0
+    for first, end in matches(line, wanted):
+        parts += [line[at:first], styled(line[first:end], fg="yellow")]
+        at = end
+    return "".join([*parts, line[at:]])
 
 
 @click.command()
@@ -183,8 +192,7 @@ def context(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
 
         as_json(payloads.context(answer))
     else:
-        for warning in answer.trace.warnings:
-            note(f"warning: {warning}")
+        warn(answer.trace.warnings)
         block(answer.text) if answer.text else note("nothing relevant was found")
         note(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")
     return 0 if answer.hits else 1
@@ -207,8 +215,7 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
     if json_output:
         as_json(payloads.context(answer) | {"trace": payloads.trace(answer.trace), "terms": dict(answer.plan.terms)})
         return 0 if answer.hits else 1
-    for warning in answer.trace.warnings:
-        note(f"warning: {warning}")
+    warn(answer.trace.warnings)
     out(f"understood as {answer.plan.route}; terms: {', '.join(answer.plan.terms) or '(none)'}")
     table(
         ("step", "ms", "count"),
@@ -250,8 +257,7 @@ def task(
         inner = payloads.context(found.context) if found.context is not None else None
         as_json({"prompt": found.prompt, "budget": found.budget, "context": inner, "warnings": list(found.warnings)})
     else:
-        for warning in found.warnings:
-            note(f"warning: {warning}")
+        warn(found.warnings)
         block(found.prompt)
     return 0
 

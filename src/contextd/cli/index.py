@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, out, progress_of, project_options, table
+from contextd.cli.show import as_json, out, progress_of, project_options, table, warn
 
 _TEMPLATE = """\
 # Settings of this project for contextd. Everything here is optional; `contextd config` shows all settings.
@@ -92,8 +92,7 @@ def _index(project: str, reader: str, json_output: bool, *, verify: bool, deep: 
     from contextd.assemble import open_engine
 
     engine = open_engine(project, reader=reader)
-    for warning in engine.warnings:
-        note(f"warning: {warning}")
+    warn(engine.warnings)
     with progress_of(engine.settings, json_output) as (files, chunks):
         report = engine.index(verify=verify, deep=deep, progress=files, on_deep=chunks)
     if json_output:
@@ -117,5 +116,4 @@ def _summary(report: Any, engine: Any) -> None:
         out(f"{report.finds} secrets were left out; `contextd secrets` lists them")
     if report.failed:
         table(("failed", "why"), sorted(report.failed.items()))
-    for warning in report.warnings[:10]:
-        note(f"warning: {warning}")
+    warn(report.warnings[:10])

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, out, project_options, table
+from contextd.cli.show import as_json, note, out, project_options, table, warn
 
 
 def _engine(project: str, reader: str) -> Any:
@@ -72,8 +72,7 @@ def config(project: str, reader: str, json_output: bool) -> int:
 
     loaded = settings_of(project)
     rows = [(key, settings.value_of(loaded.settings, key), loaded.origins.get(key, "default")) for key in settings.known_keys()]
-    for warning in loaded.warnings:
-        note(f"warning: {warning}")
+    warn(loaded.warnings)
     if json_output:
         as_json({key: {"value": value, "from": origin} for key, value, origin in rows})
     else:

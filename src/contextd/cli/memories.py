@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from contextd.cli.ask import ordered
-from contextd.cli.show import as_json, block, note, opened, out, personal_options, spoken, table, terminal
+from contextd.cli.show import as_json, block, note, opened, out, personal_options, spoken, table, terminal, warn
 from contextd.private import open_file
 
 
@@ -66,8 +66,7 @@ def recall(
     if json_output:
         as_json(payloads.found(found.hits, found.plan, found.trace, text))
         return 0 if found.hits else 1
-    for warning in found.trace.warnings:
-        note(f"warning: {warning}")
+    warn(found.trace.warnings)
     if not found.hits:
         note("nothing found")
         return 1
@@ -161,8 +160,7 @@ def update(
     fields = {"text": spoken(text) if text else None, "kind": kind, "attribute": attribute, "value": value, "unit": unit}
     fields |= {"topics": topics or None, "principals": principals or None, "valid_to": date(until, end=True)}  # type: ignore[dict-item]
     changed = opened(project, reader).memories.update(memory, **{name: one for name, one in fields.items() if one is not None})
-    for warning in changed.warnings:
-        note(f"warning: {warning}")
+    warn(changed.warnings)
     return _told(changed.memory, json_output, "changed")
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, opened, out, project_options, spoken
+from contextd.cli.show import as_json, note, opened, out, project_options, spoken, warn
+from contextd.memory import UNKNOWN
 
 
 @click.command()
@@ -43,8 +44,7 @@ def remember(
     kept = engine.remember(
         spoken(text), principals=principals, in_project=here, **{name: one for name, one in known.items() if one is not None}
     )
-    for warning in kept.warnings:
-        note(f"warning: {warning}")
+    warn(kept.warnings)
     if json_output:
         as_json(payloads.memory(kept.memory) | {"known": kept.known, "replaced": [one.id for one in kept.replaced],
                  "contradicts": [one.id for one in kept.contradicts]})  # fmt: skip
@@ -61,7 +61,8 @@ def remember(
 def _guessed(memory: Any) -> str:
     """What is known of a memory, on a line."""
     stated = f"{memory.attribute} = {memory.value} {memory.unit}".strip() if memory.attribute else ""
-    return ", ".join(part for part in (memory.kind, stated, " ".join(memory.topics)) if part)
+    kind = "kind: not recognized" if memory.kind == UNKNOWN else memory.kind
+    return ", ".join(part for part in (kind, stated, " ".join(memory.topics)) if part)
 
 
 _STATES = {
