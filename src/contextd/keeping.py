@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -94,7 +95,7 @@ class Keeping:
         """Ask for a job and see it through: run it here, or wait for the process that holds the lease to do so."""
         from contextd.indexing.jobs import run_all, see_through
 
-        project = self._project()
+        began, project = time.monotonic(), self._project()
         job = self._job_for(project, kind, tuple(paths), options)
 
         def run_here() -> None:
@@ -104,6 +105,7 @@ class Keeping:
 
         report = see_through(project.store.jobs, job.id, run_here, progress)
         report.warnings += project.source.warnings()
+        report.seconds = time.monotonic() - began
         return report
 
     def _job_for(self, project: Project, kind: str, paths: tuple[str, ...], options: Mapping[str, Any]) -> Job:

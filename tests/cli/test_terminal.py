@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from contextd.engine import Engine
+from contextd.ports import FileState, Skip
+from contextd.sources.commits import Commits
 from tests.conftest import Run
 
 LONG = "src/application/services/authentication/registration_of_new_users.py"
@@ -76,6 +80,30 @@ def test_a_warning_is_told_once(project: Path, home: Path, contextd: Callable[..
     (project / "context.toml").write_text("[context.indexing]\nfollow_symlinks = true\n")
     for command in (["index"], ["search", "delete user"]):
         assert contextd(*command, cwd=project).err.count("follow_symlinks is ignored") == 1
+
+
+def test_progress_names_what_is_being_done(project: Path, contextd: Callable[..., Run]) -> None:
+    git = ["git", "-C", str(project), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+        subprocess.run([*git, *command], check=True)
+    run = contextd("index", cwd=project, CONTEXTD_BOOTSTRAP__PROGRESS_INTERVAL_SECONDS="0")
+    phases = list(dict.fromkeys(line.split(":")[0] for line in run.err.splitlines()))
+    assert phases == ["listing files", "indexing files", "folding the index", "listing commits", "indexing commits"]
+    assert "indexing files: 4 of 4" in run.err and "indexing commits: 1 of 1" in run.err
+    assert "1 commits indexed, in " in run.out
+
+
+def test_the_time_told_is_the_time_taken(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commits are read after the files: their time counts."""
+    assert engine.project is not None
+    scan = Commits.scan
+
+    def slow(self: Commits, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
+        time.sleep(0.3)
+        return scan(self, paths)
+
+    monkeypatch.setattr(Commits, "scan", slow)
+    assert engine.index().seconds >= 0.3
 
 
 def test_remember_says_when_no_kind_was_recognized(contextd: Callable[..., Run]) -> None:

@@ -103,13 +103,11 @@ def _index(project: str, reader: str, json_output: bool, *, verify: bool, deep: 
 
 
 def _summary(report: Any, engine: Any) -> None:
-    rate = report.lines / report.seconds if report.seconds else 0
+    commits = f", {report.others} commits indexed" if report.others else ""
     out(
-        f"{engine.project.name}: {report.written} files indexed ({report.chunks} chunks, {report.lines} lines, "
-        f"{rate:,.0f} lines/s), {report.unchanged} unchanged, {report.removed} removed, in {report.seconds:.1f} s"
+        f"{engine.project.name}: {report.written} files indexed ({report.chunks} chunks, {report.lines} lines), "
+        f"{report.unchanged} unchanged, {report.removed} removed{commits}, in {report.seconds:.1f} s"
     )
-    if report.others:
-        out(f"{report.others} commits indexed")
     if not report.written and not report.unchanged:
         out("nothing to index here; `contextd list-indexable --skipped` says why")
     if report.finds:

@@ -172,28 +172,34 @@ def progress_of(settings: Any, quiet: bool) -> Iterator[tuple[Any, Any]]:
 @contextmanager
 def _bar() -> Iterator[tuple[Any, Any]]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (
+        SpinnerColumn(),
         TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
+        BarColumn(bar_width=20),
         TextColumn("{task.fields[more]}"),
-        TimeRemainingColumn(),
+        TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("indexing", total=None, more="")
+        task = bar.add_task("starting", total=None, more="")
 
         def files(report: Any) -> None:
-            waiting = f"waiting for {visible_line(report.waiting_for)}" if report.waiting_for else "indexing"
-            bar.update(task, description=waiting)
-            rate = report.lines / report.seconds if report.seconds else 0
-            bar.update(task, total=report.total, completed=report.files, more=f"{report.chunks} chunks, {rate:,.0f} lines/s")
+            what = f"waiting for {visible_line(report.waiting_for)}" if report.waiting_for else report.phase
+            total = report.phase_total or None
+            bar.update(task, description=what, total=total, completed=report.phase_done, more=_counted(report))
 
         def chunks(done: int) -> None:
-            bar.update(task, description="deep embedding", total=None, completed=done, more="chunks")
+            bar.update(task, description="deep embedding", total=None, completed=done, more=f"{done} chunks")
 
         yield files, chunks
+
+
+def _counted(report: Any) -> str:
+    """How far a phase is, in numbers."""
+    if not report.phase_done and not report.phase_total:
+        return ""
+    return f"{report.phase_done:,}" + (f" of {report.phase_total:,}" if report.phase_total else "")
 
 
 def _lines(interval: float) -> tuple[Any, Any]:
@@ -211,8 +217,7 @@ def _lines(interval: float) -> tuple[Any, Any]:
                 note(f"waiting for {report.waiting_for}")
             holder[0] = report.waiting_for
         elif due():
-            left = (report.total - report.files) * report.seconds / max(report.files, 1)
-            note(f"indexing: {report.files}/{report.total} files, {report.chunks} chunks, about {left:.0f} s left")
+            note(f"{report.phase}: {_counted(report)}".removesuffix(": "))
 
     def chunks(done: int) -> None:
         if due():
