@@ -27,7 +27,7 @@ LATER = frozenset(
     "storage.backup_interval_hours watcher.enabled query.rerank_enabled "
     "metrics.enabled metrics.track_latency metrics.track_token_usage "
     "metrics.track_cache_hits metrics.export_interval_minutes security.encrypt_db indexing.max_symlink_depth "
-    "security.scrub_secrets indexing.binary_detection bootstrap.enabled".split()
+    "security.scrub_secrets indexing.binary_detection bootstrap.enabled budget.warn_threshold_percent".split()
 )
 # What a project's file may not say, and why.
 _UNTRUSTED = {
@@ -254,7 +254,6 @@ RANGES: dict[str, tuple[float, float]] = {
     "query.min_score_threshold": (0, 1),
     "budget.default_max_tokens": (1, 1_000_000),
     "budget.reserve_for_prompt": (0, 1_000_000),
-    "budget.warn_threshold_percent": (0, 100),
     "bootstrap.parallel_workers": (0, 256),
     "bootstrap.batch_size": (1, 100_000),
     "bootstrap.max_initial_files": (0, 100_000_000),

@@ -182,8 +182,6 @@ class Engine(Keeping):
             return TaskContext(None, prompt_of(task, ""), limit, (f"no context: {error}",))
         prompt = prompt_of(task, found.text)
         warnings = [*found.trace.warnings]
-        if found.tokens * 100 > limit * settings.budget.warn_threshold_percent:
-            warnings.append(f"the context takes {found.tokens} of {limit} tokens")
         if self.tokens.count(prompt) - found.tokens > settings.budget.reserve_for_prompt:
             warnings.append(f"the task itself takes more than the {settings.budget.reserve_for_prompt} tokens reserved for it")
         return TaskContext(found, prompt, limit, tuple(warnings))

@@ -36,12 +36,12 @@ class Structure:
             defined = definitions(view, _named(name))
             return defined, uses(view, name, defined)
 
-    def impact(self, what: str, *, depth: int = 2) -> list[Dependent]:
-        """What depends on a file or a name, nearest first."""
+    def impact(self, what: str, *, depth: int = 2) -> list[Dependent] | None:
+        """What depends on a file or a name, nearest first; None if neither a file nor a definition is called so."""
         path = _named(what).removeprefix(f"{self.project.root}/").removeprefix("./")
         with self.view() as view:
             if not any(names_file(path, uri) for uri in view.uris().values()) and not definitions(view, path):
-                raise InvalidInput(f"there is no file and no name {what} here; `contextd list-indexable` shows the files")
+                return None
             return impact(view, path, depth)
 
     def overview(self, budget: int) -> Overview:

@@ -71,7 +71,8 @@ def test_nothing_found_is_code_one(indexed: Path, contextd: Contextd) -> None:
         (("context", "x", "--budget", "0"), "budget"),
         (("context", "x", "--budget", "-5"), "budget"),
         (("context", "x", "--template", "nope"), "no template"),
-        (("search", "x", "-k", "0"), "k is 0"),
+        (("search", "x", "-k", "0"), "not in the range"),
+        (("task", "--title", "x", "--type", "nonsense"), "no task type 'nonsense'; there are implementation, bugfix"),
         (("search",), "Missing argument"),
         (("nonsense",), "no command"),
         (("forget", "abc"), "no memory"),
@@ -125,7 +126,8 @@ def test_looking_commands(indexed: Path, contextd: Contextd) -> None:
     assert "holds secrets" in contextd("list-indexable", "--skipped", cwd=indexed).out
     assert contextd("check-file", "../../etc/passwd", cwd=indexed).code in (1, 2)
     assert "python\t2" in contextd("project-stats", cwd=indexed).out
-    assert contextd("secrets", cwd=indexed).code == 1
+    for nothing_to_tell in ("secrets", "errors", "jobs"):
+        assert contextd(nothing_to_tell, cwd=indexed).code == 0
     assert "potion-base-8M" in contextd("models", "list", cwd=indexed).out
     assert contextd("models", "verify", cwd=indexed).code == 0
 
@@ -181,6 +183,34 @@ def test_on_a_terminal_there_are_colors_and_in_a_pipe_none(indexed: Path, home: 
 def test_every_command_has_help_with_examples(contextd: Contextd, name: str) -> None:
     run = contextd(name, "--help")
     assert (run.code == 0 and "Example" in run.out and f"contextd {name}" in run.out) or name == "mcp"
+
+
+def test_callers_and_impact_of_an_unknown_name_agree(indexed: Path, contextd: Contextd) -> None:
+    for command in ("symbols", "callers", "impact"):
+        run = contextd(command, "nowhere_at_all", cwd=indexed)
+        assert run.code == 1 and "no such name or file in the index: nowhere_at_all" in run.err, command
+        assert contextd(command, "nowhere_at_all", "--json", cwd=indexed).code == 1
+
+
+@pytest.mark.parametrize("option", ["-k", "-n", "--limit"])
+def test_every_list_can_be_limited(indexed: Path, contextd: Contextd, option: str) -> None:
+    contextd("remember", "I like tea"), contextd("remember", "I like cake")
+    for command in (["search", "user", "--min-score", "0"], ["context", "user", "--min-score", "0"]):
+        assert len(json.loads(contextd(*command, option, "1", "--json", cwd=indexed).out)["hits"]) == 1
+    for command in (["memories"], ["jobs"], ["list-indexable"]):
+        assert len(json.loads(contextd(*command, option, "1", "--json", cwd=indexed).out)) == 1
+
+
+def test_highlights_are_offsets_of_matched_words(indexed: Path, contextd: Contextd) -> None:
+    hit = json.loads(contextd("search", "delete a user", "--json", cwd=indexed).out)["hits"][0]
+    words = [hit["text"][first:end] for first, end in hit["highlights"]]
+    assert "delete_user" in words and "Delete" in words and "sessions" not in words
+
+
+def test_a_task_does_not_warn_of_a_full_budget(indexed: Path, contextd: Contextd) -> None:
+    full = {"CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS": "90", "CONTEXTD_BUDGET__RESERVE_FOR_PROMPT": "10000"}
+    told = json.loads(contextd("task", "--title", "load a user", "--json", cwd=indexed, **full).out)
+    assert told["context"]["tokens"] > 72 and told["warnings"] == []
 
 
 def test_help_is_there_at_once(contextd: Contextd) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, block, note, opened, out, project_options, spoken, styled, table, terminal, warn
+from contextd.cli.show import as_json, block, limited, note, opened, out, project_options, spoken, styled, table, terminal, warn
 from contextd.invisible import visible, visible_line
+from contextd.tasks import TYPES
 from contextd.types import CHAT, COMMIT, MEMORY
 
 
@@ -59,7 +60,8 @@ def _narrow(paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str
 def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a command that answers within a budget."""
     for option in (
-        click.option("-b", "--budget", type=int, default=None, help="The most tokens (default: 1500)."),
+        click.option("-b", "--budget", type=int, default=None, help="Maximum number of tokens (default: 1500)."),
+        limited("hits to choose from", 40),
         click.option(
             "-t",
             "--template",
@@ -73,7 +75,7 @@ def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _answer(
-    query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, template: str,
+    query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, limit: int, template: str,
     paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
     rerank: bool, ranker: str, history: tuple[str, ...],
 ) -> Any:  # fmt: skip
@@ -81,6 +83,7 @@ def _answer(
     return opened(project, reader, also).context(
         spoken(query),
         budget=budget,
+        k=limit,
         template=template,
         min_score=min_score,
         narrow=_narrow(paths, languages, kinds),
@@ -94,11 +97,11 @@ def _answer(
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @project_options
-@click.option("-k", type=int, default=None, help="How many hits at the most (default: 12).")
+@limited("hits (default: 12)")
 @ordered
 @_narrowing
 def search(
-    query: tuple[str, ...], project: str, reader: str, json_output: bool, k: int | None, also: tuple[str, ...],
+    query: tuple[str, ...], project: str, reader: str, json_output: bool, limit: int | None, also: tuple[str, ...],
     paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
     rerank: bool, ranker: str, history: tuple[str, ...],
 ) -> int:  # fmt: skip
@@ -113,7 +116,7 @@ def search(
     """
     engine, text = opened(project, reader, also), spoken(query)
     narrow, order = _narrow(paths, languages, kinds), {"rerank": rerank, "ranker": ranker, "history": history}
-    found = engine.search(text, k=k, min_score=min_score, narrow=narrow, deadline=timeout, **order)
+    found = engine.search(text, k=limit, min_score=min_score, narrow=narrow, deadline=timeout, **order)
     if json_output:
         from contextd import payloads
 
@@ -230,7 +233,7 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
 @click.command()
 @click.option("--title", required=True, help="What is to be done, in a line.")
 @click.option("--description", default="", help="More about it; - reads it from a pipe.")
-@click.option("--type", "kind", default="implementation", show_default=True, help="bugfix, architecture, implementation, …")
+@click.option("--type", "kind", default="implementation", show_default=True, help=f"One of {', '.join(TYPES)}.")
 @click.option("--complexity", type=int, default=5, show_default=True, help="1 to 10: hard tasks get more context.")
 @click.option("--id", "number", default="", help="The task's number, for the prompt.")
 @project_options

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, opened, out, personal_options, table, warn
+from contextd.cli.show import as_json, limited, note, opened, out, personal_options, table, warn
 from contextd.errors import InvalidInput
 from contextd.private import open_file
 
@@ -79,7 +79,7 @@ def import_(
 
 @click.group(invoke_without_command=True)
 @personal_options
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many.")
+@limited("conversations", 50)
 @click.option("--in-project", is_flag=True, help="Those of the project given with -p.")
 @click.pass_context
 def chats(ctx: click.Context, project: str | None, reader: str, json_output: bool, limit: int, in_project: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, here, note, opened, out, progress_of, project_options, table, terminal
+from contextd.cli.show import as_json, here, limited, note, opened, out, progress_of, project_options, table, terminal
 from contextd.errors import ContextdError
 
 _LINES_PER_SECOND = 15_000  # of one core, on an ordinary machine: an estimate for people
@@ -177,12 +177,12 @@ def errors(project: str, reader: str, json_output: bool) -> int:
     else:
         table(("path", "error", "retries"), failures)
         note(f"{len(failures)} files failed" + ("; `contextd retry` reads them again" if failures else ""))
-    return 0 if failures else 1
+    return 0
 
 
 @click.group(invoke_without_command=True)
 @project_options
-@click.option("--limit", type=int, default=20, show_default=True, help="How many.")
+@limited("jobs", 20)
 @click.pass_context
 def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit: int) -> None:
     """List the work on this index: what, for whom, how far; without a word more, the newest.

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, out, project_options, table, warn
+from contextd.cli.show import as_json, limited, note, out, project_options, table, warn
 
 
 def _engine(project: str, reader: str) -> Any:
@@ -32,7 +32,7 @@ def secrets(project: str, reader: str, json_output: bool) -> int:
     else:
         table(("path", "line", "rule"), finds)
         note(f"{len(finds)} secrets were scrubbed")
-    return 0 if finds else 1
+    return 0
 
 
 @click.command()
@@ -115,9 +115,9 @@ def validate_config(project: str, reader: str, json_output: bool) -> int:
 
 @click.command("list-indexable")
 @project_options
-@click.option("--limit", type=click.IntRange(min=0), default=0, help="At most so many (default: all).")
+@limited("files (default: all)")
 @click.option("--skipped", is_flag=True, help="List the files that are left out, with the reason.")
-def list_indexable(project: str, reader: str, json_output: bool, limit: int, skipped: bool) -> int:
+def list_indexable(project: str, reader: str, json_output: bool, limit: int | None, skipped: bool) -> int:
     """List the files that would be indexed, or those left out and why.
 
     \b

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from contextd.cli.ask import ordered
-from contextd.cli.show import as_json, block, note, opened, out, personal_options, spoken, table, terminal, warn
+from contextd.cli.show import as_json, block, limited, note, opened, out, personal_options, spoken, table, terminal, warn
 from contextd.private import open_file
 
 
@@ -29,7 +29,7 @@ def date(text: str | None, *, end: bool = False) -> int | None:
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @personal_options
-@click.option("-k", type=int, default=None, help="How many at the most (default: 12).")
+@limited("memories (default: 12)")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind, such as constraint; may be repeated.")
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only of this topic; may be repeated.")
 @click.option("--since", metavar="DATE", help="Only what was said on this day or later.")
@@ -43,7 +43,7 @@ def date(text: str | None, *, end: bool = False) -> int | None:
     "--links", type=click.IntRange(0, 5), default=0, show_default=True, help="With what is linked, so many steps away."
 )
 def recall(
-    query: tuple[str, ...], project: str | None, reader: str, json_output: bool, k: int | None, kinds: tuple[str, ...],
+    query: tuple[str, ...], project: str | None, reader: str, json_output: bool, limit: int | None, kinds: tuple[str, ...],
     topics: tuple[str, ...], since: str | None, until: str | None, as_of: str | None, min_confidence: float, conversation: str,
     min_score: float | None, links: int, rerank: bool, ranker: str, history: tuple[str, ...],
 ) -> int:  # fmt: skip
@@ -62,7 +62,7 @@ def recall(
     engine, text = opened(project, reader), spoken(query)
     asked = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
     narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=asked)
-    found = engine.recall(text, k=k, min_score=min_score, narrow=narrow, rerank=rerank, ranker=ranker, history=history)
+    found = engine.recall(text, k=limit, min_score=min_score, narrow=narrow, rerank=rerank, ranker=ranker, history=history)
     if json_output:
         as_json(payloads.found(found.hits, found.plan, found.trace, text))
         return 0 if found.hits else 1
@@ -81,10 +81,11 @@ def recall(
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated.")
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only of this topic; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Those that hold no longer as well.")
+@limited("memories (default: all)")
 @click.pass_context
 def memories(
     ctx: click.Context, project: str | None, reader: str, json_output: bool, kinds: tuple[str, ...], topics: tuple[str, ...],
-    everything: bool,
+    everything: bool, limit: int | None,
 ) -> None:  # fmt: skip
     """List what is remembered, the latest first; with a word more, look at one or change it.
 
@@ -104,7 +105,7 @@ def memories(
         if (everything or one.valid_to is None)
         and (not kinds or one.kind in kinds)
         and (not topics or set(topics) & set(one.topics))
-    ]
+    ][:limit]
     if json_output:
         as_json([_payload(one) for one in found])
         return

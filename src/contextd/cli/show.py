@@ -146,6 +146,20 @@ def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def limited(most: str, default: int | None = None) -> Callable[..., Any]:
+    """The option for the length of a list, as `limit`: `-k`, `-n` or `--limit`."""
+    return click.option(
+        "-k",
+        "-n",
+        "--limit",
+        "limit",
+        type=click.IntRange(min=1),
+        default=default,
+        show_default=default is not None,
+        help=f"Maximum number of {most}.",
+    )
+
+
 def personal_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of commands about memories: of the person, and of a project when there is one here."""
     for option in (

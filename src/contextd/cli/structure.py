@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from contextd.cli.show import as_json, block, here, note, opened, out, project_options, table
+from contextd.cli.show import as_json, block, here, limited, note, opened, out, project_options, table
 
 
 @click.command()
@@ -25,8 +25,13 @@ def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
         as_json([asdict(one) for one in found])
     else:
         table(("place", "kind", "name", "signature"), [(f"{d.uri}:{d.line}", d.kind, d.label, d.signature) for d in found])
-        note(_counted(len(found), f"definition of {name}", f"definitions of {name}"))
+        note(_counted(len(found), f"definition of {name}", f"definitions of {name}") if found else _unknown(name))
     return 0 if found else 1
+
+
+def _unknown(name: str) -> str:
+    """What is said of a name that neither a definition nor a use nor a file has."""
+    return f"no such name or file in the index: {name}. Run `contextd search {name}` to look for similar words."
 
 
 def _counted(number: int, one: str, several: str) -> str:
@@ -51,7 +56,8 @@ def callers(name: str, project: str, reader: str, json_output: bool) -> int:
         rows = [(f"{u.uri}:{u.line}", u.how + ("" if u.sure else "?"), u.inside, u.text) for u in found]
         table(("place", "how", "inside", "line"), rows)
         where = ", ".join(f"{one.uri}:{one.line}" for one in defined[:5]) or "nowhere here"
-        note(f"{_counted(len(found), 'use', 'uses')}; {name} is defined in {where}")
+        uses = f"{_counted(len(found), 'use', 'uses')}; {name} is defined in {where}"
+        note(uses if found or defined else _unknown(name))
     return 0 if found else 1
 
 
@@ -69,7 +75,9 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
     """
     found = opened(project, reader).structure.impact(here(what, project), depth=depth)
     if json_output:
-        as_json([asdict(one) for one in found])
+        as_json([asdict(one) for one in found or ()])
+    elif found is None:
+        note(_unknown(what))
     else:
         table(("file", "steps", "test", "why"), [(d.uri, d.distance, "test" if d.test else "", d.why) for d in found])
         tests = sum(one.test for one in found)
@@ -99,7 +107,7 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
 @click.command()
 @click.argument("path")
 @project_options
-@click.option("--limit", type=click.IntRange(1, 200), default=10, show_default=True, help="How many edits.")
+@limited("edits", 10)
 def history(path: str, project: str, reader: str, json_output: bool, limit: int) -> int:
     """Show what changed PATH lately, who knows it, and which files change together with it.
 
