@@ -58,6 +58,31 @@ def open_engine(
 
     A project is a folder, or a name that the user's configuration gives one.
     """
+    return _opened(project, home, reader, flags, environment, also, _project)
+
+
+def open_to_ask(
+    project: str | Path | None = ".",
+    *,
+    home: Path | None = None,
+    reader: str = OWNER,
+    environment: Mapping[str, str] = os.environ,
+    also: Sequence[str | Path] = (),
+) -> Engine:
+    """The same for questions: a folder that is not indexed is not registered by being asked about, and answers say so."""
+    return _opened(project, home, reader, None, environment, also, _registered_project)
+
+
+def _opened(
+    project: str | Path | None,
+    home: Path | None,
+    reader: str,
+    flags: Mapping[str, Any] | None,
+    environment: Mapping[str, str],
+    also: Sequence[str | Path],
+    find: Callable[..., tuple[Project | None, str]],
+) -> Engine:
+    """An engine, its projects found by `find`."""
     if checked_name(reader, "reader") == EVERYONE:
         raise InvalidInput(f"{reader!r} is not the name of a reader; give one, such as {OWNER}")
     home = home or config.home(environment)
@@ -68,11 +93,12 @@ def open_engine(
     mend(home)
     record = Record(home / "record.db")
     personal = record.workspace("personal", "", "personal")
-    opened, damage = _project(root, loaded.settings, home=home, record=record) if root else (None, "")
-    others = [
-        _project(*_settings_of(named.get(one, one), home, environment), record=record, home=home)[0]
+    opened, damage = find(root, loaded.settings, home=home, record=record) if root else (None, "")
+    others = {
+        one: find(*_settings_of(named.get(one, one), home, environment), record=record, home=home)[0]
         for one in checked_texts("also", [str(one) for one in also])
-    ]
+    }
+    missing_others = [f"{one} is not indexed yet. Run `contextd index {one}`." for one, other in others.items() if not other]
     templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
     retrievers, broken = _retrievers(loaded.settings.providers)
     static, warnings = _static(home, loaded.settings.embedding.model)
@@ -90,9 +116,10 @@ def open_engine(
         templates,
         _rules(loaded.settings.security),
         retrievers,
-        tuple(others),
-        (*loaded.warnings, *warnings, *broken, *([damage] if damage else []), *_long_logs(record, opened)),
+        tuple(other for other in others.values() if other is not None),
+        (*missing_others, *loaded.warnings, *warnings, *broken, *([damage] if damage else []), *_long_logs(record, opened)),
         _reranker(home),
+        unindexed=root if opened is None else None,
     )
 
 
@@ -148,6 +175,12 @@ def settings_of(project: str | Path, environment: Mapping[str, str] = os.environ
 def _settings_of(project: str | Path, home: Path, environment: Mapping[str, str]) -> tuple[Path, Settings]:
     root = project_root(project)
     return root, config.load(home / "config.toml", root / config.FILE_NAME, environment).settings
+
+
+def _registered_project(root: Path, settings: Settings, *, home: Path, record: Record) -> tuple[Project | None, str]:
+    """A project that was opened to be indexed before; None for another folder, for which nothing is created."""
+    known = record.registered("project", _place(root)) is not None
+    return _project(root, settings, home=home, record=record) if known else (None, "")
 
 
 def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> tuple[Project, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from contextd.project import Project
+from contextd.project import NOT_INDEXED, Project
 from contextd.trace import Trace
 from contextd.types import OWNER, Hit, Reader, Scope
 
@@ -16,7 +16,7 @@ def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequen
         _of_a_run(project, reader, trace)
         _of_changes(project, hits, trace)
     else:
-        trace.warn("nothing of this project is indexed yet; run `contextd index`")
+        trace.warn(NOT_INDEXED)
 
 
 def unreadable(reader: Reader, what: str = "this project") -> str:

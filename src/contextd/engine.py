@@ -14,7 +14,7 @@ from contextd.languages import ALIASES
 from contextd.limits import LIMITS, MOST_HITS, MOST_TOKENS, checked_number, checked_paths, checked_text, checked_texts
 from contextd.memory import Recall, Remembered
 from contextd.ports import Embedder, Reranker, Retriever, Store, Tokens
-from contextd.project import Project
+from contextd.project import NOT_INDEXED, Project
 from contextd.querying import pipeline as querying
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker
 from contextd.querying.render import Template, custom
@@ -239,6 +239,8 @@ class Engine(Keeping):
 
     def _warn(self, hits: Sequence[Hit], query: Query, trace: Trace) -> None:
         """Say what an answer has to be taken with."""
+        if self.unindexed is not None:
+            trace.warn(NOT_INDEXED)
         for project in self._asked():
             if not self._may_read(project):
                 trace.warn(caveats.unreadable(self.reader, "this project" if project is self.project else project.name))

@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from contextd.errors import Busy, InvalidInput, StorageError
 from contextd.job import Job
 from contextd.limits import checked_names
 from contextd.ports import Embedder, FileState, Parser, Skip
-from contextd.project import Project, inside
+from contextd.project import NOT_INDEXED, Project, inside
 from contextd.record_ports import Record
 from contextd.settings import Settings
 from contextd.types import OWNER, Reader
@@ -36,6 +36,7 @@ class Keeping:
     record: Record
     static: Embedder | None
     deep: Callable[[], Embedder | None]
+    unindexed: Path | None = field(default=None, kw_only=True)  # a folder that was asked about and is not registered
 
     def index(
         self,
@@ -198,6 +199,8 @@ class Keeping:
 
     def _project(self) -> Project:
         """The project, for a reader who may read it: others learn nothing of it and change nothing in it."""
+        if self.unindexed is not None:
+            raise InvalidInput(NOT_INDEXED)
         if self.project is None:
             raise InvalidInput("this needs a project; run it inside one, or name it with --project")
         if self.reader.name != OWNER and not self._may_read(self.project):

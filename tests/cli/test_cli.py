@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from contextd.cli import COMMANDS
+from contextd.stores.sqlite.record import Record
 from tests.conftest import Run
 
 Contextd = Callable[..., Run]
@@ -221,14 +222,25 @@ def test_help_is_there_at_once(contextd: Contextd) -> None:
 
 
 def test_an_empty_answer_says_why(indexed: Path, home: Path, contextd: Contextd, make_project: Callable[..., Path]) -> None:
-    assert "nothing of this project is indexed" not in contextd("search", "apple pie with cinnamon", cwd=indexed).err
+    assert "not indexed yet" not in contextd("search", "apple pie with cinnamon", cwd=indexed).err
     assert "this project is not readable as ana" in contextd("search", "x", "--as", "ana", cwd=indexed).err
-    assert (
-        "nothing of this project is indexed yet" in contextd("search", "x", cwd=make_project({"a.py": "x = 1\n"}, "other")).err
-    )
+    never = make_project({"a.py": "x = 1\n"}, "other")
+    assert "This project is not indexed yet. Run `contextd index`." in contextd("search", "x", cwd=never).err
     err = contextd("search", "load_user lang:pyhton", cwd=indexed).err
     assert "language pyhton" in err and "python" in err.split("there are")[1]
     assert "kind nonsense" in contextd("search", "load_user", "--kind", "nonsense", cwd=indexed).err
+
+
+def test_asking_creates_no_project(project: Path, home: Path, contextd: Contextd, tmp_path: Path) -> None:
+    for command in (["search", "x"], ["context", "x"], ["symbols", "x"], ["stats"], ["jobs"], ["errors"], ["secrets"], ["who"]):
+        run = contextd(*command, cwd=project)
+        assert run.code in (1, 2) and "This project is not indexed yet. Run `contextd index`." in run.err, command
+    assert not (home / "projects").exists()
+    assert Record(home / "record.db").registered("project", str(project)) is None
+    (project / "other").mkdir()
+    assert "other is not indexed yet" in contextd("search", "x", "--also", "other", cwd=project).err
+    contextd("remember", "herons nest in May")
+    assert contextd("search", "when do herons nest", cwd=project).code == 0, "facts are found all the same"
 
 
 def test_errors_are_json_where_json_was_asked_for(indexed: Path, contextd: Contextd) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, block, limited, note, opened, out, project_options, spoken, styled, table, terminal, warn
+from contextd.cli.show import as_json, asked, block, limited, note, out, project_options, spoken, styled, table, terminal, warn
 from contextd.invisible import visible, visible_line
 from contextd.tasks import TYPES
 from contextd.types import CHAT, COMMIT, MEMORY
@@ -80,7 +80,7 @@ def _answer(
     rerank: bool, ranker: str, history: tuple[str, ...],
 ) -> Any:  # fmt: skip
     """The context of a question, whichever command asks."""
-    return opened(project, reader, also).context(
+    return asked(project, reader, also).context(
         spoken(query),
         budget=budget,
         k=limit,
@@ -114,7 +114,7 @@ def search(
       contextd search "retry path:src lang:python" --json
       pbpaste | contextd search -
     """
-    engine, text = opened(project, reader, also), spoken(query)
+    engine, text = asked(project, reader, also), spoken(query)
     narrow, order = _narrow(paths, languages, kinds), {"rerank": rerank, "ranker": ranker, "history": history}
     found = engine.search(text, k=limit, min_score=min_score, narrow=narrow, deadline=timeout, **order)
     if json_output:
@@ -255,7 +255,7 @@ def task(
 
     text = spoken((description,)) if description == "-" else description
     wanted = Task(title, text, kind, complexity, number, _narrow(paths, languages, kinds))
-    found = opened(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
+    found = asked(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
     if json_output:
         inner = payloads.context(found.context) if found.context is not None else None
         as_json({"prompt": found.prompt, "budget": found.budget, "context": inner, "warnings": list(found.warnings)})

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, block, note, opened, personal_options, spoken, table, warn
+from contextd.cli.show import as_json, asked, block, note, personal_options, spoken, table, warn
 
 
 @click.command()
@@ -46,7 +46,7 @@ def facets(
     from contextd import payloads
 
     text = spoken(query)
-    answer = opened(project, reader).facets(
+    answer = asked(project, reader).facets(
         text, budget=budget, count=count, own=[_facet(one) for one in own], min_score=min_score, history=history
     )
     if json_output:

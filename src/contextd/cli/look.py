@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, limited, note, out, project_options, table, warn
+from contextd.cli.show import as_json, asked, limited, note, out, project_options, table, warn
 
 
 def _engine(project: str, reader: str) -> Any:
@@ -25,7 +25,7 @@ def secrets(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd secrets
     """
-    known = _engine(project, reader).known()
+    known = asked(project, reader).known()
     finds = [*known.store.finds(known.source.id), *known.store.finds(known.commits.id)]
     if json_output:
         as_json({"finds": [{"path": path, "line": line, "rule": rule} for path, line, rule in finds]})
@@ -44,7 +44,7 @@ def stats(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd stats --json
     """
-    engine = _engine(project, reader)
+    engine = asked(project, reader)
     summary = {"project": engine.known().name, "root": str(engine.known().root)} | engine.known().store.summary()
     if json_output:
         as_json(summary)

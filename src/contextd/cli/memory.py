@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, opened, out, project_options, spoken, warn
+from contextd.cli.show import as_json, asked, note, opened, out, project_options, spoken, warn
 from contextd.memory import UNKNOWN
 
 
@@ -82,7 +82,7 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd forget 6d1c0b1e8f5a4e0d9c3b2a1908f7e6d5
     """
-    engine = opened(project, reader)
+    engine = asked(project, reader)
     known = engine.memories.get(memory)
     state = engine.forget(known.id)
     as_json({"id": known.id, "state": state}) if json_output else out(f"{known.id}: {_STATES[state]}")
@@ -138,9 +138,7 @@ def who(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd who
     """
-    from contextd.assemble import open_engine
-
-    names = open_engine(project, reader=reader).who()
+    names = asked(project, reader).who()
     as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
     return 0
 

@@ -129,6 +129,15 @@ def opened(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
     return engine
 
 
+def asked(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
+    """An engine for a command that only asks: nothing is created for a folder that is not indexed."""
+    from contextd.assemble import open_to_ask
+
+    engine = open_to_ask(project, reader=reader, also=also)
+    warn(engine.warnings)
+    return engine
+
+
 def here(path: str, project: str) -> str:
     """A path as it is meant in the current folder, where there is something at it; else as the project has it."""
     target = Path.cwd() / path

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from contextd.cli.show import as_json, block, here, limited, note, opened, out, project_options, table
+from contextd.cli.show import as_json, asked, block, here, limited, note, out, project_options, table
 
 
 @click.command()
@@ -20,7 +20,7 @@ def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
       contextd symbols Session.close
       contextd symbols load_user --json
     """
-    found = opened(project, reader).structure.symbols(name)
+    found = asked(project, reader).structure.symbols(name)
     if json_output:
         as_json([asdict(one) for one in found])
     else:
@@ -49,7 +49,7 @@ def callers(name: str, project: str, reader: str, json_output: bool) -> int:
       contextd callers load_user
       contextd callers Session.close --json
     """
-    defined, found = opened(project, reader).structure.callers(name)
+    defined, found = asked(project, reader).structure.callers(name)
     if json_output:
         as_json({"definitions": [asdict(one) for one in defined], "uses": [asdict(one) for one in found]})
     else:
@@ -73,7 +73,7 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
       contextd impact src/app/store.py
       contextd impact load_user --depth 1
     """
-    found = opened(project, reader).structure.impact(here(what, project), depth=depth)
+    found = asked(project, reader).structure.impact(here(what, project), depth=depth)
     if json_output:
         as_json([asdict(one) for one in found or ()])
     elif found is None:
@@ -95,7 +95,7 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
     Example:
       contextd map --budget 800
     """
-    found = opened(project, reader).structure.overview(budget)
+    found = asked(project, reader).structure.overview(budget)
     if json_output:
         as_json(asdict(found))
     else:
@@ -116,7 +116,7 @@ def history(path: str, project: str, reader: str, json_output: bool, limit: int)
       contextd history src/app/store.py
       contextd history src/auth --json
     """
-    found = opened(project, reader).structure.history(here(path, project), limit=limit)
+    found = asked(project, reader).structure.history(here(path, project), limit=limit)
     if json_output:
         as_json(
             {
@@ -149,7 +149,7 @@ def why(place: str, project: str, reader: str, json_output: bool) -> int:
     path, _, line = place.rpartition(":")
     if not path or not line.isdigit():
         raise InvalidInput("name a path and a line, such as src/app/store.py:42")
-    edit, message = opened(project, reader).structure.why(here(path, project), int(line))
+    edit, message = asked(project, reader).structure.why(here(path, project), int(line))
     if json_output:
         as_json(edit._asdict() | {"message": message})
     else:
