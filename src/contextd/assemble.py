@@ -6,24 +6,21 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
-
-from blake3 import blake3
 
 from contextd import chunking, config
 from contextd.chunking.cut import Limits
 from contextd.conversation import Conversation, Forgotten, Note, Unread
 from contextd.engine import Engine
-from contextd.errors import InvalidInput, StorageError, Unavailable
+from contextd.errors import InvalidInput, StorageError
 from contextd.extracting import missing
 from contextd.limits import checked_name, checked_path, checked_texts
 from contextd.machine import Machine
 from contextd.memory import Memory
-from contextd.models import weights
+from contextd.models.chosen import deep_of, reranker_of, static_of
 from contextd.models.tokens import O200k
-from contextd.ports import Embedder, Events, Matrix, ProjectStore, Recipe, Reranker, Retriever
+from contextd.ports import Embedder, Events, Matrix, ProjectStore, Recipe, Retriever
 from contextd.private import mend, mend_folder
 from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
@@ -35,7 +32,8 @@ from contextd.sources.commits import Commits
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
 from contextd.sources.filetypes import language_by_content
 from contextd.sources.git import git
-from contextd.stores.lease import lease
+from contextd.stores.lease import holder, lease
+from contextd.stores.sqlite.catalog import Catalog
 from contextd.stores.sqlite.record import Record, salvaged
 from contextd.stores.sqlite.repair import opened_or_renewed, renewed
 from contextd.stores.sqlite.store import SqliteStore
@@ -101,7 +99,7 @@ def _opened(
     missing_others = [f"{one} is not indexed yet. Run `contextd index {one}`." for one, other in others.items() if not other]
     templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
     retrievers, broken = _retrievers(loaded.settings.providers)
-    static, warnings = _static(home, loaded.settings.embedding.model)
+    static, warnings = static_of(home, loaded.settings.embedding.model)
     user = config.load(home / "config.toml", None, {}, None).settings.security  # the same for every command
     warnings = (*warnings, *_rescrubbed(record, _rules(user), static))
     return Engine(
@@ -110,7 +108,7 @@ def _opened(
         Reader(reader),
         record,
         static,
-        _deep(home, loaded.settings.embedding.deep_model),
+        deep_of(home, loaded.settings.embedding.deep_model),
         personal,
         O200k(),
         templates,
@@ -118,7 +116,7 @@ def _opened(
         retrievers,
         tuple(other for other in others.values() if other is not None),
         (*missing_others, *loaded.warnings, *warnings, *broken, *([damage] if damage else []), *_long_logs(record, opened)),
-        _reranker(home),
+        reranker_of(home),
         unindexed=root if opened is None else None,
     )
 
@@ -132,6 +130,12 @@ def _long_logs(record: Record, project: Project | None) -> Iterator[str]:
         if (size := database.log_size()) > _LONG_LOG:
             what = f"the log of {database.path} has {size >> 20} MB, because a process has been reading it for long"
             yield f"{what}; find it with `lsof {database.path}` and stop it"
+
+
+def catalog() -> Catalog:
+    """The projects of the data directory."""
+    home = config.home()
+    return Catalog(home, Record(home / "record.db"))
 
 
 def salvaged_record() -> tuple[dict[str, int], Path] | None:
@@ -223,6 +227,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
         arm,
         Machine(),
         lambda who: lease(folder, who),
+        lambda: holder(folder),
         _renewed,
     )
     return project, damage
@@ -339,64 +344,3 @@ def _watch_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
             raise InvalidInput(f"watch path {path!r} does not exist below {root}")
         found.append(target.relative_to(root).as_posix())
     return () if "." in found else tuple(found)
-
-
-def _static(home: Path, name: str) -> tuple[Embedder | None, tuple[str, ...]]:
-    if name == "none":
-        return None, ()
-    from contextd.models.static import Static
-
-    folder = _model_folder(home, name)
-    try:
-        return Static(folder, _version(folder, name)), ()
-    except (Unavailable, OSError, ValueError):
-        return None, (f"no static model {name}: searching by words alone; run `contextd models fetch`",)
-
-
-def _deep(home: Path, name: str) -> Callable[[], Embedder | None]:
-    @lru_cache(maxsize=1)
-    def load() -> Embedder | None:
-        if name == "none":
-            return None
-        from contextd.models.deep import Deep
-
-        try:
-            folder = _model_folder(home, name)
-            return Deep(folder, _version(folder, name))
-        except Unavailable:
-            return None
-
-    return load
-
-
-def _reranker(home: Path) -> Callable[[], Reranker | None]:
-    @lru_cache(maxsize=1)
-    def load() -> Reranker | None:
-        from contextd.models.rerank import CrossEncoder
-
-        try:
-            return CrossEncoder(weights.folder_of(home, weights.MODELS["ms-marco-MiniLM-L12"]))
-        except Unavailable:
-            return None
-
-    return load
-
-
-def _model_folder(home: Path, name: str) -> Path:
-    """A model's folder: of a known name, or the user's own."""
-    if name in weights.MODELS:
-        return weights.folder_of(home, weights.MODELS[name])
-    folder = checked_path(name)
-    if not folder.is_dir():
-        raise InvalidInput(f"no model {name!r}: it is neither a folder nor one of {', '.join(sorted(weights.MODELS))}")
-    return folder
-
-
-def _version(folder: Path, name: str) -> str:
-    """What tells two models of one name apart: a pinned one has none, of one's own the weights decide."""
-    if name in weights.MODELS:
-        return "1"
-    digest = blake3()
-    for path in sorted((*folder.glob("*.safetensors"), *folder.glob("*.onnx"))):
-        digest.update_mmap(path)
-    return digest.hexdigest(8)

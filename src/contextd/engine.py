@@ -25,6 +25,7 @@ from contextd.types import CHATS, MEMORIES, Context, Facet, Hit, Narrow, Plan, Q
 if TYPE_CHECKING:  # loaded when used: a question needs neither
     from contextd.chats import Chats
     from contextd.memories import Memories
+    from contextd.status import Status
     from contextd.structure import Structure
     from contextd.tasks import Task, TaskContext
 
@@ -192,6 +193,12 @@ class Engine(Keeping):
         from contextd.structure import Structure
 
         return Structure(self._readable(), self.reader, self._sources(), self.tokens)
+
+    def status(self) -> Status | None:
+        """How the project's index is; None where it is not indexed."""
+        from contextd.status import status
+
+        return None if self.unindexed is not None else status(self._readable(), self.reader)
 
     # Remember
 

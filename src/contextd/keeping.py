@@ -148,6 +148,8 @@ class Keeping:
             most_bytes=self.settings.storage.max_mb * 1_000_000,
         )
         acl = project.store.grant(self._readers(project))
+        if project.store.setting(where := f"root {project.source.id}") != str(project.root):
+            project.store.set_setting(where, str(project.root))
         self._share(project, acl)  # what a crash between record and index may have left undone
         return Upkeep(
             (project.source, project.commits),

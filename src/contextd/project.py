@@ -32,6 +32,7 @@ class Project:
     arm: Callable[[Collection[str]], Events]
     machine: Machine
     lease: Callable[[str], AbstractContextManager[None]]
+    writer: Callable[[], str]
     renew: Callable[[ProjectStore], ProjectStore]
 
 

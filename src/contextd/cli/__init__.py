@@ -50,6 +50,8 @@ COMMANDS = {
     "who": ("memory", "Show who may read this project's documents."),
     "salvage": ("memory", "Save what can be read of a damaged record."),
     "secrets": ("look", "List the secrets that were scrubbed, without their values."),
+    "status": ("status", "Show on one screen whether this project is indexed, up to date and watched."),
+    "projects": ("projects", "List the indexed projects; remove them."),
     "stats": ("look", "Show what is indexed."),
     "config": ("look", "Show every setting and where it comes from."),
     "validate-config": ("look", "Check the settings and what they would index."),
