@@ -104,6 +104,21 @@ def value_of(settings: Settings, key: str) -> Any:
     return getattr(getattr(settings, section), name)
 
 
+def value_from(key: str, text: str, origin: str, *, trusted: bool) -> Any:
+    """The value that a text means for a key, as a file of settings has it; one that would have no effect is an error."""
+    value, (section, _, name) = _parsed(text), key.partition(".")
+    warnings: list[str] = []
+    if section in ("templates", "projects") and name:
+        _checked(section, {name: value}, origin, trusted, warnings)
+    else:
+        if isinstance(value, str) and isinstance(known_keys().get(key), tuple):
+            value = [part.strip() for part in value.split(",") if part.strip()]
+        _checked(key, value, origin, trusted, warnings)
+    if warnings:
+        raise InvalidInput(warnings[0])
+    return value
+
+
 def _layers(
     user_file: Path | None, project_file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any], bool]]:

@@ -274,18 +274,6 @@ class Narrow:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownProject:
-    """A project of a data directory: its folders (worktrees share an index), its size in bytes, when it was indexed last."""
-
-    workspace: int
-    name: str
-    roots: tuple[str, ...]
-    size: int
-    indexed: int | None  # in microseconds
-    memories: int  # memories, chats and notes that are kept with it
-
-
-@dataclass(frozen=True, slots=True)
 class Facet:
     """One side of a question: what is asked, why it matters, the topics it is about, and its share of the answer."""
 

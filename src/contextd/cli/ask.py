@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, asked, block, limited, note, out, project_options, spoken, styled, table, terminal, warn
+from contextd.cli.find import outline_of, show_occurrences, show_outline
+from contextd.cli.show import (
+    as_json,
+    asked,
+    block,
+    here,
+    limited,
+    note,
+    out,
+    project_options,
+    spoken,
+    styled,
+    table,
+    terminal,
+    warn,
+)
 from contextd.invisible import visible, visible_line
 from contextd.tasks import TYPES
 from contextd.types import CHAT, COMMIT, MEMORY
@@ -97,30 +113,44 @@ def _answer(
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @project_options
-@limited("hits (default: 12)")
+@limited("hits (default: 12; 100 with --exact or --regex)")
+@click.option("--exact", is_flag=True, help="Find QUERY as it is written, letter by letter, in all indexed files.")
+@click.option("--regex", is_flag=True, help="Find the pattern QUERY (RE2) in all indexed files.")
 @ordered
 @_narrowing
 def search(
     query: tuple[str, ...], project: str, reader: str, json_output: bool, limit: int | None, also: tuple[str, ...],
     paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
-    rerank: bool, ranker: str, history: tuple[str, ...],
+    rerank: bool, ranker: str, history: tuple[str, ...], exact: bool, regex: bool,
 ) -> int:  # fmt: skip
-    """Find the places that answer QUERY, best first, grouped by file.
+    """Find the places that answer QUERY, best first, grouped by file. The path of a file gives its outline.
 
     \b
     Examples:
       contextd search "where are routes registered"
       contextd search Session.close
+      contextd search src/session.py
+      contextd search --exact "raise Timeout(" --path src
+      contextd search --regex "def (get|set)_\w+" --lang python
       contextd search "retry path:src lang:python" --json
       pbpaste | contextd search -
     """
     engine, text = asked(project, reader, also), spoken(query)
     narrow, order = _narrow(paths, languages, kinds), {"rerank": rerank, "ranker": ranker, "history": history}
+    if exact or regex:
+        if exact and regex:
+            raise click.UsageError("use --exact or --regex, not both")
+        find = engine.find if exact else engine.find_pattern
+        return show_occurrences(find, text, limit or 100, narrow, timeout, json_output)
+    outline = outline_of(engine, here(text, project))
+    if outline and not json_output:
+        return show_outline(outline)
     found = engine.search(text, k=limit, min_score=min_score, narrow=narrow, deadline=timeout, **order)
     if json_output:
         from contextd import payloads
 
-        as_json(payloads.found(found.hits, found.plan, found.trace, text))
+        more = {"outline": [asdict(one) for one in outline]} if outline else {}
+        as_json(payloads.found(found.hits, found.plan, found.trace, text) | more)
     else:
         _show_hits(found)
     return 0 if found.hits else 1

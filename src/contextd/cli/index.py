@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 import click
@@ -37,15 +38,25 @@ def up(folder: str | None, project: str, reader: str, json_output: bool, deep: b
     """
     code = _index(folder or project, reader, json_output, verify=False, deep=deep)
     if not json_output and not code:
-        from contextd.assemble import project_root
-
-        out()
-        out("Ask it:")
-        out('  contextd search "where is the configuration read"')
-        out('  contextd context "how does indexing work" --budget 800')
-        out("Connect an agent:")
-        out("  claude mcp add contextd -- contextd mcp -p " + str(project_root(folder or project)))
+        _next_steps(folder or project, reader, "" if folder is None and project == "." else f" -p {quote(folder or project)}")
     return code
+
+
+def _next_steps(project: str, reader: str, there: str) -> None:
+    """Commands that work here: questions made of the project's own names and headings."""
+    from contextd.cli.show import asked
+
+    engine = asked(project, reader)
+    names, headings = engine.structure.worth_asking()
+    topic = headings[0] if headings else f"how does {names[0]} work" if names else "what is this project about"
+    out()
+    out("Ask it:")
+    for name in names[:1]:
+        out(f"  contextd search {quote(name)}{there}")
+        out(f"  contextd callers {quote(name)}{there}")
+    out(f"  contextd context {quote(topic)} --budget 800{there}")
+    out("Connect an agent:")
+    out(f"  claude mcp add contextd -- contextd mcp --project {quote(str(engine.root()))}")
 
 
 @click.command()

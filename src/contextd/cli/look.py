@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, asked, limited, note, out, project_options, table, warn
+from contextd.cli.show import as_json, asked, limited, note, out, project_options, table
 
 
 def _engine(project: str, reader: str) -> Any:
@@ -56,33 +56,6 @@ def stats(project: str, reader: str, json_output: bool) -> int:
         table(("what", "value"), list(shown.items()))
         table(("language", "files"), [(name or "(other)", count) for name, count in summary["languages"].items()])
     return 0 if summary["documents"] else 1
-
-
-@click.command()
-@project_options
-def config(project: str, reader: str, json_output: bool) -> int:
-    """Show every setting, its value, and where it comes from.
-
-    \b
-    Example:
-      contextd config
-    """
-    from contextd import config as settings
-    from contextd.assemble import settings_of
-
-    loaded = settings_of(project)
-    rows = [(key, settings.value_of(loaded.settings, key), loaded.origins.get(key, "default")) for key in settings.known_keys()]
-    warn(loaded.warnings)
-    if json_output:
-        as_json({key: {"value": value, "from": origin} for key, value, origin in rows})
-    else:
-        table(("setting", "value", "from"), [(key, _short(value), origin) for key, value, origin in rows])
-    return 0
-
-
-def _short(value: object) -> str:
-    text = ", ".join(value) if isinstance(value, tuple) else str(value)
-    return text if len(text) < 70 else text[:67] + "..."
 
 
 @click.command("validate-config")

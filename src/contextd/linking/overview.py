@@ -6,6 +6,7 @@ A file is central when many others refer to what it defines; names that many fil
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from contextd.types import Chunk, Definition
 
 _DAMPING, _ROUNDS = 0.85, 20
 _SIGNATURES = 6  # of one file
+_PROSE = (".md", ".rst", ".adoc")
+_NO_TOPICS = re.compile(r"(?i)(^|/)(changelog|changes|license|history|news|code_of_conduct)")
 _COMMON = 6  # files that define a name: more, and it says nothing
 
 
@@ -50,6 +53,27 @@ def overview(view: View, budget: int, count: Callable[[str], int]) -> Overview:
         shown.append(uris[number])
     text = "\n".join(lines)
     return Overview(text, count(text), tuple(shown))
+
+
+def most_used(view: View, most: int = 3) -> list[str]:
+    """The names of the project that it uses most itself."""
+    files = [number for number, uri in view.uris().items() if not is_test(uri)]
+    names = {_last(one) for _, one in view.outline(files) if len(_last(one)) > 3 and not _last(one).startswith("_")}
+    used: Counter[str] = Counter()
+    for site in view.references(sorted(names)):
+        used[site.name] += len(site.lines)
+    return sorted(names, key=lambda name: (-used[name], name))[:most]
+
+
+def headings(view: View, most: int = 3) -> list[str]:
+    """Headings of the project's documents, those nearest to the root first."""
+    found: list[str] = []
+    texts = [(number, uri) for number, uri in view.uris().items() if uri.endswith(_PROSE) and not _NO_TOPICS.search(uri)]
+    for number, _ in sorted(texts, key=lambda item: (item[1].count("/"), "readme" not in item[1].lower(), item[1])):
+        found += [chunk.label for chunk in view.chunks_of(number)[1:] if chunk.label and chunk.label not in found]
+        if len(found) >= most:
+            break
+    return found[:most]
 
 
 def _central(view: View, defined: Mapping[int, list[Definition]]) -> tuple[dict[int, float], Counter[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
@@ -17,13 +18,25 @@ from contextd.errors import ContextdError
 from contextd.stores.lease import lease
 from contextd.stores.sqlite.record import Record
 from contextd.stores.sqlite.store import open_index
-from contextd.types import THE_OWNER, KnownProject
+from contextd.types import THE_OWNER
 
 ROOT, INDEXED = "root ", "indexed "  # settings of an index, for each source
 _REGISTRY = "select workspace_id, name, place from registry where kind = 'project' order by name, place"
 _SETTINGS = "select name, value from setting where workspace_id = ? and (instr(name, ?) = 1 or instr(name, ?) = 1)"
 _TOLD = """select (select count(*) from memory where workspace_id = ?1) + (select count(*) from chat where workspace_id = ?1)"""
 _UNREGISTER = ("delete from source_right where workspace_id = ?", "delete from registry where workspace_id = ?")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownProject:
+    """A project of a data directory: its folders (worktrees share an index), its size in bytes, when it was indexed last."""
+
+    workspace: int
+    name: str
+    roots: tuple[str, ...]
+    size: int
+    indexed: int | None  # in microseconds
+    memories: int  # memories, chats and notes that are kept with it
 
 
 class Catalog:
