@@ -214,6 +214,33 @@ def test_a_task_does_not_warn_of_a_full_budget(indexed: Path, contextd: Contextd
     assert told["context"]["tokens"] > 72 and told["warnings"] == []
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_works_as_the_guide_says(contextd: Contextd, shell: str) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
+    assert f"_CONTEXTD_COMPLETE={shell}_source contextd" in guide
+    assert "_contextd_completion" in contextd(_CONTEXTD_COMPLETE=f"{shell}_source").out
+    incomplete = {"COMP_WORDS": "contextd proj", "COMP_CWORD": "proj" if shell == "fish" else "1"}
+    assert "projects" in contextd(_CONTEXTD_COMPLETE=f"{shell}_complete", **incomplete).out
+
+
+def test_weights_are_taken_from_another_data_directory(home: Path, contextd: Contextd, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    run = contextd("models", "fetch", "potion-base-8M", "--from", str(home), CONTEXTD_HOME=str(other))
+    assert run.code == 0 and (other / "models/potion-base-8M/model.safetensors").stat().st_size > 1_000_000
+    (home / "models/potion-base-8M/vocab.txt").unlink()
+    (home / "models/potion-base-8M/vocab.txt").write_text("not the pinned bytes")
+    run = contextd("models", "fetch", "potion-base-8M", "--from", str(home), CONTEXTD_HOME=str(tmp_path / "third"))
+    assert run.code == 3 and "not the pinned file" in run.err and not (tmp_path / "third/models").exists()
+
+
+def test_make_run_ends_with_a_command_for_other_projects() -> None:
+    root = Path(__file__).parents[2]
+    environment = {name: value for name, value in os.environ.items() if name != "CONTEXTD_HOME"}
+    plan = subprocess.run(["make", "-n", "run"], cwd=root, capture_output=True, text=True, env=environment).stdout
+    assert f"{root}/.venv/bin/contextd up /path/to/your/project" in plan
+    assert f"env -u CONTEXTD_HOME .venv/bin/contextd models fetch --from {root}/.contextd-run" in plan
+
+
 def test_help_is_there_at_once(contextd: Contextd) -> None:
     """Nothing heavy is imported for help."""
     code = "import sys; from contextd.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit: pass\nprint([m for m in ('numpy', 'apsw', 'mcp', 'rich', 'tiktoken', 'tree_sitter') if m in sys.modules])"
