@@ -35,11 +35,10 @@ def status(project: Project, reader: Reader) -> Status:
     now = changes(source.scan(), known, look_again=False, priority=(), warn_bytes=float("inf"))
     with store.view(Scope((project.workspace,), reader, frozenset({source.id, project.commits.id}))) as view:
         chunks, spaces = view.size(), view.spaces()
-    indexed = store.setting(f"indexed {source.id}")
     return Status(
         project.name,
         str(project.root),
-        int(indexed) if indexed else None,
+        _indexed(project),
         len(known),
         len(store.documents(project.commits.id)),
         chunks,
@@ -50,6 +49,13 @@ def status(project: Project, reader: Reader) -> Status:
         _job(project),
         project.writer(),
     )
+
+
+def _indexed(project: Project) -> int | None:
+    """When a run ended last; of an index that an older version wrote, by its jobs."""
+    if noted := project.store.setting(f"indexed {project.source.id}"):
+        return int(noted)
+    return next((job.ended for job in project.store.jobs.recent(20) if job.state == "completed"), None)
 
 
 def _job(project: Project) -> str:

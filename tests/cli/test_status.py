@@ -64,7 +64,7 @@ def test_memories_stay_unless_they_are_to_go(engine: Engine, project: Path, home
     contextd("index", cwd=project)
     assert "herons" in contextd("memories", "-p", str(project)).out, "they are found again"
     run = contextd("projects", "remove", str(project), "--yes", "--with-memories")
-    assert "1 memories erased" in run.out and json.loads(contextd("projects", "--json").out) == []
+    assert "1 memory or chat erased" in run.out and json.loads(contextd("projects", "--json").out) == []
     assert b"herons nest" not in (home / "record.db").read_bytes()
 
 

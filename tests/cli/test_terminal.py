@@ -90,7 +90,7 @@ def test_progress_names_what_is_being_done(project: Path, contextd: Callable[...
     phases = list(dict.fromkeys(line.split(":")[0] for line in run.err.splitlines()))
     assert phases == ["listing files", "indexing files", "folding the index", "listing commits", "indexing commits"]
     assert "indexing files: 4 of 4" in run.err and "indexing commits: 1 of 1" in run.err
-    assert "1 commits indexed, in " in run.out
+    assert ", 1 commit indexed, in " in run.out
 
 
 def test_the_time_told_is_the_time_taken(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, out, progress_of, project_options, table, warn
+from contextd.cli.show import as_json, counted, out, progress_of, project_options, table, warn
 
 _TEMPLATE = """\
 # Settings of this project for contextd. Everything here is optional; `contextd config` shows all settings.
@@ -53,7 +53,8 @@ def _next_steps(project: str, reader: str, there: str) -> None:
     out("Ask it:")
     for name in names[:1]:
         out(f"  contextd search {quote(name)}{there}")
-        out(f"  contextd callers {quote(name)}{there}")
+        if engine.structure.callers(name)[1]:
+            out(f"  contextd callers {quote(name)}{there}")
     out(f"  contextd context {quote(topic)} --budget 800{there}")
     out("Connect an agent:")
     out(f"  claude mcp add contextd -- contextd mcp --project {quote(str(engine.root()))}")
@@ -114,7 +115,7 @@ def _index(project: str, reader: str, json_output: bool, *, verify: bool, deep: 
 
 
 def _summary(report: Any, engine: Any) -> None:
-    commits = f", {report.others} commits indexed" if report.others else ""
+    commits = f", {counted(report.others, 'commit', 'commits')} indexed" if report.others else ""
     out(
         f"{engine.project.name}: {report.written} files indexed ({report.chunks} chunks, {report.lines} lines), "
         f"{report.unchanged} unchanged, {report.removed} removed{commits}, in {report.seconds:.1f} s"

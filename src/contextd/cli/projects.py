@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, out, table
+from contextd.cli.show import as_json, counted, note, out, table
 from contextd.errors import InvalidInput
 
 _json = click.option("--json", "json_output", is_flag=True, help="Print JSON.")
@@ -43,7 +43,7 @@ def projects(ctx: click.Context, json_output: bool) -> None:
         for one in known
     ]
     table(("name", "folder", "MB", "indexed", "memories"), rows)
-    note(f"{len(known)} projects" if known else "No project is indexed yet. Run `contextd index` in one.")
+    note(counted(len(known), "project", "projects") if known else "No project is indexed yet. Run `contextd index` in one.")
 
 
 @projects.command("remove")
@@ -113,7 +113,11 @@ def _remove(chosen: Sequence[Any], with_memories: bool, yes: bool, json_output: 
         as_json({"removed": [_payload(one) for one in chosen], "memories_erased": erased})
     else:
         kept = sum(one.memories for one in chosen) - erased
-        out(f"{len(chosen)} removed" + (f", {erased} memories erased" if erased else "") + (f", {kept} kept" if kept else ""))
+        out(
+            f"{len(chosen)} removed"
+            + (f", {counted(erased, 'memory or chat', 'memories or chats')} erased" if erased else "")
+            + (f", {kept} kept" if kept else "")
+        )
     return 0
 
 

@@ -129,6 +129,11 @@ def opened(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
     return engine
 
 
+def counted(number: int, one: str, several: str) -> str:
+    """A number of things, in words."""
+    return f"{number} {one if number == 1 else several}"
+
+
 def asked(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
     """An engine for a command that only asks: nothing is created for a folder that is not indexed."""
     from contextd.assemble import open_to_ask
@@ -200,7 +205,7 @@ def _bar() -> Iterator[tuple[Any, Any]]:
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
+        BarColumn(bar_width=8),
         TextColumn("{task.fields[more]}"),
         TimeElapsedColumn(),
     )

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from contextd.cli.show import as_json, asked, block, here, limited, note, out, project_options, table
+from contextd.cli.show import as_json, asked, block, counted, here, limited, note, out, project_options, table
 
 
 @click.command()
@@ -25,17 +25,13 @@ def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
         as_json([asdict(one) for one in found])
     else:
         table(("place", "kind", "name", "signature"), [(f"{d.uri}:{d.line}", d.kind, d.label, d.signature) for d in found])
-        note(_counted(len(found), f"definition of {name}", f"definitions of {name}") if found else _unknown(name))
+        note(counted(len(found), f"definition of {name}", f"definitions of {name}") if found else _unknown(name))
     return 0 if found else 1
 
 
 def _unknown(name: str) -> str:
     """What is said of a name that neither a definition nor a use nor a file has."""
     return f"no such name or file in the index: {name}. Run `contextd search {name}` to look for similar words."
-
-
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
 
 
 @click.command()
@@ -56,7 +52,7 @@ def callers(name: str, project: str, reader: str, json_output: bool) -> int:
         rows = [(f"{u.uri}:{u.line}", u.how + ("" if u.sure else "?"), u.inside, u.text) for u in found]
         table(("place", "how", "inside", "line"), rows)
         where = ", ".join(f"{one.uri}:{one.line}" for one in defined[:5]) or "nowhere here"
-        uses = f"{_counted(len(found), 'use', 'uses')}; {name} is defined in {where}"
+        uses = f"{counted(len(found), 'use', 'uses')}; {name} is defined in {where}"
         note(uses if found or defined else _unknown(name))
     return 0 if found else 1
 
@@ -81,7 +77,7 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
     else:
         table(("file", "steps", "test", "why"), [(d.uri, d.distance, "test" if d.test else "", d.why) for d in found])
         tests = sum(one.test for one in found)
-        note(f"{_counted(len(found), 'file depends', 'files depend')} on {what}, {tests} of them tests")
+        note(f"{counted(len(found), 'file depends', 'files depend')} on {what}, {tests} of them tests")
     return 0 if found else 1
 
 
@@ -100,7 +96,7 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
         as_json(asdict(found))
     else:
         block(found.text)
-        note(f"{found.tokens} of {budget} tokens, {_counted(len(found.files), 'file', 'files')}")
+        note(f"{found.tokens} of {budget} tokens, {counted(len(found.files), 'file', 'files')}")
     return 0 if found.files else 1
 
 
