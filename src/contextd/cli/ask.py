@@ -77,7 +77,7 @@ def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a command that answers within a budget."""
     for option in (
         click.option("-b", "--budget", type=int, default=None, help="Maximum number of tokens (default: 1500)."),
-        limited("hits to choose from", 40),
+        limited("hits to choose from"),
         click.option(
             "-t",
             "--template",
@@ -91,7 +91,7 @@ def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _answer(
-    query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, limit: int, template: str,
+    query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, limit: int | None, template: str,
     paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
     rerank: bool, ranker: str, history: tuple[str, ...],
 ) -> Any:  # fmt: skip
@@ -99,7 +99,7 @@ def _answer(
     return asked(project, reader, also).context(
         spoken(query),
         budget=budget,
-        k=limit,
+        **({"k": limit} if limit else {}),
         template=template,
         min_score=min_score,
         narrow=_narrow(paths, languages, kinds),

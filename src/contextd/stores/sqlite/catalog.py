@@ -55,7 +55,7 @@ class Catalog:
         if folder.exists():
             with lease(folder, "contextd projects remove"):
                 for path in folder.iterdir():
-                    if path.stem != "writer":  # the lock is held
+                    if path.is_file() and path.stem != "writer":  # the lock is held
                         path.unlink()
             shutil.rmtree(folder)
         if not self._told(project.workspace):
