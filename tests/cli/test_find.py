@@ -85,6 +85,11 @@ def test_the_path_of_a_file_gives_its_outline(root: Path, contextd: Contextd) ->
     assert "src/a.py:1  " not in contextd("search", "src/none.py", cwd=root).out
 
 
+def test_a_word_that_cannot_be_a_path_is_a_question(root: Path, contextd: Contextd) -> None:
+    for word in (b"x" * 300, b"a\x00b", b"x" * 5000):
+        assert contextd("search", "-", cwd=root, stdin=word).code in (0, 1), word
+
+
 def test_up_proposes_questions_about_the_project_at_hand(root: Path, contextd: Contextd) -> None:
     run = contextd("up", cwd=root)
     proposed = [line.strip().removeprefix("contextd ") for line in run.out.splitlines() if line.startswith("  contextd ")]

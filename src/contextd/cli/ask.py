@@ -14,7 +14,6 @@ from contextd.cli.show import (
     as_json,
     asked,
     block,
-    here,
     limited,
     note,
     out,
@@ -91,8 +90,8 @@ def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _answer(
-    query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, limit: int | None, template: str,
-    paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
+    query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, limit: int | None,
+    template: str, paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
     rerank: bool, ranker: str, history: tuple[str, ...],
 ) -> Any:  # fmt: skip
     """The context of a question, whichever command asks."""
@@ -142,7 +141,7 @@ def search(
             raise click.UsageError("use --exact or --regex, not both")
         find = engine.find if exact else engine.find_pattern
         return show_occurrences(find, text, limit or 100, narrow, timeout, json_output)
-    outline = outline_of(engine, here(text, project))
+    outline = outline_of(engine, text, project)
     if outline and not json_output:
         return show_outline(outline)
     found = engine.search(text, k=limit, min_score=min_score, narrow=narrow, deadline=timeout, **order)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, styled, table
+from contextd.cli.show import as_json, here, note, styled, table
 from contextd.invisible import visible_line
 
 _BEFORE, _WIDEST = 60, 160  # characters of a long line: before the match, and in all
@@ -49,11 +48,15 @@ def _marked(one: Any) -> str:
     return before + styled(match, fg="yellow") + after
 
 
-def outline_of(engine: Any, path: str) -> list[Any] | None:
-    """The outline of an indexed file, if that is what the path names; None for every other question."""
-    if engine.project is None or len(path.split()) != 1 or not (engine.project.root / Path(path)).is_file():
+def outline_of(engine: Any, text: str, project: str) -> list[Any] | None:
+    """The outline of an indexed file, if its path is the whole question; None for every other question."""
+    if engine.project is None or len(text.split()) != 1:
         return None
-    found: list[Any] | None = engine.structure.outline(path)
+    try:
+        path = here(text, project)
+        found: list[Any] | None = engine.structure.outline(path) if (engine.project.root / path).is_file() else None
+    except (OSError, ValueError):  # too long for a path, or with a character that no path has
+        return None
     return found
 
 
