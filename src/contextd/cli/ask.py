@@ -91,8 +91,8 @@ def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _answer(
     query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, limit: int | None,
-    template: str, paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
-    rerank: bool, ranker: str, history: tuple[str, ...],
+    template: str, paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None,
+    timeout: float | None, rerank: bool, ranker: str, history: tuple[str, ...],
 ) -> Any:  # fmt: skip
     """The context of a question, whichever command asks."""
     return asked(project, reader, also).context(
