@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # Data of the demo and weights for the tests stay in the clone; your own are elsewhere.
 export CONTEXTD_HOME ?= $(CURDIR)/.contextd-run
+# A command with your own data directory: the default one, unless CONTEXTD_HOME was set before.
+OWN    := $(if $(filter file,$(origin CONTEXTD_HOME)),env -u CONTEXTD_HOME)
 
 .PHONY: models run test check lint types layers tests campaign bench lock docs clean
 .DEFAULT_GOAL := run
@@ -24,9 +26,12 @@ run: models
 	@echo '$$ contextd context "how is the token budget kept" --budget 600'
 	@$(BIN)/contextd context "how is the token budget kept" --budget 600
 	@echo
-	@echo 'Next: ask your own question, or try it in your project:'
-	@echo '  $(BIN)/contextd search "where are secrets scrubbed"'
-	@echo '  $(BIN)/contextd up -p /path/to/your/project'
+	@$(OWN) $(BIN)/contextd models fetch --from $(CONTEXTD_HOME) > /dev/null || true
+	@echo 'Next, in your own project:'
+	@echo '  $(CURDIR)/$(BIN)/contextd up /path/to/your/project'
+	@echo "Its data goes to $$($(OWN) $(BIN)/python -c 'from contextd.config import home; print(home())')."
+	@echo 'This demonstration has its data in $(CONTEXTD_HOME); to ask it more:'
+	@echo '  CONTEXTD_HOME=$(CONTEXTD_HOME) $(CURDIR)/$(BIN)/contextd search "where are secrets scrubbed"'
 
 test: models check tests
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -120,3 +124,31 @@ def contextd(home: Path) -> Callable[..., Run]:
         return answer
 
     return run
+
+
+@pytest.fixture
+def on_terminal(home: Path) -> Callable[..., Run]:
+    """Runs the real command on a pseudo terminal of some width; both streams are in `out`, as the terminal gets them."""
+
+    def run(*arguments: str, cwd: Path | None = None, columns: int = 100, typed: bytes = b"", **environment: str) -> Run:
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        variables = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
+        variables |= {"CONTEXTD_HOME": str(home), "TERM": "xterm", **environment}
+        command = [sys.executable, "-m", "contextd", *arguments]
+        process = subprocess.Popen(command, cwd=cwd, stdin=follower, stdout=follower, stderr=follower, env=variables)
+        os.close(follower)
+        os.write(leader, typed)
+        sent = b"".join(iter(lambda: _read(leader), b""))
+        os.close(leader)
+        code = process.wait(timeout=60)
+        return Run(subprocess.CompletedProcess(command, code, sent.replace(b"\r\n", b"\n"), b""))
+
+    return run
+
+
+def _read(leader: int) -> bytes:
+    try:
+        return os.read(leader, 1 << 16)
+    except OSError:  # the process has closed its side
+        return b""

@@ -6,24 +6,21 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
-
-from blake3 import blake3
 
 from contextd import chunking, config
 from contextd.chunking.cut import Limits
 from contextd.conversation import Conversation, Forgotten, Note, Unread
 from contextd.engine import Engine
-from contextd.errors import InvalidInput, StorageError, Unavailable
+from contextd.errors import InvalidInput, StorageError
 from contextd.extracting import missing
 from contextd.limits import checked_name, checked_path, checked_texts
 from contextd.machine import Machine
 from contextd.memory import Memory
-from contextd.models import weights
+from contextd.models.chosen import deep_of, reranker_of, static_of
 from contextd.models.tokens import O200k
-from contextd.ports import Embedder, Events, Matrix, Recipe, Reranker, Retriever
+from contextd.ports import Embedder, Events, Matrix, Recipe, Retriever
 from contextd.private import mend, mend_folder
 from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
@@ -35,7 +32,8 @@ from contextd.sources.commits import Commits
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
 from contextd.sources.filetypes import language_by_content
 from contextd.sources.git import git
-from contextd.stores.lease import lease
+from contextd.stores.lease import holder, lease
+from contextd.stores.sqlite.catalog import Catalog
 from contextd.stores.sqlite.record import Record, salvaged
 from contextd.stores.sqlite.repair import opened_or_renewed, replaced
 from contextd.stores.sqlite.store import SqliteStore
@@ -58,6 +56,31 @@ def open_engine(
 
     A project is a folder, or a name that the user's configuration gives one.
     """
+    return _opened(project, home, reader, flags, environment, also, _project)
+
+
+def open_to_ask(
+    project: str | Path | None = ".",
+    *,
+    home: Path | None = None,
+    reader: str = OWNER,
+    environment: Mapping[str, str] = os.environ,
+    also: Sequence[str | Path] = (),
+) -> Engine:
+    """The same for questions: a folder that is not indexed is not registered by being asked about, and answers say so."""
+    return _opened(project, home, reader, None, environment, also, _registered_project)
+
+
+def _opened(
+    project: str | Path | None,
+    home: Path | None,
+    reader: str,
+    flags: Mapping[str, Any] | None,
+    environment: Mapping[str, str],
+    also: Sequence[str | Path],
+    find: Callable[..., tuple[Project | None, str]],
+) -> Engine:
+    """An engine, its projects found by `find`."""
     if checked_name(reader, "reader") == EVERYONE:
         raise InvalidInput(f"{reader!r} is not the name of a reader; give one, such as {OWNER}")
     home = home or config.home(environment)
@@ -68,14 +91,15 @@ def open_engine(
     mend(home)
     record = Record(home / "record.db")
     personal = record.workspace("personal", "", "personal")
-    opened, damage = _project(root, loaded.settings, home=home, record=record) if root else (None, "")
-    others = [
-        _project(*_settings_of(named.get(one, one), home, environment), record=record, home=home)[0]
+    opened, damage = find(root, loaded.settings, home=home, record=record) if root else (None, "")
+    others = {
+        one: find(*_settings_of(named.get(one, one), home, environment), record=record, home=home)[0]
         for one in checked_texts("also", [str(one) for one in also])
-    ]
+    }
+    missing_others = [f"{one} is not indexed yet. Run `contextd index {one}`." for one, other in others.items() if not other]
     templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
     retrievers, broken = _retrievers(loaded.settings.providers)
-    static, warnings = _static(home, loaded.settings.embedding.model)
+    static, warnings = static_of(home, loaded.settings.embedding.model)
     user = config.load(home / "config.toml", None, {}, None).settings.security  # the same for every command
     warnings = (*warnings, *_rescrubbed(record, _rules(user), static))
     return Engine(
@@ -84,15 +108,16 @@ def open_engine(
         Reader(reader),
         record,
         static,
-        _deep(home, loaded.settings.embedding.deep_model),
+        deep_of(home, loaded.settings.embedding.deep_model),
         personal,
         O200k(),
         templates,
         _rules(loaded.settings.security),
         retrievers,
-        tuple(others),
-        (*loaded.warnings, *warnings, *broken, *([damage] if damage else []), *_long_logs(record, opened)),
-        _reranker(home),
+        tuple(other for other in others.values() if other is not None),
+        (*missing_others, *loaded.warnings, *warnings, *broken, *([damage] if damage else []), *_long_logs(record, opened)),
+        reranker_of(home),
+        unindexed=root if opened is None else None,
     )
 
 
@@ -105,6 +130,12 @@ def _long_logs(record: Record, project: Project | None) -> Iterator[str]:
         if (size := database.log_size()) > _LONG_LOG:
             what = f"the log of {database.path} has {size >> 20} MB, because a process has been reading it for long"
             yield f"{what}; find it with `lsof {database.path}` and stop it"
+
+
+def catalog() -> Catalog:
+    """The projects of the data directory."""
+    home = config.home()
+    return Catalog(home, Record(home / "record.db"))
 
 
 def salvaged_record() -> tuple[dict[str, int], Path] | None:
@@ -150,6 +181,12 @@ def _settings_of(project: str | Path, home: Path, environment: Mapping[str, str]
     return root, config.load(home / "config.toml", root / config.FILE_NAME, environment).settings
 
 
+def _registered_project(root: Path, settings: Settings, *, home: Path, record: Record) -> tuple[Project | None, str]:
+    """A project that was opened to be indexed before; None for another folder, for which nothing is created."""
+    known = record.registered("project", _place(root)) is not None
+    return _project(root, settings, home=home, record=record) if known else (None, "")
+
+
 def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> tuple[Project, str]:
     """A project with its index, and what was wrong with it."""
     place = _place(root)
@@ -190,6 +227,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
         arm,
         Machine(),
         lambda who: lease(folder, who),
+        lambda: holder(folder),
         lambda damaged: replaced(folder, workspace, cast(SqliteStore, damaged).database.opened),
     )
     return project, damage
@@ -301,64 +339,3 @@ def _watch_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
             raise InvalidInput(f"watch path {path!r} does not exist below {root}")
         found.append(target.relative_to(root).as_posix())
     return () if "." in found else tuple(found)
-
-
-def _static(home: Path, name: str) -> tuple[Embedder | None, tuple[str, ...]]:
-    if name == "none":
-        return None, ()
-    from contextd.models.static import Static
-
-    folder = _model_folder(home, name)
-    try:
-        return Static(folder, _version(folder, name)), ()
-    except (Unavailable, OSError, ValueError):
-        return None, (f"no static model {name}: searching by words alone; run `contextd models fetch`",)
-
-
-def _deep(home: Path, name: str) -> Callable[[], Embedder | None]:
-    @lru_cache(maxsize=1)
-    def load() -> Embedder | None:
-        if name == "none":
-            return None
-        from contextd.models.deep import Deep
-
-        try:
-            folder = _model_folder(home, name)
-            return Deep(folder, _version(folder, name))
-        except Unavailable:
-            return None
-
-    return load
-
-
-def _reranker(home: Path) -> Callable[[], Reranker | None]:
-    @lru_cache(maxsize=1)
-    def load() -> Reranker | None:
-        from contextd.models.rerank import CrossEncoder
-
-        try:
-            return CrossEncoder(weights.folder_of(home, weights.MODELS["ms-marco-MiniLM-L12"]))
-        except Unavailable:
-            return None
-
-    return load
-
-
-def _model_folder(home: Path, name: str) -> Path:
-    """A model's folder: of a known name, or the user's own."""
-    if name in weights.MODELS:
-        return weights.folder_of(home, weights.MODELS[name])
-    folder = checked_path(name)
-    if not folder.is_dir():
-        raise InvalidInput(f"no model {name!r}: it is neither a folder nor one of {', '.join(sorted(weights.MODELS))}")
-    return folder
-
-
-def _version(folder: Path, name: str) -> str:
-    """What tells two models of one name apart: a pinned one has none, of one's own the weights decide."""
-    if name in weights.MODELS:
-        return "1"
-    digest = blake3()
-    for path in sorted((*folder.glob("*.safetensors"), *folder.glob("*.onnx"))):
-        digest.update_mmap(path)
-    return digest.hexdigest(8)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from contextd.job import Job
-from contextd.project import Project
+from contextd.project import NOT_INDEXED, Project
 from contextd.trace import Trace
 from contextd.types import OWNER, Hit, Reader, Scope
 
@@ -24,7 +24,7 @@ def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequen
         known = f"; {_so_far(job)}" if job.total else ""
         trace.warn(f"This project is not indexed yet, a run is under way{known}. Ask again in a few seconds.")
     else:
-        trace.warn("This project is not indexed yet. Run `contextd index`.")
+        trace.warn(NOT_INDEXED)
 
 
 def unreadable(reader: Reader, what: str = "this project") -> str:

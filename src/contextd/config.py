@@ -27,7 +27,7 @@ LATER = frozenset(
     "storage.backup_interval_hours watcher.enabled query.rerank_enabled "
     "metrics.enabled metrics.track_latency metrics.track_token_usage "
     "metrics.track_cache_hits metrics.export_interval_minutes security.encrypt_db indexing.max_symlink_depth "
-    "security.scrub_secrets indexing.binary_detection bootstrap.enabled".split()
+    "security.scrub_secrets indexing.binary_detection bootstrap.enabled budget.warn_threshold_percent".split()
 )
 # What a project's file may not say, and why.
 _UNTRUSTED = {
@@ -102,6 +102,21 @@ def value_of(settings: Settings, key: str) -> Any:
     if not name:
         return getattr(settings, section)
     return getattr(getattr(settings, section), name)
+
+
+def value_from(key: str, text: str, origin: str, *, trusted: bool) -> Any:
+    """The value that a text means for a key, as a file of settings has it; one that would have no effect is an error."""
+    value, (section, _, name) = _parsed(text), key.partition(".")
+    warnings: list[str] = []
+    if section in ("templates", "projects") and name:
+        _checked(section, {name: value}, origin, trusted, warnings)
+    else:
+        if isinstance(value, str) and isinstance(known_keys().get(key), tuple):
+            value = [part.strip() for part in value.split(",") if part.strip()]
+        _checked(key, value, origin, trusted, warnings)
+    if warnings:
+        raise InvalidInput(warnings[0])
+    return value
 
 
 def _layers(
@@ -254,7 +269,6 @@ RANGES: dict[str, tuple[float, float]] = {
     "query.min_score_threshold": (0, 1),
     "budget.default_max_tokens": (1, 1_000_000),
     "budget.reserve_for_prompt": (0, 1_000_000),
-    "budget.warn_threshold_percent": (0, 100),
     "bootstrap.parallel_workers": (0, 256),
     "bootstrap.batch_size": (1, 100_000),
     "bootstrap.max_initial_files": (0, 100_000_000),

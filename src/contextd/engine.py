@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from contextd import caveats
@@ -14,17 +15,19 @@ from contextd.languages import ALIASES
 from contextd.limits import LIMITS, MOST_HITS, MOST_TOKENS, checked_number, checked_paths, checked_text, checked_texts
 from contextd.memory import Recall, Remembered
 from contextd.ports import Embedder, Reranker, Retriever, Store, Tokens
-from contextd.project import Project
+from contextd.project import NOT_INDEXED, Project
 from contextd.querying import pipeline as querying
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker
 from contextd.querying.render import Template, custom
 from contextd.scrub_rules import Rule
 from contextd.trace import Trace
-from contextd.types import CHATS, MEMORIES, Context, Facet, Hit, Narrow, Plan, Query, Scope
+from contextd.types import CHATS, COMMIT, MEMORIES, Context, Facet, Hit, Narrow, Plan, Query, Scope
 
 if TYPE_CHECKING:  # loaded when used: a question needs neither
     from contextd.chats import Chats
+    from contextd.finding import Occurrence, Spans
     from contextd.memories import Memories
+    from contextd.status import Status
     from contextd.structure import Structure
     from contextd.tasks import Task, TaskContext
 
@@ -82,6 +85,37 @@ class Engine(Keeping):
         hits, plan, trace = querying.search(query, self._means(query))
         self._warn(hits, query, trace)
         return Found(hits, plan, trace)
+
+    def find(
+        self, text: str, *, limit: int = 100, narrow: Narrow | None = None, deadline: float | None = None
+    ) -> list[Occurrence]:
+        """Where a text stands as it is written, in the files of the project and those asked along; at most `limit` places."""
+        from contextd.finding import exactly
+
+        return self._occurrences(exactly(checked_text("query", text)), limit, narrow, deadline)
+
+    def find_pattern(
+        self, pattern: str, *, limit: int = 100, narrow: Narrow | None = None, deadline: float | None = None
+    ) -> list[Occurrence]:
+        """The same for a pattern of RE2."""
+        from contextd.finding import by_pattern
+
+        return self._occurrences(by_pattern(checked_text("query", pattern)), limit, narrow, deadline)
+
+    def _occurrences(self, spans: Spans, limit: int, narrow: Narrow | None, deadline: float | None) -> list[Occurrence]:
+        from contextd.finding import occurrences
+
+        self._project()
+        query = self._query("", narrow, deadline)
+        found: list[Occurrence] = []
+        for project in filter(self._may_read, self._asked()):
+            sources = {project.source.id} | ({project.commits.id} if COMMIT in query.scope.kinds else set())
+            scope = replace(query.scope, workspaces=(project.workspace,), sources=frozenset(sources), kinds=frozenset())
+            name = "" if project is self.project else f"{project.name}:"
+            with project.store.view(scope) as view:
+                places = occurrences(view, spans, query.scope.kinds, query.deadline)
+                found += [replace(one, uri=name + one.uri) for one in islice(places, limit - len(found))]
+        return found
 
     def context(
         self,
@@ -182,8 +216,6 @@ class Engine(Keeping):
             return TaskContext(None, prompt_of(task, ""), limit, (f"no context: {error}",))
         prompt = prompt_of(task, found.text)
         warnings = [*found.trace.warnings]
-        if found.tokens * 100 > limit * settings.budget.warn_threshold_percent:
-            warnings.append(f"the context takes {found.tokens} of {limit} tokens")
         if self.tokens.count(prompt) - found.tokens > settings.budget.reserve_for_prompt:
             warnings.append(f"the task itself takes more than the {settings.budget.reserve_for_prompt} tokens reserved for it")
         return TaskContext(found, prompt, limit, tuple(warnings))
@@ -194,6 +226,12 @@ class Engine(Keeping):
         from contextd.structure import Structure
 
         return Structure(self._readable(), self.reader, self._sources(), self.tokens)
+
+    def status(self) -> Status | None:
+        """How the project's index is; None where it is not indexed."""
+        from contextd.status import status
+
+        return None if self.unindexed is not None else status(self._readable(), self.reader)
 
     # Remember
 
@@ -241,6 +279,8 @@ class Engine(Keeping):
 
     def _warn(self, hits: Sequence[Hit], query: Query, trace: Trace) -> None:
         """Say what an answer has to be taken with."""
+        if self.unindexed is not None:
+            trace.warn(NOT_INDEXED)
         for project in self._asked():
             if not self._may_read(project):
                 trace.warn(caveats.unreadable(self.reader, "this project" if project is self.project else project.name))

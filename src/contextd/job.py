@@ -1,10 +1,10 @@
-"""Work on an index as a value: nothing here does it."""
+"""Work on an index as a value, and what is asked of whoever keeps the list of it: nothing here does it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 _SILENCE = 30_000_000  # microseconds after which a run is no longer told of as under way
 MOST_ATTEMPTS = 3  # to begin a job whose process dies
@@ -40,3 +40,40 @@ class Job:
     def over(self) -> bool:
         """Whether nothing more will happen to it."""
         return self.state in ("completed", "failed", "cancelled")
+
+
+class Jobs(Protocol):
+    """Work on an index that was asked for: anybody may ask, who holds the lease runs it."""
+
+    def add(self, kind: str, who: str, paths: Sequence[str], options: Mapping[str, Any], *, alone: bool = False) -> Job:
+        """Ask for a job. A second rebuild is refused while one is under way; `alone`: the caller holds the lease."""
+
+    def get(self, job: str) -> Job:
+        """One job, by its id or the first letters of it."""
+
+    def recent(self, limit: int) -> list[Job]:
+        """The newest jobs, newest first."""
+
+    def next(self) -> Job | None:
+        """The oldest job that is not done: one whose process died first."""
+
+    def begin(self, job: str) -> bool:
+        """Note that a job runs, again perhaps; False when it was cancelled meanwhile."""
+
+    def progress(self, job: str, done: int, total: int) -> bool:
+        """Note how far a job is; False when somebody wants it to end."""
+
+    def end(self, job: str, state: str, message: str, report: Mapping[str, Any]) -> str:
+        """Note what became of a job; the state it ends in, `cancelled` for one that was to be cancelled."""
+
+    def cancel(self, job: str) -> Job:
+        """Ask a job to end."""
+
+    def redact(self, uris: Collection[str]) -> None:
+        """Take documents that are gone out of logs and reports."""
+
+    def log(self, job: str, line: str) -> None:
+        """Add a line to a job's log."""
+
+    def lines(self, job: str) -> list[tuple[int, str]]:
+        """A job's log: times and lines."""

@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from contextd.errors import Busy, InvalidInput, StorageError
 from contextd.job import Job
 from contextd.limits import checked_names
 from contextd.ports import Embedder, FileState, Parser, Skip
-from contextd.project import Project, inside
+from contextd.project import NOT_INDEXED, Project, inside
 from contextd.record_ports import Record
 from contextd.settings import Settings
 from contextd.types import OWNER, Reader
@@ -38,6 +38,7 @@ class Keeping:
     record: Record
     static: Embedder | None
     deep: Callable[[], Embedder | None]
+    unindexed: Path | None = field(default=None, kw_only=True)  # a folder that was asked about and is not registered
 
     def index(
         self,
@@ -97,7 +98,7 @@ class Keeping:
         """Ask for a job and see it through: run it here, or wait for the process that holds the lease to do so."""
         from contextd.indexing.jobs import run_all, see_through
 
-        project = self._project()
+        began, project = time.monotonic(), self._project()
         job = self._job_for(project, kind, tuple(paths), options)
 
         def run_here() -> None:
@@ -107,6 +108,7 @@ class Keeping:
 
         report = see_through(project.store.jobs, job.id, run_here, progress)
         report.warnings += project.source.warnings()
+        report.seconds = time.monotonic() - began
         return report
 
     def _job_for(self, project: Project, kind: str, paths: tuple[str, ...], options: Mapping[str, Any]) -> Job:
@@ -173,6 +175,8 @@ class Keeping:
             most_bytes=self.settings.storage.max_mb * 1_000_000,
         )
         acl = project.store.grant(self._readers(project))
+        if project.store.setting(where := f"root {project.source.id}") != str(project.root):
+            project.store.set_setting(where, str(project.root))
         self._share(project, acl)  # what a crash between record and index may have left undone
         return Upkeep(
             (project.source, project.commits),
@@ -224,6 +228,8 @@ class Keeping:
 
     def _project(self) -> Project:
         """The project, for a reader who may read it: others learn nothing of it and change nothing in it."""
+        if self.unindexed is not None:
+            raise InvalidInput(NOT_INDEXED)
         if self.project is None:
             raise InvalidInput("this needs a project; run it inside one, or name it with --project")
         if self.reader.name != OWNER and not self._may_read(self.project):

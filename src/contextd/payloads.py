@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from contextd.memory import Memory
+from contextd.terms import matches
 from contextd.trace import Trace
 from contextd.types import Context, Hit, Plan
 
@@ -77,7 +78,7 @@ def found(hits: Sequence[Hit], plan: Plan, trace: Trace, query: str) -> dict[str
     return {
         "query": query,
         "route": plan.route,
-        "hits": [hit(one) for one in hits],
+        "hits": [hit(one) | {"highlights": matches(one.chunk.text, plan.terms)} for one in hits],
         "groups": groups(hits),
         "warnings": list(trace.warnings),
     }

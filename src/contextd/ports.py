@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.job import Job
+from contextd.job import Jobs
 from contextd.types import (
     About,
     Change,
@@ -232,6 +232,9 @@ class View(Protocol):
     def chunks_of(self, document: int) -> list[Chunk]:
         """All chunks of a document, in order."""
 
+    def text(self, document: int) -> str:
+        """The whole stored text of a document; empty for one that may not answer."""
+
     def uris(self) -> Mapping[int, str]:
         """The documents that may answer, by id."""
 
@@ -280,43 +283,6 @@ class Store(Protocol):
 
     def changes(self, after: int) -> Iterator[Change]:
         """Every change behind a position, in order, deletions too."""
-
-
-class Jobs(Protocol):
-    """Work on an index that was asked for: anybody may ask, who holds the lease runs it."""
-
-    def add(self, kind: str, who: str, paths: Sequence[str], options: Mapping[str, Any], *, alone: bool = False) -> Job:
-        """Ask for a job. A second rebuild is refused while one is under way; `alone`: the caller holds the lease."""
-
-    def get(self, job: str) -> Job:
-        """One job, by its id or the first letters of it."""
-
-    def recent(self, limit: int) -> list[Job]:
-        """The newest jobs, newest first."""
-
-    def next(self) -> Job | None:
-        """The oldest job that is not done: one whose process died first."""
-
-    def begin(self, job: str) -> bool:
-        """Note that a job runs, again perhaps; False when it was cancelled meanwhile."""
-
-    def progress(self, job: str, done: int, total: int) -> bool:
-        """Note how far a job is; False when somebody wants it to end."""
-
-    def end(self, job: str, state: str, message: str, report: Mapping[str, Any]) -> str:
-        """Note what became of a job; the state it ends in, `cancelled` for one that was to be cancelled."""
-
-    def cancel(self, job: str) -> Job:
-        """Ask a job to end."""
-
-    def redact(self, uris: Collection[str]) -> None:
-        """Take documents that are gone out of logs and reports."""
-
-    def log(self, job: str, line: str) -> None:
-        """Add a line to a job's log."""
-
-    def lines(self, job: str) -> list[tuple[int, str]]:
-        """A job's log: times and lines."""
 
 
 class Waiting(Protocol):

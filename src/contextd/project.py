@@ -12,6 +12,8 @@ from contextd.errors import InvalidInput
 from contextd.limits import checked_path
 from contextd.ports import Events, FileSource, Machine, Parser, Past, ProjectStore, Recipe, Source
 
+NOT_INDEXED = "This project is not indexed yet. Run `contextd index`."
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
@@ -30,6 +32,7 @@ class Project:
     arm: Callable[[Collection[str]], Events]
     machine: Machine
     lease: Callable[[str], AbstractContextManager[None]]
+    writer: Callable[[], str]
     renew: Callable[[ProjectStore], ProjectStore]
 
 

@@ -71,7 +71,6 @@ class Budget:
 
     default_max_tokens: int = 1500
     reserve_for_prompt: int = 500  # what a task's own words may take beside its context before there is a warning
-    warn_threshold_percent: int = 80  # of the budget: a task's context above this is worth a word
 
 
 @dataclass(frozen=True, slots=True)

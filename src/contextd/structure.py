@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from contextd.errors import InvalidInput
 from contextd.limits import MOST_TOKENS, checked_number, checked_text
 from contextd.linking.impact import Dependent, impact
-from contextd.linking.overview import Overview, overview
-from contextd.linking.symbols import Definition, Use, definitions, uses
+from contextd.linking.overview import Overview, headings, most_used, overview
+from contextd.linking.symbols import Definition, Use, definitions, outline, uses
 from contextd.paths import names_file
 from contextd.ports import Tokens, View
 from contextd.project import Project, inside
@@ -36,12 +36,24 @@ class Structure:
             defined = definitions(view, _named(name))
             return defined, uses(view, name, defined)
 
-    def impact(self, what: str, *, depth: int = 2) -> list[Dependent]:
-        """What depends on a file or a name, nearest first."""
+    def outline(self, path: str) -> list[Definition] | None:
+        """What a file defines, or the sections it has, in order; None for a file that is not indexed."""
+        uri = path.removeprefix(f"{self.project.root}/").removeprefix("./")
+        with self.view() as view:
+            document = next((number for number, one in view.uris().items() if one == uri), None)
+            return None if document is None else outline(view, document)
+
+    def worth_asking(self) -> tuple[list[str], list[str]]:
+        """The names that the project uses most, and headings of its documents: what a newcomer could ask about."""
+        with self.view() as view:
+            return most_used(view), headings(view)
+
+    def impact(self, what: str, *, depth: int = 2) -> list[Dependent] | None:
+        """What depends on a file or a name, nearest first; None if neither a file nor a definition is called so."""
         path = _named(what).removeprefix(f"{self.project.root}/").removeprefix("./")
         with self.view() as view:
             if not any(names_file(path, uri) for uri in view.uris().values()) and not definitions(view, path):
-                raise InvalidInput(f"there is no file and no name {what} here; `contextd list-indexable` shows the files")
+                return None
             return impact(view, path, depth)
 
     def overview(self, budget: int) -> Overview:

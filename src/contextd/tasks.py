@@ -9,6 +9,17 @@ from contextd.types import Context, Narrow
 
 _HARD, _EASY = 8, 3  # complexities from which a task gets more, and up to which it gets less
 _BY_TYPE = {"architecture": 1.3, "bugfix": 0.8}
+TYPES = (
+    "implementation",
+    "bugfix",
+    "architecture",
+    "refactoring",
+    "testing",
+    "documentation",
+    "review",
+    "research",
+    "planning",
+)
 
 _GUIDELINES = """\
 Guidelines:
@@ -48,6 +59,8 @@ def checked(task: Task) -> Task:
         raise InvalidInput("a task needs a title")
     if not 1 <= task.complexity <= 10:
         raise InvalidInput(f"a complexity is between 1 and 10; {task.complexity} is not")
+    if task.type.lower() not in TYPES:
+        raise InvalidInput(f"no task type {task.type!r}; there are {', '.join(TYPES)}")
     return task
 
 

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
@@ -44,6 +44,12 @@ def terms_of(token: str) -> tuple[str, ...]:
 def split(text: str) -> list[str]:
     """All terms of a text, in order, with repetitions."""
     return [term for token in _TOKEN.findall(text) for term in terms_of(token)]
+
+
+def matches(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
+    """The places of the words of a text that have one of some terms: first character, and the one behind the last."""
+    found = ((token.span(), terms_of(token[0])) for token in _TOKEN.finditer(text))
+    return [span for span, terms in found if any(term in wanted for term in terms)]
 
 
 def plain(text: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from contextd.cli import COMMANDS
+from contextd.stores.sqlite.record import Record
 from tests.conftest import Run
 
 Contextd = Callable[..., Run]
@@ -71,7 +72,8 @@ def test_nothing_found_is_code_one(indexed: Path, contextd: Contextd) -> None:
         (("context", "x", "--budget", "0"), "budget"),
         (("context", "x", "--budget", "-5"), "budget"),
         (("context", "x", "--template", "nope"), "no template"),
-        (("search", "x", "-k", "0"), "k is 0"),
+        (("search", "x", "-k", "0"), "not in the range"),
+        (("task", "--title", "x", "--type", "nonsense"), "no task type 'nonsense'; there are implementation, bugfix"),
         (("search",), "Missing argument"),
         (("nonsense",), "no command"),
         (("forget", "abc"), "no memory"),
@@ -125,7 +127,8 @@ def test_looking_commands(indexed: Path, contextd: Contextd) -> None:
     assert "holds secrets" in contextd("list-indexable", "--skipped", cwd=indexed).out
     assert contextd("check-file", "../../etc/passwd", cwd=indexed).code in (1, 2)
     assert "python\t2" in contextd("project-stats", cwd=indexed).out
-    assert contextd("secrets", cwd=indexed).code == 1
+    for nothing_to_tell in ("secrets", "errors", "jobs"):
+        assert contextd(nothing_to_tell, cwd=indexed).code == 0
     assert "potion-base-8M" in contextd("models", "list", cwd=indexed).out
     assert contextd("models", "verify", cwd=indexed).code == 0
 
@@ -183,6 +186,61 @@ def test_every_command_has_help_with_examples(contextd: Contextd, name: str) -> 
     assert (run.code == 0 and "Example" in run.out and f"contextd {name}" in run.out) or name == "mcp"
 
 
+def test_callers_and_impact_of_an_unknown_name_agree(indexed: Path, contextd: Contextd) -> None:
+    for command in ("symbols", "callers", "impact"):
+        run = contextd(command, "nowhere_at_all", cwd=indexed)
+        assert run.code == 1 and "no such name or file in the index: nowhere_at_all" in run.err, command
+        assert contextd(command, "nowhere_at_all", "--json", cwd=indexed).code == 1
+
+
+@pytest.mark.parametrize("option", ["-k", "-n", "--limit"])
+def test_every_list_can_be_limited(indexed: Path, contextd: Contextd, option: str) -> None:
+    contextd("remember", "I like tea"), contextd("remember", "I like cake")
+    for command in (["search", "user", "--min-score", "0"], ["context", "user", "--min-score", "0"]):
+        assert len(json.loads(contextd(*command, option, "1", "--json", cwd=indexed).out)["hits"]) == 1
+    for command in (["memories"], ["jobs"], ["list-indexable"]):
+        assert len(json.loads(contextd(*command, option, "1", "--json", cwd=indexed).out)) == 1
+
+
+def test_highlights_are_offsets_of_matched_words(indexed: Path, contextd: Contextd) -> None:
+    hit = json.loads(contextd("search", "delete a user", "--json", cwd=indexed).out)["hits"][0]
+    words = [hit["text"][first:end] for first, end in hit["highlights"]]
+    assert "delete_user" in words and "Delete" in words and "sessions" not in words
+
+
+def test_a_task_does_not_warn_of_a_full_budget(indexed: Path, contextd: Contextd) -> None:
+    full = {"CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS": "90", "CONTEXTD_BUDGET__RESERVE_FOR_PROMPT": "10000"}
+    told = json.loads(contextd("task", "--title", "load a user", "--json", cwd=indexed, **full).out)
+    assert told["context"]["tokens"] > 72 and told["warnings"] == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_works_as_the_guide_says(contextd: Contextd, shell: str) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
+    assert f"_CONTEXTD_COMPLETE={shell}_source contextd" in guide
+    assert "_contextd_completion" in contextd(_CONTEXTD_COMPLETE=f"{shell}_source").out
+    incomplete = {"COMP_WORDS": "contextd proj", "COMP_CWORD": "proj" if shell == "fish" else "1"}
+    assert "projects" in contextd(_CONTEXTD_COMPLETE=f"{shell}_complete", **incomplete).out
+
+
+def test_weights_are_taken_from_another_data_directory(home: Path, contextd: Contextd, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    run = contextd("models", "fetch", "potion-base-8M", "--from", str(home), CONTEXTD_HOME=str(other))
+    assert run.code == 0 and (other / "models/potion-base-8M/model.safetensors").stat().st_size > 1_000_000
+    (home / "models/potion-base-8M/vocab.txt").unlink()
+    (home / "models/potion-base-8M/vocab.txt").write_text("not the pinned bytes")
+    run = contextd("models", "fetch", "potion-base-8M", "--from", str(home), CONTEXTD_HOME=str(tmp_path / "third"))
+    assert run.code == 3 and "not the pinned file" in run.err and not (tmp_path / "third/models").exists()
+
+
+def test_make_run_ends_with_a_command_for_other_projects() -> None:
+    root = Path(__file__).parents[2]
+    environment = {name: value for name, value in os.environ.items() if name != "CONTEXTD_HOME"}
+    plan = subprocess.run(["make", "-n", "run"], cwd=root, capture_output=True, text=True, env=environment).stdout
+    assert f"{root}/.venv/bin/contextd up /path/to/your/project" in plan
+    assert f"env -u CONTEXTD_HOME .venv/bin/contextd models fetch --from {root}/.contextd-run" in plan
+
+
 def test_help_is_there_at_once(contextd: Contextd) -> None:
     """Nothing heavy is imported for help."""
     code = "import sys; from contextd.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit: pass\nprint([m for m in ('numpy', 'apsw', 'mcp', 'rich', 'tiktoken', 'tree_sitter') if m in sys.modules])"
@@ -191,12 +249,25 @@ def test_help_is_there_at_once(contextd: Contextd) -> None:
 
 
 def test_an_empty_answer_says_why(indexed: Path, home: Path, contextd: Contextd, make_project: Callable[..., Path]) -> None:
-    assert "nothing of this project is indexed" not in contextd("search", "apple pie with cinnamon", cwd=indexed).err
+    assert "not indexed yet" not in contextd("search", "apple pie with cinnamon", cwd=indexed).err
     assert "this project is not readable as ana" in contextd("search", "x", "--as", "ana", cwd=indexed).err
-    assert "This project is not indexed yet" in contextd("search", "x", cwd=make_project({"a.py": "x = 1\n"}, "other")).err
+    never = make_project({"a.py": "x = 1\n"}, "other")
+    assert "This project is not indexed yet. Run `contextd index`." in contextd("search", "x", cwd=never).err
     err = contextd("search", "load_user lang:pyhton", cwd=indexed).err
     assert "language pyhton" in err and "python" in err.split("there are")[1]
     assert "kind nonsense" in contextd("search", "load_user", "--kind", "nonsense", cwd=indexed).err
+
+
+def test_asking_creates_no_project(project: Path, home: Path, contextd: Contextd, tmp_path: Path) -> None:
+    for command in (["search", "x"], ["context", "x"], ["symbols", "x"], ["stats"], ["jobs"], ["errors"], ["secrets"], ["who"]):
+        run = contextd(*command, cwd=project)
+        assert run.code in (1, 2) and "This project is not indexed yet. Run `contextd index`." in run.err, command
+    assert not (home / "projects").exists()
+    assert Record(home / "record.db").registered("project", str(project)) is None
+    (project / "other").mkdir()
+    assert "other is not indexed yet" in contextd("search", "x", "--also", "other", cwd=project).err
+    contextd("remember", "herons nest in May")
+    assert contextd("search", "when do herons nest", cwd=project).code == 0, "facts are found all the same"
 
 
 def test_errors_are_json_where_json_was_asked_for(indexed: Path, contextd: Contextd) -> None:

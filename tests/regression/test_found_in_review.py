@@ -224,7 +224,7 @@ def test_a_memory_with_a_deep_vector_changed_the_ranking_of_files(engine: Engine
 def test_a_memory_hid_that_a_project_is_not_indexed(project: Path, home: Path) -> None:
     engine = open_engine(project, home=home, environment={})
     engine.remember("I deploy on Fridays")
-    assert any("nothing of this project" in one for one in engine.search("load_user").trace.warnings)
+    assert any("not indexed yet" in one for one in engine.search("load_user").trace.warnings)
 
 
 def test_secrets_with_brackets_or_in_a_format_string_got_through() -> None:

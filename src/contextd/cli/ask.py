@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, block, note, opened, out, project_options, spoken, table, terminal
+from contextd.cli.find import outline_of, show_occurrences, show_outline
+from contextd.cli.show import (
+    as_json,
+    asked,
+    block,
+    limited,
+    note,
+    out,
+    project_options,
+    spoken,
+    styled,
+    table,
+    terminal,
+    warn,
+)
 from contextd.invisible import visible, visible_line
+from contextd.tasks import TYPES
+from contextd.types import CHAT, COMMIT, MEMORY
 
 
 def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,7 +75,8 @@ def _narrow(paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str
 def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a command that answers within a budget."""
     for option in (
-        click.option("-b", "--budget", type=int, default=None, help="The most tokens (default: 1500)."),
+        click.option("-b", "--budget", type=int, default=None, help="Maximum number of tokens (default: 1500)."),
+        limited("hits to choose from"),
         click.option(
             "-t",
             "--template",
@@ -72,14 +90,15 @@ def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _answer(
-    query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, template: str,
-    paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
-    rerank: bool, ranker: str, history: tuple[str, ...],
+    query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, limit: int | None,
+    template: str, paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None,
+    timeout: float | None, rerank: bool, ranker: str, history: tuple[str, ...],
 ) -> Any:  # fmt: skip
     """The context of a question, whichever command asks."""
-    return opened(project, reader, also).context(
+    return asked(project, reader, also).context(
         spoken(query),
         budget=budget,
+        **({"k": limit} if limit else {}),
         template=template,
         min_score=min_score,
         narrow=_narrow(paths, languages, kinds),
@@ -93,75 +112,97 @@ def _answer(
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @project_options
-@click.option("-k", type=int, default=None, help="How many hits at the most (default: 12).")
+@limited("hits (default: 12; 100 with --exact or --regex)")
+@click.option("--exact", is_flag=True, help="Find QUERY as it is written, letter by letter, in all indexed files.")
+@click.option("--regex", is_flag=True, help="Find the pattern QUERY (RE2) in all indexed files.")
 @ordered
 @_narrowing
 def search(
-    query: tuple[str, ...], project: str, reader: str, json_output: bool, k: int | None, also: tuple[str, ...],
+    query: tuple[str, ...], project: str, reader: str, json_output: bool, limit: int | None, also: tuple[str, ...],
     paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
-    rerank: bool, ranker: str, history: tuple[str, ...],
+    rerank: bool, ranker: str, history: tuple[str, ...], exact: bool, regex: bool,
 ) -> int:  # fmt: skip
-    """Find the places that answer QUERY, best first, grouped by file.
+    """Find the places that answer QUERY, best first, grouped by file. The path of a file gives its outline.
 
     \b
     Examples:
       contextd search "where are routes registered"
       contextd search Session.close
+      contextd search src/session.py
+      contextd search --exact "raise Timeout(" --path src
+      contextd search --regex "def (get|set)_\w+" --lang python
       contextd search "retry path:src lang:python" --json
       pbpaste | contextd search -
     """
-    engine, text = opened(project, reader, also), spoken(query)
+    engine, text = asked(project, reader, also), spoken(query)
     narrow, order = _narrow(paths, languages, kinds), {"rerank": rerank, "ranker": ranker, "history": history}
-    found = engine.search(text, k=k, min_score=min_score, narrow=narrow, deadline=timeout, **order)
+    if exact or regex:
+        if exact and regex:
+            raise click.UsageError("use --exact or --regex, not both")
+        find = engine.find if exact else engine.find_pattern
+        return show_occurrences(find, text, limit or 100, narrow, timeout, json_output)
+    outline = outline_of(engine, text, project)
+    if outline and not json_output:
+        return show_outline(outline)
+    found = engine.search(text, k=limit, min_score=min_score, narrow=narrow, deadline=timeout, **order)
     if json_output:
         from contextd import payloads
 
-        as_json(payloads.found(found.hits, found.plan, found.trace, text))
+        more = {"outline": [asdict(one) for one in outline]} if outline else {}
+        as_json(payloads.found(found.hits, found.plan, found.trace, text) | more)
     else:
         _show_hits(found)
     return 0 if found.hits else 1
 
 
-def _show_hits(found: Any) -> None:
-    from contextd import payloads
+_EXCERPT = 3  # lines of a hit
+_BEFORE, _WIDEST = 60, 160  # characters of a long line: before its first match, and in all
+_NO_LINES = (MEMORY, CHAT, COMMIT)  # what is no file has no line to go to
 
-    for warning in found.trace.warnings:
-        note(f"warning: {warning}")
+
+def _show_hits(found: Any) -> None:
+    warn(found.trace.warnings)
     if not found.hits:
         note("nothing found")
     by_file: dict[str, list[Any]] = {}
     for hit in found.hits:
         by_file.setdefault(hit.chunk.uri, []).append(hit)
-    for uri, hits in by_file.items():
-        spans = payloads.ranges(hits)
-        score = max(hit.score for hit in hits)
-        lines = ", ".join(f"{span['start_line']}-{span['end_line']}" for span in spans)
-        gap = "  " if terminal() else "\t"
-        name = click.style(visible_line(uri), bold=True) if terminal() else visible_line(uri)
-        click.echo(f"{name}:{lines}{gap}{score:.2f}")
-        for hit in hits:
-            out(f"  {hit.chunk.start_line}-{hit.chunk.end_line} {hit.chunk.label}".rstrip())
-            click.echo(_excerpt(hit.chunk.text, found.plan))
+    gap = "  " if terminal() else "\t"
+    for hit in (hit for hits in by_file.values() for hit in hits):
+        chunk = hit.chunk
+        lines = "" if chunk.language in _NO_LINES else f"{chunk.start_line}-{chunk.end_line} "
+        place = styled(visible_line(_place(chunk)), bold=True)
+        click.echo(f"{place}{gap}{hit.score:.2f}{gap}{lines}{visible_line(chunk.label)}".rstrip())
+        _show_excerpt(chunk, found.plan.terms)
 
 
-def _excerpt(text: str, plan: Any, most: int = 3) -> str:
-    """The lines of a chunk that match best, matches marked on a terminal."""
+def _place(chunk: Any) -> str:
+    """Where a hit is, so that terminals and editors can go there."""
+    return str(chunk.uri) if chunk.language in _NO_LINES else f"{chunk.uri}:{chunk.start_line}"
+
+
+def _show_excerpt(chunk: Any, wanted: Mapping[str, float]) -> None:
+    """The lines of a hit that match best, with their numbers."""
     from contextd.terms import split
 
-    wanted = set(plan.terms)
-    lines = [line for line in text.split("\n") if line.strip()]
-    best = sorted(range(len(lines)), key=lambda n: (-len(wanted & set(split(lines[n]))), n))[:most]
-    return "\n".join("    " + _marked(visible(lines[n].strip()[:160]), wanted) for n in sorted(best))
+    lines = [(n, line) for n, line in enumerate(chunk.text.split("\n"), chunk.start_line) if line.strip()]
+    best = sorted(lines, key=lambda one: (-len(wanted.keys() & set(split(one[1]))), one[0]))[:_EXCERPT]
+    for number, line in sorted(best):
+        shown = "" if chunk.language in _NO_LINES else f"{number:>6}"
+        click.echo(f"{shown}  {_marked(visible(line.strip()), wanted)}")
 
 
-def _marked(line: str, wanted: set[str]) -> str:
-    if not terminal():
-        return line
-    import re
+def _marked(line: str, wanted: Mapping[str, float]) -> str:
+    """A line with the words that match in color; a long one from a little before the first of them."""
+    from contextd.terms import matches
 
-    from contextd.terms import terms_of
-
-    return re.sub(r"\w+", lambda m: click.style(m[0], fg="yellow") if wanted & set(terms_of(m[0])) else m[0], line)
+    start = max(0, min((first for first, _ in matches(line, wanted)), default=0) - _BEFORE) if len(line) > _WIDEST else 0
+    line = line[start : start + _WIDEST]
+    parts, at = [], 0
+    for first, end in matches(line, wanted):
+        parts += [line[at:first], styled(line[first:end], fg="yellow")]
+        at = end
+    return "".join([*parts, line[at:]])
 
 
 @click.command()
@@ -183,8 +224,7 @@ def context(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
 
         as_json(payloads.context(answer))
     else:
-        for warning in answer.trace.warnings:
-            note(f"warning: {warning}")
+        warn(answer.trace.warnings)
         block(answer.text) if answer.text else note("nothing relevant was found")
         note(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")
     return 0 if answer.hits else 1
@@ -207,8 +247,7 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
     if json_output:
         as_json(payloads.context(answer) | {"trace": payloads.trace(answer.trace), "terms": dict(answer.plan.terms)})
         return 0 if answer.hits else 1
-    for warning in answer.trace.warnings:
-        note(f"warning: {warning}")
+    warn(answer.trace.warnings)
     out(f"understood as {answer.plan.route}; terms: {', '.join(answer.plan.terms) or '(none)'}")
     table(
         ("step", "ms", "count"),
@@ -223,7 +262,7 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
 @click.command()
 @click.option("--title", required=True, help="What is to be done, in a line.")
 @click.option("--description", default="", help="More about it; - reads it from a pipe.")
-@click.option("--type", "kind", default="implementation", show_default=True, help="bugfix, architecture, implementation, …")
+@click.option("--type", "kind", default="implementation", show_default=True, help=f"One of {', '.join(TYPES)}.")
 @click.option("--complexity", type=int, default=5, show_default=True, help="1 to 10: hard tasks get more context.")
 @click.option("--id", "number", default="", help="The task's number, for the prompt.")
 @project_options
@@ -245,13 +284,12 @@ def task(
 
     text = spoken((description,)) if description == "-" else description
     wanted = Task(title, text, kind, complexity, number, _narrow(paths, languages, kinds))
-    found = opened(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
+    found = asked(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
     if json_output:
         inner = payloads.context(found.context) if found.context is not None else None
         as_json({"prompt": found.prompt, "budget": found.budget, "context": inner, "warnings": list(found.warnings)})
     else:
-        for warning in found.warnings:
-            note(f"warning: {warning}")
+        warn(found.warnings)
         block(found.prompt)
     return 0
 

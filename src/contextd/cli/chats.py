@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, opened, out, personal_options, table
+from contextd.cli.show import as_json, limited, note, opened, out, personal_options, table, warn
 from contextd.errors import InvalidInput
 from contextd.private import open_file
 
@@ -66,8 +66,7 @@ def import_(
         note(f"warning: {problem.place}: {problem.reason}")
     if len(taken.unread) > 10:
         note(f"warning: and {len(taken.unread) - 10} more that could not be read")
-    for warning in dict.fromkeys(taken.warnings):
-        note(f"warning: {warning}")
+    warn(taken.warnings)
     deepened = chats.deepen(_counted()) if deep and not dry_run else 0
     if json_output:
         as_json(_payload(taken, kind) | {"dry_run": dry_run, "embedded_deeply": deepened})
@@ -80,7 +79,7 @@ def import_(
 
 @click.group(invoke_without_command=True)
 @personal_options
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many.")
+@limited("conversations", 50)
 @click.option("--in-project", is_flag=True, help="Those of the project given with -p.")
 @click.pass_context
 def chats(ctx: click.Context, project: str | None, reader: str, json_output: bool, limit: int, in_project: bool) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from contextd.cli.show import as_json, out, project_options, table
+from contextd.cli.show import as_json, asked, out, project_options, table
 
 
 @click.command("eval")
@@ -25,7 +25,6 @@ def eval_command(file: Path, project: str, reader: str, json_output: bool, per_q
       contextd eval questions.jsonl --per-query
     """
     from contextd import evaluate
-    from contextd.assemble import open_engine
     from contextd.errors import InvalidInput
 
     questions = evaluate.read_questions(file)
@@ -33,7 +32,8 @@ def eval_command(file: Path, project: str, reader: str, json_output: bool, per_q
         sizes = [int(size) for size in budgets.split(",") if size.strip()]
     except ValueError:
         raise InvalidInput(f"--budgets takes numbers separated by commas, not {budgets!r}") from None
-    engine = open_engine(project, reader=reader)
+    engine = asked(project, reader)
+    engine.known()
     scores = []
     for one in questions:
         hits = engine.search(one.query, k=60, min_score=0.0).hits

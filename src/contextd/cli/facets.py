@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, block, note, opened, personal_options, spoken, table
+from contextd.cli.show import as_json, asked, block, note, personal_options, spoken, table, warn
 
 
 @click.command()
@@ -46,14 +46,13 @@ def facets(
     from contextd import payloads
 
     text = spoken(query)
-    answer = opened(project, reader).facets(
+    answer = asked(project, reader).facets(
         text, budget=budget, count=count, own=[_facet(one) for one in own], min_score=min_score, history=history
     )
     if json_output:
         as_json(payloads.context(answer) | {"plan": payloads.plan(answer.plan), "trace": payloads.trace(answer.trace)})
         return 0 if answer.hits else 1
-    for warning in answer.trace.warnings:
-        note(f"warning: {warning}")
+    warn(answer.trace.warnings)
     if explain:
         _explain(answer)
     if answer.text:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, out, progress_of, project_options, table
+from contextd.cli.show import as_json, counted, out, progress_of, project_options, table, warn
 
 _TEMPLATE = """\
 # Settings of this project for contextd. Everything here is optional; `contextd config` shows all settings.
@@ -37,15 +38,26 @@ def up(folder: str | None, project: str, reader: str, json_output: bool, deep: b
     """
     code = _index(folder or project, reader, json_output, verify=False, deep=deep)
     if not json_output and not code:
-        from contextd.assemble import project_root
-
-        out()
-        out("Ask it:")
-        out('  contextd search "where is the configuration read"')
-        out('  contextd context "how does indexing work" --budget 800')
-        out("Connect an agent:")
-        out("  claude mcp add contextd -- contextd mcp --project " + str(project_root(folder or project)))
+        _next_steps(folder or project, reader, "" if folder is None and project == "." else f" --project {quote(folder or project)}")
     return code
+
+
+def _next_steps(project: str, reader: str, there: str) -> None:
+    """Commands that work here: questions made of the project's own names and headings."""
+    from contextd.cli.show import asked
+
+    engine = asked(project, reader)
+    names, headings = engine.structure.worth_asking()
+    topic = headings[0] if headings else f"how does {names[0]} work" if names else "what is this project about"
+    out()
+    out("Ask it:")
+    for name in names[:1]:
+        out(f"  contextd search {quote(name)}{there}")
+        if engine.structure.callers(name)[1]:
+            out(f"  contextd callers {quote(name)}{there}")
+    out(f"  contextd context {quote(topic)} --budget 800{there}")
+    out("Connect an agent:")
+    out(f"  claude mcp add contextd -- contextd mcp --project {quote(str(engine.root()))}")
 
 
 @click.command()
@@ -92,8 +104,7 @@ def _index(project: str, reader: str, json_output: bool, *, verify: bool, deep: 
     from contextd.assemble import open_engine
 
     engine = open_engine(project, reader=reader)
-    for warning in engine.warnings:
-        note(f"warning: {warning}")
+    warn(engine.warnings)
     with progress_of(engine.settings, json_output) as (files, chunks):
         report = engine.index(verify=verify, deep=deep, progress=files, on_deep=chunks)
     if json_output:
@@ -104,18 +115,15 @@ def _index(project: str, reader: str, json_output: bool, *, verify: bool, deep: 
 
 
 def _summary(report: Any, engine: Any) -> None:
-    rate = report.lines / report.seconds if report.seconds else 0
+    commits = f", {counted(report.others, 'commit', 'commits')} indexed" if report.others else ""
     out(
-        f"{engine.project.name}: {report.written} files indexed ({report.chunks} chunks, {report.lines} lines, "
-        f"{rate:,.0f} lines/s), {report.unchanged} unchanged, {report.removed} removed, in {report.seconds:.1f} s"
+        f"{engine.project.name}: {report.written} files indexed ({report.chunks} chunks, {report.lines} lines), "
+        f"{report.unchanged} unchanged, {report.removed} removed{commits}, in {report.seconds:.1f} s"
     )
-    if report.others:
-        out(f"{report.others} commits indexed")
     if not report.written and not report.unchanged:
         out("nothing to index here; `contextd list-indexable --skipped` says why")
     if report.finds:
         out(f"{report.finds} secrets were left out; `contextd secrets` lists them")
     if report.failed:
         table(("failed", "why"), sorted(report.failed.items()))
-    for warning in report.warnings[:10]:
-        note(f"warning: {warning}")
+    warn(report.warnings[:10])

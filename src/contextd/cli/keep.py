@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, here, note, opened, out, progress_of, project_options, table, terminal
+from contextd.cli.show import as_json, asked, here, limited, note, opened, out, progress_of, project_options, table, terminal
 from contextd.errors import ContextdError
 
 _LINES_PER_SECOND = 15_000  # of one core, on an ordinary machine: an estimate for people
@@ -171,18 +171,18 @@ def errors(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd errors
     """
-    failures = opened(project, reader).known().store.failures()
+    failures = asked(project, reader).known().store.failures()
     if json_output:
         as_json([{"path": uri, "error": error, "retries": retries} for uri, error, retries in failures])
     else:
         table(("path", "error", "retries"), failures)
         note(f"{len(failures)} files failed" + ("; `contextd retry` reads them again" if failures else ""))
-    return 0 if failures else 1
+    return 0
 
 
 @click.group(invoke_without_command=True)
 @project_options
-@click.option("--limit", type=int, default=20, show_default=True, help="How many.")
+@limited("jobs", 20)
 @click.pass_context
 def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit: int) -> None:
     """List the work on this index: what, for whom, how far; without a word more, the newest.
@@ -195,7 +195,7 @@ def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit
     """
     if ctx.invoked_subcommand is not None:
         return
-    found = opened(project, reader).known().store.jobs.recent(limit)
+    found = asked(project, reader).known().store.jobs.recent(limit)
     if json_output:
         as_json([_payload(job) for job in found])
     else:
@@ -210,7 +210,7 @@ def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit
 @project_options
 def show_job(job: str, project: str, reader: str, json_output: bool) -> int:
     """Show JOB and its log."""
-    known = opened(project, reader).known().store.jobs
+    known = asked(project, reader).known().store.jobs
     found = known.get(job)
     lines = known.lines(found.id)
     if json_output:
@@ -227,7 +227,7 @@ def show_job(job: str, project: str, reader: str, json_output: bool) -> int:
 @project_options
 def cancel_job(job: str, project: str, reader: str, json_output: bool) -> int:
     """Ask JOB to end: at once if it waits, at the next file if it runs."""
-    found = opened(project, reader).known().store.jobs.cancel(job)
+    found = asked(project, reader).known().store.jobs.cancel(job)
     as_json(_payload(found)) if json_output else out(f"{found.id[:8]} is {found.state}")
     return 0
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, out, project_options, table
+from contextd.cli.show import as_json, asked, limited, note, out, project_options, table
 
 
 def _engine(project: str, reader: str) -> Any:
@@ -25,14 +25,14 @@ def secrets(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd secrets
     """
-    known = _engine(project, reader).known()
+    known = asked(project, reader).known()
     finds = [*known.store.finds(known.source.id), *known.store.finds(known.commits.id)]
     if json_output:
         as_json({"finds": [{"path": path, "line": line, "rule": rule} for path, line, rule in finds]})
     else:
         table(("path", "line", "rule"), finds)
         note(f"{len(finds)} secrets were scrubbed")
-    return 0 if finds else 1
+    return 0
 
 
 @click.command()
@@ -44,7 +44,7 @@ def stats(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd stats --json
     """
-    engine = _engine(project, reader)
+    engine = asked(project, reader)
     summary = {"project": engine.known().name, "root": str(engine.known().root)} | engine.known().store.summary()
     if json_output:
         as_json(summary)
@@ -56,34 +56,6 @@ def stats(project: str, reader: str, json_output: bool) -> int:
         table(("what", "value"), list(shown.items()))
         table(("language", "files"), [(name or "(other)", count) for name, count in summary["languages"].items()])
     return 0 if summary["documents"] else 1
-
-
-@click.command()
-@project_options
-def config(project: str, reader: str, json_output: bool) -> int:
-    """Show every setting, its value, and where it comes from.
-
-    \b
-    Example:
-      contextd config
-    """
-    from contextd import config as settings
-    from contextd.assemble import settings_of
-
-    loaded = settings_of(project)
-    rows = [(key, settings.value_of(loaded.settings, key), loaded.origins.get(key, "default")) for key in settings.known_keys()]
-    for warning in loaded.warnings:
-        note(f"warning: {warning}")
-    if json_output:
-        as_json({key: {"value": value, "from": origin} for key, value, origin in rows})
-    else:
-        table(("setting", "value", "from"), [(key, _short(value), origin) for key, value, origin in rows])
-    return 0
-
-
-def _short(value: object) -> str:
-    text = ", ".join(value) if isinstance(value, tuple) else str(value)
-    return text if len(text) < 70 else text[:67] + "..."
 
 
 @click.command("validate-config")
@@ -116,9 +88,9 @@ def validate_config(project: str, reader: str, json_output: bool) -> int:
 
 @click.command("list-indexable")
 @project_options
-@click.option("--limit", type=click.IntRange(min=0), default=0, help="At most so many (default: all).")
+@limited("files (default: all)")
 @click.option("--skipped", is_flag=True, help="List the files that are left out, with the reason.")
-def list_indexable(project: str, reader: str, json_output: bool, limit: int, skipped: bool) -> int:
+def list_indexable(project: str, reader: str, json_output: bool, limit: int | None, skipped: bool) -> int:
     """List the files that would be indexed, or those left out and why.
 
     \b

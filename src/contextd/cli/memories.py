@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from contextd.cli.ask import ordered
-from contextd.cli.show import as_json, block, note, opened, out, personal_options, spoken, table, terminal
+from contextd.cli.show import as_json, asked, block, limited, note, out, personal_options, spoken, table, terminal, warn
 from contextd.private import open_file
 
 
@@ -29,7 +29,7 @@ def date(text: str | None, *, end: bool = False) -> int | None:
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @personal_options
-@click.option("-k", type=int, default=None, help="How many at the most (default: 12).")
+@limited("memories (default: 12)")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind, such as constraint; may be repeated.")
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only of this topic; may be repeated.")
 @click.option("--since", metavar="DATE", help="Only what was said on this day or later.")
@@ -43,7 +43,7 @@ def date(text: str | None, *, end: bool = False) -> int | None:
     "--links", type=click.IntRange(0, 5), default=0, show_default=True, help="With what is linked, so many steps away."
 )
 def recall(
-    query: tuple[str, ...], project: str | None, reader: str, json_output: bool, k: int | None, kinds: tuple[str, ...],
+    query: tuple[str, ...], project: str | None, reader: str, json_output: bool, limit: int | None, kinds: tuple[str, ...],
     topics: tuple[str, ...], since: str | None, until: str | None, as_of: str | None, min_confidence: float, conversation: str,
     min_score: float | None, links: int, rerank: bool, ranker: str, history: tuple[str, ...],
 ) -> int:  # fmt: skip
@@ -59,15 +59,14 @@ def recall(
     from contextd.memory import Recall
     from contextd.types import Narrow
 
-    engine, text = opened(project, reader), spoken(query)
-    asked = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
-    narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=asked)
-    found = engine.recall(text, k=k, min_score=min_score, narrow=narrow, rerank=rerank, ranker=ranker, history=history)
+    engine, text = asked(project, reader), spoken(query)
+    wanted = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
+    narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=wanted)
+    found = engine.recall(text, k=limit, min_score=min_score, narrow=narrow, rerank=rerank, ranker=ranker, history=history)
     if json_output:
         as_json(payloads.found(found.hits, found.plan, found.trace, text))
         return 0 if found.hits else 1
-    for warning in found.trace.warnings:
-        note(f"warning: {warning}")
+    warn(found.trace.warnings)
     if not found.hits:
         note("nothing found")
         return 1
@@ -82,10 +81,11 @@ def recall(
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated.")
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only of this topic; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Those that hold no longer as well.")
+@limited("memories (default: all)")
 @click.pass_context
 def memories(
     ctx: click.Context, project: str | None, reader: str, json_output: bool, kinds: tuple[str, ...], topics: tuple[str, ...],
-    everything: bool,
+    everything: bool, limit: int | None,
 ) -> None:  # fmt: skip
     """List what is remembered, the latest first; with a word more, look at one or change it.
 
@@ -101,11 +101,11 @@ def memories(
         return
     found = [
         one
-        for one in opened(project, reader).memories.all()
+        for one in asked(project, reader).memories.all()
         if (everything or one.valid_to is None)
         and (not kinds or one.kind in kinds)
         and (not topics or set(topics) & set(one.topics))
-    ]
+    ][:limit]
     if json_output:
         as_json([_payload(one) for one in found])
         return
@@ -119,7 +119,7 @@ def memories(
 @personal_options
 def show(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Show everything that is known of MEMORY (its id, or the beginning of it)."""
-    desk = opened(project, reader).memories
+    desk = asked(project, reader).memories
     one, links = desk.get(memory), desk.links(memory)
     if json_output:
         as_json(_payload(one) | {"links": [{"kind": link.kind, "memory": other.id} for link, other in links]})
@@ -160,9 +160,8 @@ def update(
     """
     fields = {"text": spoken(text) if text else None, "kind": kind, "attribute": attribute, "value": value, "unit": unit}
     fields |= {"topics": topics or None, "principals": principals or None, "valid_to": date(until, end=True)}  # type: ignore[dict-item]
-    changed = opened(project, reader).memories.update(memory, **{name: one for name, one in fields.items() if one is not None})
-    for warning in changed.warnings:
-        note(f"warning: {warning}")
+    changed = asked(project, reader).memories.update(memory, **{name: one for name, one in fields.items() if one is not None})
+    warn(changed.warnings)
     return _told(changed.memory, json_output, "changed")
 
 
@@ -170,7 +169,7 @@ def _flag(name: str, field: str, on: bool, text: str) -> click.Command:
     """A command that sets or clears one mark."""
 
     def command(memory: str, project: str | None, reader: str, json_output: bool) -> int:
-        return _told(opened(project, reader).memories.mark(memory, **{field: on}), json_output, name)
+        return _told(asked(project, reader).memories.mark(memory, **{field: on}), json_output, name)
 
     command.__doc__ = text
     made = click.command(name)(personal_options(click.argument("memory")(command)))
@@ -191,7 +190,7 @@ _flag("public", "private", False, "Let MEMORY answer agents as well.")
 @personal_options
 def verify(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Say that what was guessed of MEMORY is right: it is never guessed again."""
-    return _told(opened(project, reader).memories.verify(memory), json_output, "verified")
+    return _told(asked(project, reader).memories.verify(memory), json_output, "verified")
 
 
 @memories.command("feedback")
@@ -200,7 +199,7 @@ def verify(memory: str, project: str | None, reader: str, json_output: bool) -> 
 @personal_options
 def feedback(memory: str, verdict: str, project: str | None, reader: str, json_output: bool) -> int:
     """Say whether MEMORY was useful or useless in an answer: it comes earlier or later from now on."""
-    return _told(opened(project, reader).memories.feedback(memory, useful=verdict == "useful"), json_output, verdict)
+    return _told(asked(project, reader).memories.feedback(memory, useful=verdict == "useful"), json_output, verdict)
 
 
 @memories.command("history")
@@ -208,7 +207,7 @@ def feedback(memory: str, verdict: str, project: str | None, reader: str, json_o
 @personal_options
 def history(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Show what MEMORY was before each change, the latest first."""
-    versions = opened(project, reader).memories.history(memory)
+    versions = asked(project, reader).memories.history(memory)
     if json_output:
         as_json([{"at": _day(one.at), "by": one.by} | _payload(one.before) for one in versions])
     else:
@@ -223,7 +222,7 @@ def history(memory: str, project: str | None, reader: str, json_output: bool) ->
 @personal_options
 def link(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
     """Relate MEMORY to OTHER; both show it."""
-    made = opened(project, reader).memories.link(memory, other, kind)
+    made = asked(project, reader).memories.link(memory, other, kind)
     as_json({"start": made.start, "end": made.end, "kind": made.kind}) if json_output else out(
         f"{made.kind}: {made.start[:8]} → {made.end[:8]}"
     )
@@ -237,7 +236,7 @@ def link(memory: str, other: str, kind: str, project: str | None, reader: str, j
 @personal_options
 def unlink(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
     """Take the relationships between MEMORY and OTHER back."""
-    count = opened(project, reader).memories.unlink(memory, other, kind)
+    count = asked(project, reader).memories.unlink(memory, other, kind)
     as_json({"unlinked": count}) if json_output else out(f"{count} relationships taken back")
     return 0 if count else 1
 
@@ -247,7 +246,7 @@ def unlink(memory: str, other: str, kind: str, project: str | None, reader: str,
 @personal_options
 def enrich(everything: bool, project: str | None, reader: str, json_output: bool) -> int:
     """Guess kind, attribute, topics and language of memories that have none yet, and report how well that went."""
-    desk = opened(project, reader).memories
+    desk = asked(project, reader).memories
     quality = desk.enrich(everything=everything, progress=_progress)
     if json_output:
         as_json({
@@ -285,7 +284,7 @@ def export(file: str, shape: str | None, vectors: bool, project: str | None, rea
 
     from contextd import portability
 
-    payload = portability.exported(opened(project, reader), vectors=vectors)
+    payload = portability.exported(asked(project, reader), vectors=vectors)
     shape = shape or {".jsonl": "jsonl", ".md": "markdown"}.get(Path(file).suffix, "json")
     if shape == "json":
         text = json.dumps(payload, ensure_ascii=False, indent=None if vectors else 1)
@@ -328,7 +327,7 @@ def take_memories(file: str, dry_run: bool, project: str | None, reader: str, js
     data = portability.memory_file(file)
     name = "".join(one if one.isprintable() else "?" for one in Path(file).name)[:180]
     source = "import" if file == "-" else f"import:{name}"
-    engine = opened(project, reader)
+    engine = asked(project, reader)
     done = portability.imported(engine, data, source=source, dry_run=dry_run)
     if not dry_run:
         engine.memories.enrich(progress=_progress)

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from contextd.cli.show import as_json, note, opened, out, project_options, spoken
+from contextd.cli.show import as_json, asked, note, opened, out, project_options, spoken, warn
+from contextd.memory import UNKNOWN
 
 
 @click.command()
@@ -43,8 +44,7 @@ def remember(
     kept = engine.remember(
         spoken(text), principals=principals, in_project=here, **{name: one for name, one in known.items() if one is not None}
     )
-    for warning in kept.warnings:
-        note(f"warning: {warning}")
+    warn(kept.warnings)
     if json_output:
         as_json(payloads.memory(kept.memory) | {"known": kept.known, "replaced": [one.id for one in kept.replaced],
                  "contradicts": [one.id for one in kept.contradicts]})  # fmt: skip
@@ -61,7 +61,8 @@ def remember(
 def _guessed(memory: Any) -> str:
     """What is known of a memory, on a line."""
     stated = f"{memory.attribute} = {memory.value} {memory.unit}".strip() if memory.attribute else ""
-    return ", ".join(part for part in (memory.kind, stated, " ".join(memory.topics)) if part)
+    kind = "kind: not recognized" if memory.kind == UNKNOWN else memory.kind
+    return ", ".join(part for part in (kind, stated, " ".join(memory.topics)) if part)
 
 
 _STATES = {
@@ -81,7 +82,7 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd forget 6d1c0b1e8f5a4e0d9c3b2a1908f7e6d5
     """
-    engine = opened(project, reader)
+    engine = asked(project, reader)
     known = engine.memories.get(memory)
     state = engine.forget(known.id)
     as_json({"id": known.id, "state": state}) if json_output else out(f"{known.id}: {_STATES[state]}")
@@ -137,9 +138,7 @@ def who(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd who
     """
-    from contextd.assemble import open_engine
-
-    names = open_engine(project, reader=reader).who()
+    names = asked(project, reader).who()
     as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
     return 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from contextd.cli.show import as_json, note, out, table
@@ -49,15 +51,28 @@ def list_models(json_output: bool) -> int:
 
 @models.command()
 @click.argument("names", nargs=-1)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Take them from this data directory instead of the network.",
+)
 @click.option("--json", "json_output", is_flag=True, help="Print JSON.")
-def fetch(names: tuple[str, ...], json_output: bool) -> int:
-    """Fetch NAMES (default: all) from the first source that has the pinned bytes."""
+def fetch(names: tuple[str, ...], source: Path | None, json_output: bool) -> int:
+    """Fetch NAMES (default: all) from the first source that has the pinned bytes.
+
+    \b
+    Examples:
+      contextd models fetch
+      contextd models fetch --from /media/stick/contextd
+    """
     from contextd.config import home
     from contextd.models import weights
 
     wanted = [weights.known(name) for name in names] or list(weights.MODELS.values())
     for model in wanted:
-        weights.fetch(home(), model, note)
+        weights.take(source, home(), model) if source is not None else weights.fetch(home(), model, note)
     as_json({"fetched": [m.name for m in wanted]}) if json_output else out("here: " + ", ".join(m.name for m in wanted))
     return 0
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from contextd.cli.show import as_json, block, here, note, opened, out, project_options, table
+from contextd.cli.show import as_json, asked, block, counted, here, limited, note, out, project_options, table
 
 
 @click.command()
@@ -20,17 +20,18 @@ def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
       contextd symbols Session.close
       contextd symbols load_user --json
     """
-    found = opened(project, reader).structure.symbols(name)
+    found = asked(project, reader).structure.symbols(name)
     if json_output:
         as_json([asdict(one) for one in found])
     else:
         table(("place", "kind", "name", "signature"), [(f"{d.uri}:{d.line}", d.kind, d.label, d.signature) for d in found])
-        note(_counted(len(found), f"definition of {name}", f"definitions of {name}"))
+        note(counted(len(found), f"definition of {name}", f"definitions of {name}") if found else _unknown(name))
     return 0 if found else 1
 
 
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
+def _unknown(name: str) -> str:
+    """What is said of a name that neither a definition nor a use nor a file has."""
+    return f"no such name or file in the index: {name}. Run `contextd search {name}` to look for similar words."
 
 
 @click.command()
@@ -44,14 +45,15 @@ def callers(name: str, project: str, reader: str, json_output: bool) -> int:
       contextd callers load_user
       contextd callers Session.close --json
     """
-    defined, found = opened(project, reader).structure.callers(name)
+    defined, found = asked(project, reader).structure.callers(name)
     if json_output:
         as_json({"definitions": [asdict(one) for one in defined], "uses": [asdict(one) for one in found]})
     else:
         rows = [(f"{u.uri}:{u.line}", u.how + ("" if u.sure else "?"), u.inside, u.text) for u in found]
         table(("place", "how", "inside", "line"), rows)
         where = ", ".join(f"{one.uri}:{one.line}" for one in defined[:5]) or "nowhere here"
-        note(f"{_counted(len(found), 'use', 'uses')}; {name} is defined in {where}")
+        uses = f"{counted(len(found), 'use', 'uses')}; {name} is defined in {where}"
+        note(uses if found or defined else _unknown(name))
     return 0 if found else 1
 
 
@@ -67,13 +69,15 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
       contextd impact src/app/store.py
       contextd impact load_user --depth 1
     """
-    found = opened(project, reader).structure.impact(here(what, project), depth=depth)
+    found = asked(project, reader).structure.impact(here(what, project), depth=depth)
     if json_output:
-        as_json([asdict(one) for one in found])
+        as_json([asdict(one) for one in found or ()])
+    elif found is None:
+        note(_unknown(what))
     else:
         table(("file", "steps", "test", "why"), [(d.uri, d.distance, "test" if d.test else "", d.why) for d in found])
         tests = sum(one.test for one in found)
-        note(f"{_counted(len(found), 'file depends', 'files depend')} on {what}, {tests} of them tests")
+        note(f"{counted(len(found), 'file depends', 'files depend')} on {what}, {tests} of them tests")
     return 0 if found else 1
 
 
@@ -87,19 +91,19 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
     Example:
       contextd map --budget 800
     """
-    found = opened(project, reader).structure.overview(budget)
+    found = asked(project, reader).structure.overview(budget)
     if json_output:
         as_json(asdict(found))
     else:
         block(found.text)
-        note(f"{found.tokens} of {budget} tokens, {_counted(len(found.files), 'file', 'files')}")
+        note(f"{found.tokens} of {budget} tokens, {counted(len(found.files), 'file', 'files')}")
     return 0 if found.files else 1
 
 
 @click.command()
 @click.argument("path")
 @project_options
-@click.option("--limit", type=click.IntRange(1, 200), default=10, show_default=True, help="How many edits.")
+@limited("edits", 10)
 def history(path: str, project: str, reader: str, json_output: bool, limit: int) -> int:
     """Show what changed PATH lately, who knows it, and which files change together with it.
 
@@ -108,7 +112,7 @@ def history(path: str, project: str, reader: str, json_output: bool, limit: int)
       contextd history src/app/store.py
       contextd history src/auth --json
     """
-    found = opened(project, reader).structure.history(here(path, project), limit=limit)
+    found = asked(project, reader).structure.history(here(path, project), limit=limit)
     if json_output:
         as_json(
             {
@@ -141,7 +145,7 @@ def why(place: str, project: str, reader: str, json_output: bool) -> int:
     path, _, line = place.rpartition(":")
     if not path or not line.isdigit():
         raise InvalidInput("name a path and a line, such as src/app/store.py:42")
-    edit, message = opened(project, reader).structure.why(here(path, project), int(line))
+    edit, message = asked(project, reader).structure.why(here(path, project), int(line))
     if json_output:
         as_json(edit._asdict() | {"message": message})
     else:

@@ -7,7 +7,7 @@ killed has written some documents and not others, and the next one goes on from 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from blake3 import blake3
@@ -55,6 +55,9 @@ class Report:
     seconds: float = 0.0
     total: int = 0
     waiting_for: str = ""  # the process that holds the lease, while a job waits for it
+    phase: str = ""  # what is being done, for progress
+    phase_done: int = 0
+    phase_total: int = 0  # 0: not known
     skipped: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -66,6 +69,8 @@ class Report:
 
 
 Progress = Callable[[Report], None]
+LISTING, READING, FOLDING = "listing files", "indexing files", "folding the index"
+_EVERY = 200  # files between two signs of progress while they are listed
 _OVER = "over the quota"
 
 
@@ -108,7 +113,7 @@ def index(
         store.set_setting(f"recipe {source.id}", recipe.text)
     run = _Run(source, store, parser, embedder, recipe, options, acl, known, Report(), progress, epoch, changed)
     found = changes(
-        source.scan(options.paths),
+        _listed(run, source.scan(options.paths)),
         known,
         look_again=_look_again(run),
         priority=options.priority,
@@ -123,11 +128,28 @@ def index(
         if sum(len(parsed.pieces) for _, parsed in batch) >= options.batch:
             _write(run, batch)
         run.report.seconds = time.monotonic() - began
-        progress(run.report)
+        _tell(run, READING, run.report.files, run.report.total)
     _write(run, batch)
     _end(run, found)
     run.report.seconds = time.monotonic() - began
     return run.report
+
+
+def _tell(run: _Run, phase: str, done: int, total: int) -> None:
+    """Say what is being done, and how far it is."""
+    report = run.report
+    report.phase, report.phase_done, report.phase_total = phase, done, total
+    run.progress(report)
+
+
+def _listed(run: _Run, states: Iterable[FileState | Skip]) -> Iterator[FileState | Skip]:
+    """What is found, with a sign of progress now and then."""
+    number = 0
+    for number, state in enumerate(states, 1):
+        if number % _EVERY == 1:
+            _tell(run, LISTING, number, 0)
+        yield state
+    _tell(run, LISTING, number, number)
 
 
 def _look_again(run: _Run) -> bool:
@@ -279,5 +301,6 @@ def _settle(run: _Run) -> None:
         if run.options.epoch:
             run.store.set_setting("epoch", str(run.options.epoch))
     if run.report.written or run.report.removed or dropped:
+        _tell(run, FOLDING, 0, 0)
         run.store.fold(force=True)
     run.store.finish(vacuum=run.options.vacuum)

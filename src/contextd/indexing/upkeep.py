@@ -35,24 +35,35 @@ class Upkeep:
 
     def work(self, job: Job, progress: Progress) -> Report:
         """Do what a job asks for."""
+        began = time.monotonic()
         if job.options.get("verify") and not job.paths:
             self.store.check()
         report = self.index(self._options(job), progress)
         if job.options.get("deep"):
             self._embed(report)
+        report.seconds = time.monotonic() - began
         return report
 
     def index(self, options: Options, progress: Progress = lambda _: None) -> Report:
         """One run of the pipeline: the files, and where no paths are asked for what else there is."""
+        began = time.monotonic()
         report = self._run(self.sources[0], options, progress)
         if not options.paths and not options.most_files:
-            self.index_others(options, report)
+            self.index_others(options, report, progress)
+        self.store.set_setting(f"indexed {self.sources[0].id}", str(time.time_ns() // 1000))
+        report.seconds = time.monotonic() - began
         return report
 
-    def index_others(self, options: Options, report: Report) -> None:
-        """The same for what is no file, such as commits."""
+    def index_others(self, options: Options, report: Report, progress: Progress = lambda _: None) -> None:
+        """The same for what is no file, such as commits; progress is told in the report of the files."""
+
+        def told(more: Report) -> None:
+            report.phase = more.phase.replace("files", "commits")
+            report.phase_done, report.phase_total = more.phase_done, more.phase_total
+            progress(report)
+
         for source in self.sources[1:]:
-            more = self._run(source, replace(options, may_be_empty=True), lambda _: None)
+            more = self._run(source, replace(options, may_be_empty=True), told)
             report.others += more.written
             report.failed |= more.failed
             report.finds += more.finds

@@ -6,6 +6,7 @@ A file is central when many others refer to what it defines; names that many fil
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,10 +14,15 @@ from dataclasses import dataclass
 from contextd.linking.symbols import line_of
 from contextd.paths import is_test
 from contextd.ports import View
+from contextd.terms import parts_of
 from contextd.types import Chunk, Definition
 
 _DAMPING, _ROUNDS = 0.85, 20
 _SIGNATURES = 6  # of one file
+_PROSE = (".md", ".rst", ".adoc")
+_NO_TOPICS = re.compile(r"(?i)(^|/)(changelog|changes|license|history|news|code_of_conduct)")
+_SEVERAL_WORDS = re.compile(r"[^\W\d]+( [^\W\d]+)+")
+_DOCUMENTS = 5  # whose headings are looked at
 _COMMON = 6  # files that define a name: more, and it says nothing
 
 
@@ -50,6 +56,25 @@ def overview(view: View, budget: int, count: Callable[[str], int]) -> Overview:
         shown.append(uris[number])
     text = "\n".join(lines)
     return Overview(text, count(text), tuple(shown))
+
+
+def most_used(view: View, most: int = 3) -> list[str]:
+    """The names that the project uses most itself: those of several words first, which libraries rarely have as well."""
+    files = [number for number, uri in view.uris().items() if not is_test(uri)]
+    defined = Counter(_last(one) for _, one in view.outline(files))
+    names = [name for name, times in defined.items() if times == 1 and len(name) > 3 and not name.startswith("_")]
+    used: Counter[str] = Counter()
+    for site in view.references(names):
+        used[site.name] += len(site.lines)
+    return sorted(names, key=lambda name: (not used[name], len(parts_of(name)) < 2, -used[name], name))[:most]
+
+
+def headings(view: View, most: int = 3) -> list[str]:
+    """Headings of the project's documents, those of several words first, then those nearest to the root."""
+    texts = [(number, uri) for number, uri in view.uris().items() if uri.endswith(_PROSE) and not _NO_TOPICS.search(uri)]
+    nearest = sorted(texts, key=lambda item: (item[1].count("/"), "readme" not in item[1].lower(), item[1]))[:_DOCUMENTS]
+    found = [chunk.label for number, _ in nearest for chunk in view.chunks_of(number)[1:] if chunk.label]
+    return sorted(dict.fromkeys(found), key=lambda label: not _SEVERAL_WORDS.fullmatch(label))[:most]
 
 
 def _central(view: View, defined: Mapping[int, list[Definition]]) -> tuple[dict[int, float], Counter[str]]:

@@ -55,6 +55,14 @@ def definitions(view: View, name: str) -> list[Definition]:
     return sorted(places, key=lambda one: (one.uri, one.line))
 
 
+def outline(view: View, document: int) -> list[Definition]:
+    """What a document defines; one that defines nothing by its labelled chunks."""
+    uri, chunks = view.uris()[document], view.chunks_of(document)
+    defined = [(one.line, one.kind, one.label) for _, one in view.outline([document])]
+    places = defined or [(chunk.start_line, chunk.kind, chunk.label) for chunk in chunks if chunk.label]
+    return [Definition(uri, line, kind, label, line_of(chunks, line)) for line, kind, label in sorted(places)]
+
+
 _JOINT = re.compile(r"::|[.:#/]|->")
 _FILE_ENDING = re.compile(
     r"\.(?:[ch]|cc|cpp|hpp|cs|exs?|go|hs|java|jsx?|kt|lua|mjs|php|pyi?|rb|rs|scala|sh|swift|tsx?|zig)(?=[.:#/])"

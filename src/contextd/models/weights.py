@@ -185,6 +185,23 @@ def fetch(home: Path, model: Model, say: Say = lambda _: None) -> None:
     raise Unavailable(f"{model.name} could not be fetched ({'; '.join(reasons)}); contextd works without it, by words")
 
 
+def take(source: Path, home: Path, model: Model) -> None:
+    """Bring the files of a model here from another data directory, linked where that is possible; only the pinned bytes."""
+    if source.resolve() == home.resolve() or (present(home, model) and not verify(home, model)):
+        return
+    if faults := verify(source, model):
+        raise Unavailable(f"{model.name} is not in {source}: {'; '.join(faults)}. Run `contextd models fetch`.")
+    folder = folder_of(home, model)
+    make_folder(folder)
+    for file in model.files:
+        temporary = folder / f".{file.name}.{os.getpid()}"
+        try:
+            os.link(folder_of(source, model) / file.name, temporary)
+        except OSError:  # another disk
+            temporary.write_bytes((folder_of(source, model) / file.name).read_bytes())
+        temporary.replace(folder / file.name)
+
+
 def _accept(home: Path, model: Model, file: File, path: Path) -> None:
     """Move a file in place if it is the pinned one, byte for byte."""
     if path.stat().st_size > file.size * 2 + (1 << 20):

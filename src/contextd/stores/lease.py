@@ -20,6 +20,8 @@ from contextd.errors import Busy, StorageError
 from contextd.private import open_file
 
 _SIGN = 1.0  # seconds between two signs of life
+_SILENCE = 5.0  # seconds without one after which nobody is said to hold the lease
+_UNNAMED = "another process"
 
 
 @contextmanager
@@ -50,13 +52,19 @@ def lease(folder: Path, who: str, wait: float = 0.0) -> Iterator[None]:
             _unlock(file)
 
 
+def holder(folder: Path) -> str:
+    """Who holds the lease now, by its signs of life; empty for nobody."""
+    shown, at = _holder(folder / "writer.lock")
+    return shown if at and time.time_ns() - at < _SILENCE * 1e9 and shown != _UNNAMED else ""
+
+
 def _holder(path: Path) -> tuple[str, int]:
     """Who holds the lease, and its last sign of life."""
     shown = path.with_suffix(".holder")
     try:
-        return shown.read_text("utf-8") or "another process", shown.stat().st_mtime_ns
+        return shown.read_text("utf-8") or _UNNAMED, shown.stat().st_mtime_ns
     except OSError:
-        return "another process", 0
+        return _UNNAMED, 0
 
 
 def _give_signs(path: Path, over: threading.Event) -> None:

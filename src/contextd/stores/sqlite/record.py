@@ -48,14 +48,19 @@ class Record:
 
     def workspace(self, kind: str, place: str, name: str) -> int:
         """The workspace of a place, registered when it is new."""
-        found = self.database.query(_PLACE, (kind, place))
-        if found:
-            return int(found[0][0])
+        known = self.registered(kind, place)
+        if known is not None:
+            return known
         number = secrets.randbits(62) + 1
         values = (number, name, kind, place, time.time_ns() // 1000)
         query = "insert or ignore into registry values (?, ?, ?, ?, ?)"
         self.database.transact(lambda connection: connection.execute(query, values))
         return int(self.database.query(_PLACE, (kind, place))[0][0])
+
+    def registered(self, kind: str, place: str) -> int | None:
+        """The workspace of a place, if there is one."""
+        found = self.database.query(_PLACE, (kind, place))
+        return int(found[0][0]) if found else None
 
     def scrubbed_by(self) -> str:
         """The rules with which everything here was scrubbed last; empty for none."""

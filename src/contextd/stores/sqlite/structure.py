@@ -9,9 +9,12 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.links import defined_as, defined_in, imports_by_stem, imports_of, references_to
 from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.types import IMPORT, Definition, Site
+
+_TEXT = "select text from content where workspace_id = ? and content_id = ?"
 
 
 class Structure:
@@ -28,6 +31,14 @@ class Structure:
     def uris(self) -> Mapping[int, str]:
         """The documents that may answer, by id."""
         return {row[0]: row[2] for row, may in zip(self._snapshot.documents, self._candidates, strict=True) if may}
+
+    def text(self, document: int) -> str:
+        """The whole stored text of a document; empty for one that may not answer."""
+        place = self._snapshot.place_of_document.get(document)
+        if place is None or not self._candidates[place]:
+            return ""
+        stored = rows(self._connection, _TEXT, (self._snapshot.workspace, self._snapshot.rows[document][3]))
+        return unpacked(stored[0][0]) if stored else ""
 
     def related(self, documents: Collection[int]) -> Mapping[int, Sequence[int]]:
         """What a person linked with some documents; nobody links files."""

@@ -29,7 +29,6 @@ Float = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 _ACLS = "select distinct acl_id from acl where workspace_id = ? and principal in (select value from json_each(?))"
-_TEXT = "select text from content where workspace_id = ? and content_id = ?"
 _AT = """
 select ordinal from chunk where workspace_id = ? and content_id = ? and start_line <= ? and end_line >= ?"""
 _TEXTS = "select content_id, text from content where workspace_id = ? and content_id in (select value from json_each(?))"
@@ -157,10 +156,9 @@ class View(Structure):
         """All chunks of a document, in order."""
         if not self._may_see(document):
             return []
+        text = self.text(document)
         here = (self._snapshot.workspace, self._snapshot.rows[document][3])
-        stored = rows(self._connection, _TEXT, here)
-        text = unpacked(stored[0][0]) if stored else ""
-        pieces = rows(self._connection, _CHUNKS, here) if stored else []
+        pieces = rows(self._connection, _CHUNKS, here) if text else []
         return [self._chunk(ChunkId(document, ordinal), text, rest) for ordinal, *rest in pieces]
 
     def knows(self, path: str) -> bool:

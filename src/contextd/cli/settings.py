@@ -1,0 +1,62 @@
+"""Commands about settings."""
+
+from __future__ import annotations
+
+import click
+
+from contextd.cli.show import as_json, out, project_options, table, warn
+
+
+@click.group(invoke_without_command=True)
+@project_options
+@click.pass_context
+def config(ctx: click.Context, project: str, reader: str, json_output: bool) -> None:
+    """Show every setting, its value, and where it comes from; change one.
+
+    \b
+    Examples:
+      contextd config
+      contextd config set budget.default_max_tokens 2000
+      contextd config set indexing.blocked_extensions .csv,.log --project-file
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from contextd import config as settings
+    from contextd.assemble import settings_of
+
+    loaded = settings_of(project)
+    rows = [(key, settings.value_of(loaded.settings, key), loaded.origins.get(key, "default")) for key in settings.known_keys()]
+    warn(loaded.warnings)
+    if json_output:
+        as_json({key: {"value": value, "from": origin} for key, value, origin in rows})
+    else:
+        table(("setting", "value", "from"), [(key, _short(value), origin) for key, value, origin in rows])
+
+
+def _short(value: object) -> str:
+    text = ", ".join(value) if isinstance(value, tuple) else str(value)
+    return text if len(text) < 70 else text[:67] + "..."
+
+
+@config.command("set")
+@click.argument("key")
+@click.argument("value")
+@click.option("--project-file", is_flag=True, help="Write the project's context.toml instead of your own config.toml.")
+@project_options
+def set_(key: str, value: str, project_file: bool, project: str, reader: str, json_output: bool) -> int:
+    """Set KEY to VALUE in your own config.toml. The value is checked first; comments in the file stay.
+
+    \b
+    Examples:
+      contextd config set query.default_k 20
+      contextd config set projects.app ~/code/app
+      contextd config set watcher.watch_paths src,docs --project-file
+    """
+    from contextd import config as settings
+    from contextd.assemble import project_root
+    from contextd.config_file import set_value
+
+    path = project_root(project) / settings.FILE_NAME if project_file else settings.home() / "config.toml"
+    written = set_value(path, key, value, trusted=not project_file)
+    as_json({"key": key, "value": written, "file": str(path)}) if json_output else out(f"{key} = {written} in {path}")
+    return 0

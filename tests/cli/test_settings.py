@@ -1,0 +1,70 @@
+"""`contextd config set`: one setting changes, everything else in the file stays."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+Contextd = Callable[..., Run]
+FILE = """\
+# What I like.
+[context.query]
+default_k = 20  # more than usual
+
+[context.security]
+allow = [
+  "EXAMPLE-[0-9]+",  # not a key
+]
+"""
+
+
+def test_a_setting_is_written_and_comments_stay(home: Path, project: Path, contextd: Contextd) -> None:
+    (home / "config.toml").write_text(FILE)
+    assert contextd("config", "set", "query.default_k", "30").code == 0
+    assert contextd("config", "set", "budget.default_max_tokens", "900").code == 0
+    assert contextd("config", "set", "enabled", "false").code == 0
+    text = (home / "config.toml").read_text()
+    for comment in ("# What I like.", "# more than usual", "# not a key"):
+        assert comment in text
+    told = json.loads(contextd("config", "--json", cwd=project).out)
+    assert told["query.default_k"]["value"] == 30 and told["budget.default_max_tokens"]["value"] == 900
+    assert told["enabled"]["value"] is False and told["security.allow"]["value"] == ["EXAMPLE-[0-9]+"]
+
+
+def test_a_new_file_is_for_its_owner_alone(home: Path, contextd: Contextd, project: Path, tmp_path: Path) -> None:
+    assert contextd("config", "set", "projects.app", str(project)).code == 0
+    assert stat.S_IMODE((home / "config.toml").stat().st_mode) == 0o600
+    assert contextd("config", "-p", "app", cwd=tmp_path).code == 0, "the project has a name now"
+
+
+def test_the_projects_file_is_written_on_request(home: Path, project: Path, contextd: Contextd) -> None:
+    run = contextd("config", "set", "indexing.blocked_extensions", ".csv, .log", "--project-file", cwd=project)
+    assert run.code == 0 and str(project / "context.toml") in run.out and not (home / "config.toml").exists()
+    told = json.loads(contextd("config", "--json", cwd=project).out)
+    assert told["indexing.blocked_extensions"]["value"] == [".csv", ".log"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("budget.default_max_token", "3"), "did you mean budget.default_max_tokens"),
+        (("budget.default_max_tokens", "many"), "a whole number"),
+        (("query.mmr_lambda", "7"), "from 0 to 1"),
+        (("embedding.model", "x", "--project-file"), "cannot choose models"),
+        (("metrics.enabled", "true"), "nothing reads it"),
+    ],
+)
+def test_what_would_not_be_loaded_is_not_written(
+    home: Path, project: Path, contextd: Contextd, arguments: tuple[str, ...], says: str
+) -> None:
+    (home / "config.toml").write_text(FILE)
+    run = contextd("config", "set", *arguments, cwd=project)
+    assert run.code == 2 and says in run.err
+    assert (home / "config.toml").read_text() == FILE and not (project / "context.toml").exists()
+    assert not list(home.glob(".config*"))

@@ -1,0 +1,80 @@
+"""`contextd status` and `contextd projects`: what is there, and how it goes away."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from contextd.engine import Engine
+from tests.conftest import Run
+
+Contextd = Callable[..., Run]
+
+
+def test_status_is_one_screen(engine: Engine, project: Path, contextd: Contextd) -> None:
+    run = contextd("status", cwd=project)
+    assert run.code == 0 and len(run.out.splitlines()) <= 12
+    assert "4 files, 0 commits, 4 chunks" in run.out and "up to date" in run.out and "seconds ago" in run.out
+    (project / "new.py").write_text("x = 1\n")
+    (project / "docs/guide.md").unlink()
+    contextd("remember", "I like tea")
+    told = json.loads(contextd("status", "--json", cwd=project).out)
+    assert told["index"]["stale"] and (told["index"]["changed"], told["index"]["gone"]) == (1, 1)
+    assert told["personal_facts"] == 1 and told["models"]["potion-base-8M"] is True
+
+
+def test_status_names_the_process_that_writes(engine: Engine, project: Path, contextd: Contextd) -> None:
+    assert engine.project is not None and json.loads(contextd("status", "--json", cwd=project).out)["index"]["writer"] == ""
+    with engine.project.lease("contextd watch"):
+        assert json.loads(contextd("status", "--json", cwd=project).out)["index"]["writer"].startswith(
+            "contextd watch, process"
+        )
+
+
+def test_status_of_a_folder_that_is_not_indexed_creates_nothing(project: Path, home: Path, contextd: Contextd) -> None:
+    run = contextd("status", cwd=project)
+    assert run.code == 0 and "This project is not indexed yet. Run `contextd index`." in run.out
+    assert not (home / "projects").exists() and json.loads(contextd("status", "--json", cwd=project).out)["index"] is None
+
+
+def test_projects_are_listed_and_removed(engine: Engine, project: Path, home: Path, contextd: Contextd) -> None:
+    (one,) = json.loads(contextd("projects", "--json").out)
+    assert one["name"] == "project" and one["roots"] == [str(project)] and one["bytes"] > 0 and one["indexed"]
+    assert str(project) in contextd("projects").out
+    refused = contextd("projects", "remove", "project")
+    assert refused.code == 2 and "--yes" in refused.err and len(list((home / "projects").iterdir())) == 1
+    assert contextd("projects", "remove", "nonsense", "--yes").code == 2
+    assert contextd("projects", "remove", str(project), "--yes").code == 0
+    assert not list((home / "projects").iterdir()) and json.loads(contextd("projects", "--json").out) == []
+    assert (project / "src/app/store.py").exists() and contextd("index", cwd=project).code == 0
+
+
+def test_a_project_that_is_written_is_not_removed(engine: Engine, project: Path, contextd: Contextd) -> None:
+    assert engine.project is not None
+    with engine.project.lease("contextd watch"):
+        run = contextd("projects", "remove", str(project), "--yes")
+    assert run.code == 3 and "contextd watch" in run.err and contextd("search", "load_user", cwd=project).code == 0
+
+
+def test_memories_stay_unless_they_are_to_go(engine: Engine, project: Path, home: Path, contextd: Contextd) -> None:
+    engine.remember("herons nest in May", in_project=True)
+    assert "1 kept" in contextd("projects", "remove", str(project), "--yes").out
+    contextd("index", cwd=project)
+    assert "herons" in contextd("memories", "-p", str(project)).out, "they are found again"
+    run = contextd("projects", "remove", str(project), "--yes", "--with-memories")
+    assert "1 memory or chat erased" in run.out and json.loads(contextd("projects", "--json").out) == []
+    assert b"herons nest" not in (home / "record.db").read_bytes()
+
+
+def test_prune_removes_projects_whose_folder_is_gone(
+    engine: Engine, project: Path, make_project: Callable[..., Path], contextd: Contextd, on_terminal: Contextd
+) -> None:
+    other = make_project({"a.py": "x = 1\n"}, "other")
+    contextd("index", cwd=other)
+    shutil.rmtree(other)
+    run = on_terminal("projects", "prune", typed=b"n\n")
+    assert str(other) in run.out and len(json.loads(contextd("projects", "--json").out)) == 2, "who says no keeps it"
+    assert contextd("projects", "prune", "--yes").code == 0
+    assert [one["name"] for one in json.loads(contextd("projects", "--json").out)] == ["project"]
