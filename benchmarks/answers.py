@@ -1,8 +1,8 @@
 """Answers by lines: are the lines that answer a question in a context of so many tokens?
 
 `python -m benchmarks.answers [--deep]` measures the product beside its own search hits in order, plain BM25 over the same
-chunks and, where it is installed, semble. The weights of `querying/order.py` come from these questions, so each repository is answered
-with weights fitted on the others; `--weights` prints a fit on all of them, which is what the code has.
+chunks and, where it is installed, semble. The weights of `querying/order.py` come from these questions, so each repository
+is answered with weights fitted on the others; `--weights` prints a fit on all of them, which is what the code has.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Symbols: is the declaration in the first hit of a search, and in a context of 500 tokens?
 
 `python -m benchmarks.symbols` asks for the symbols of the code benchmark whose declarations are in `symbols.json`: the
-statements that define them, written down by somebody who had not seen the code. Constructors, `impl` blocks and accessors are none.
+statements that define them, written down by somebody who had not seen the code. Constructors, `impl` blocks and accessors
+are none.
 """
 
 from __future__ import annotations

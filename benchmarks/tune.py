@@ -18,7 +18,7 @@ import contextd
 from benchmarks.data import linked_home, repositories
 from contextd.engine import Engine
 from contextd.evaluate import Question
-from contextd.querying.boost import signals
+from contextd.querying.boost import rarity, signals
 from contextd.querying.fuse import ROUTES, normalized, standing
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
@@ -74,10 +74,8 @@ def _case(engine: Engine, one: Question, deep: bool) -> tuple[Case, list[str]]:
     first = {document: place for place, document in reversed(list(enumerate(documents.tolist())))}
     order = [about[first[document]] for document in range(len(first))]
     largest = math.log1p(max(where.pieces for where in order))
-    rows = [
-        signals(where, frozenset(plan.terms), plan.wants_tests) | {"size": math.log1p(where.pieces) / largest}
-        for where in order
-    ]
+    words = rarity({where.uri for where in order}, plan.terms)
+    rows = [signals(where, words, plan.wants_tests) | {"size": math.log1p(where.pieces) / largest} for where in order]
     columns |= {name: np.array([row[name] for row in rows]) for name in rows[0]}
     columns = {name: values for name, values in columns.items() if name not in _LEFT_OUT}
     wanted = {target.path for target in (*one.relevant, *one.secondary)}

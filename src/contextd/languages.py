@@ -7,9 +7,15 @@ CODE = frozenset(
     "haskell sql".split()
 )
 PROSE = frozenset("markdown rst asciidoc text".split())
+_OTHER = frozenset("commit memory chat pdf docx notebook".split())
 # What people call a language, beside its name.
 ALIASES = {
     "py": "python", "js": "javascript", "jsx": "javascript", "ts": "typescript", "rs": "rust", "rb": "ruby", "kt": "kotlin",
     "cs": "csharp", "c#": "csharp", "c++": "cpp", "cc": "cpp", "golang": "go", "md": "markdown", "yml": "yaml", "sh": "shell",
     "bash": "shell", "hs": "haskell", "ex": "elixir", "h": "c", "hpp": "cpp",
 }  # fmt: skip
+
+
+def is_data(language: str) -> bool:
+    """Whether a file is neither code nor prose: configuration, markup, a stylesheet."""
+    return bool(language) and language not in CODE and language not in PROSE and language not in _OTHER

@@ -38,7 +38,8 @@ def up(folder: str | None, project: str, reader: str, json_output: bool, deep: b
     """
     code = _index(folder or project, reader, json_output, verify=False, deep=deep)
     if not json_output and not code:
-        _next_steps(folder or project, reader, "" if folder is None and project == "." else f" --project {quote(folder or project)}")
+        there = "" if folder is None and project == "." else f" --project {quote(folder or project)}"
+        _next_steps(folder or project, reader, there)
     return code
 
 

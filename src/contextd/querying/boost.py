@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
-from contextd.languages import PROSE
+from contextd.languages import PROSE, is_data
 from contextd.paths import is_example, is_generated, is_test, names_file, superseded
 from contextd.terms import split, stem_of
 from contextd.types import CHAT, COMMIT, MEMORY, About, Candidate, Plan
 
 # In the same unit as the weights of `fuse`, and from the same regression; examples are rare there, theirs is a judgment.
 _BOOSTS = {
-    "words": {"stem": 1.7, "whole stem": 0.98, "depth": 1.2, "size": 1.0, "test": -2.4, "example": -0.7, "prose": -1.8},
-    "symbol": {"stem": 1.2, "whole stem": 1.6, "depth": -0.4, "size": 1.2, "test": -1.2, "example": -0.7, "prose": -1.25},
-    "report": {"stem": 0.6, "whole stem": 0.0, "depth": -1.1, "size": 0.0, "test": -2.4, "example": -0.7, "prose": -1.8},
-}
+    "words": {"stem": 1.23, "whole stem": 0.73, "rare stem": 0.86, "depth": 1.16, "size": 0.82, "test": -2.1, "example": -0.7,
+              "prose": -1.15, "data": -0.6},
+    "symbol": {"stem": 0.98, "whole stem": 1.91, "rare stem": 0.0, "depth": -1.1, "size": 1.54, "test": -0.5, "example": -0.7,
+               "prose": -0.7, "data": 0.0},
+    "report": {"stem": 0.4, "whole stem": 0.0, "rare stem": 0.3, "depth": -1.1, "size": 0.0, "test": -2.4, "example": -0.7,
+               "prose": -1.8, "data": -0.6},
+}  # fmt: skip
 _NAMED_FILE = 6.0  # the question names this file
 _PLACE = 3.0  # the question names this line
 _GENERATED = -1.5  # not in the benchmark; the same kind of thing as a test
@@ -34,7 +38,7 @@ _ROUTES = {"symbol": "symbol", "path": "symbol", "report": "report"}
 
 def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -> list[Candidate]:
     """The candidates in their new order; of memories that are equal the one told last is first."""
-    boosts, words = _BOOSTS[_ROUTES.get(plan.route, "words")], frozenset(plan.terms)
+    boosts, words = _BOOSTS[_ROUTES.get(plan.route, "words")], rarity({where.uri for where in about}, plan.terms)
     largest = math.log1p(max((where.pieces for where in about), default=1))
     newest = max((where.modified for where in about if where.language == COMMIT), default=0)
     own = bool(_OWN.search(plan.text))
@@ -85,18 +89,32 @@ def named(uri: str, paths: Sequence[str]) -> bool:
     return any(names_file(path, uri) for path in paths)
 
 
-def signals(where: About, words: frozenset[str], wants_tests: bool) -> dict[str, float]:
-    """What is known of a file without its text, each between -1 and 1; memories and chats have no path that would tell."""
+def rarity(uris: Collection[str], words: Collection[str]) -> dict[str, float]:
+    """How rare each word of a question is among the names of some files: 1 for one that stands in a single name at most."""
+    counts = Counter(term for uri in uris for term in _stem_words(uri))
+    most = math.log1p(len(uris)) or 1.0
+    return {word: min(1.0, math.log1p(len(uris) / (1 + counts[word])) / most) for word in words}
+
+
+def signals(where: About, words: Mapping[str, float], wants_tests: bool) -> dict[str, float]:
+    """What is known of a file without its text, each between -1 and 1; memories and chats have no path that would tell.
+
+    `words` are those of the question with their rarity: a word that stands in every second file name says little.
+    """
     if where.language in (MEMORY, CHAT):
         return {}
     stem = _stem_words(where.uri)
+    rarest = max((words[term] for term in stem if term in words), default=0.0)
+    share = sum(term in words for term in stem) / max(1, len(stem))
     return {
-        "stem": len(stem & words) / len(stem) if stem else 0.0,
-        "whole stem": float(bool(stem) and stem <= words),
+        "stem": share,
+        "whole stem": float(share == 1),
+        "rare stem": rarest * share,
         "depth": -where.uri.count("/") / 5,
         "test": 0.0 if wants_tests else float(is_test(where.uri)),
         "example": 0.0 if wants_tests else float(is_example(where.uri)),
         "prose": float(where.language in PROSE),
+        "data": float(is_data(where.language)),
     }
 
 

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contextd.chunking.comments import without_comments
-from contextd.languages import CODE, PROSE
+from contextd.languages import PROSE, is_data
 from contextd.paths import is_example, is_test
 from contextd.querying.gathered import Gathered
 from contextd.terms import split
-from contextd.types import CHANCE, About, Candidate, Chunk, Plan
+from contextd.types import CHANCE, Candidate, Chunk, Plan
 
 Float = NDArray[np.float64]
 
@@ -41,6 +42,11 @@ _CALLERS = 8  # of the first chunks are looked through for names they call
 _SHORTEST_NAME = 4
 _DECLARES = 20.0  # whoever asks for a name wants to see what it is first: a judgment
 _FILE_DECLARES = 3.0  # for its file
+_BY_CHUNKS = {
+    "words": 0.28,
+    "symbol": 0.51,
+}  # what the best chunk of a file says for it, in the unit of `fuse`; from its regression
+_OF_FILE = ("file", "best of file")
 _PASSED_ON = 0.2  # chosen on the questions of the benchmark
 _NUMBER = re.compile(r"\b\d{1,6}\b")
 _LEAST_SPREAD = 0.1  # of cosines
@@ -54,11 +60,24 @@ def shortlist(gathered: Gathered, plan: Plan) -> list[int]:
     return [int(place) for place in np.argsort(-score, kind="stable")[:SHORTLIST]]
 
 
-def order(gathered: Gathered, places: Sequence[int], chunks: Sequence[Chunk], plan: Plan) -> Float:
-    """The log-odds, up to a constant, that each of some chunks holds the lines that answer."""
-    deep = any(name.startswith("deep/") for name in gathered.arms)
-    odds = _sum(DEEP if deep else STATIC, signals(gathered, places, chunks, plan))
-    return _with_callees(odds + _declaring(gathered)[list(places)], chunks)
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Of each chunk that was read the log-odds, up to a constant, that it holds the lines that answer.
+
+    `own` is the part of it that does not speak for the file.
+    """
+
+    odds: Float
+    own: Float
+
+
+def order(gathered: Gathered, places: Sequence[int], chunks: Sequence[Chunk], plan: Plan) -> Ordered:
+    """How likely each of some chunks holds the lines that answer."""
+    weights = DEEP if any(name.startswith("deep/") for name in gathered.arms) else STATIC
+    found = signals(gathered, places, chunks, plan)
+    own = _sum({name: weight for name, weight in weights.items() if name not in _OF_FILE}, found)
+    odds = own + _sum({name: weights[name] for name in _OF_FILE}, found) + _declaring(gathered)[list(places)]
+    return Ordered(_with_callees(odds, chunks), own)
 
 
 def signals(gathered: Gathered, places: Sequence[int], chunks: Sequence[Chunk], plan: Plan) -> dict[str, Float]:
@@ -67,39 +86,40 @@ def signals(gathered: Gathered, places: Sequence[int], chunks: Sequence[Chunk], 
     return known | _read(chunks, known, plan)
 
 
-def placed(ranked: Sequence[Candidate], gathered: Gathered, places: Sequence[int], odds: Float) -> list[Candidate]:
-    """The candidates anew: chunks that were read by how likely they answer, below the score of their file; then the others.
-
-    The best chunk of a file has the score of the file, so that files keep their order.
-    """
-    if not len(odds):
+def placed(
+    ranked: Sequence[Candidate], gathered: Gathered, places: Sequence[int], ordered: Ordered, plan: Plan
+) -> list[Candidate]:
+    """The candidates anew: files by their score and by the best of their chunks, chunks by how likely they answer."""
+    if not places:
         return list(ranked)
+    documents = [gathered.chunks[place].document for place in places]
+    odds, best, own = ordered.odds, _best(documents, ordered.odds), _best(documents, ordered.own)
+    declares = _best([one.document for one in gathered.declared], np.array([fit for fit, _ in gathered.declared.values()]))
     likely = np.exp(odds - odds.max())
-    declares: dict[int, float] = {}
-    for chunk, (fit, _) in gathered.declared.items():
-        declares[chunk.document] = max(declares.get(chunk.document, 0.0), fit)
-    best: dict[int, float] = {}
-    for place, odd in zip(places, odds.tolist(), strict=True):
-        document = gathered.chunks[place].document
-        best[document] = max(best.get(document, -np.inf), odd)
+    by_chunks, most = _BY_CHUNKS["symbol" if plan.route == "symbol" else "words"], max(own.values())
+    files = {one: by_chunks * (value - most) + _FILE_DECLARES * declares.get(one, 0.0) for one, value in own.items()}
     read = [
         Candidate(
-            chunk := gathered.chunks[place],
+            gathered.chunks[place],
             {name: float(values[place]) for name, values in gathered.arms.items()} | {CHANCE: chance},
-            float(gathered.files[place])
-            + _FILE_DECLARES * declares.get(chunk.document, 0.0)
-            + (odd - best[chunk.document]) / STATIC["file"],
+            float(gathered.files[place]) + files[document] + (odd - best[document]) / STATIC["file"],
         )
-        for place, odd, chance in zip(places, odds.tolist(), (likely / likely.sum()).tolist(), strict=True)
+        for place, document, odd, chance in zip(places, documents, odds.tolist(), likely / likely.sum(), strict=True)
     ]
-    known = {one.chunk for one in read}
-    lowest = {document: min(one.score for one in read if one.chunk.document == document) for document in best}
+    known, lowest = {one.chunk for one in read}, by_chunks * (min(own.values()) - most)
     rest = [
-        Candidate(one.chunk, {**one.arms, CHANCE: 0.0}, min(one.score, lowest.get(one.chunk.document, np.inf)))
+        Candidate(one.chunk, {**one.arms, CHANCE: 0.0}, one.score + files.get(one.chunk.document, lowest))
         for one in ranked
         if one.chunk not in known
     ]
     return sorted([*read, *rest], key=lambda one: (-one.score, one.chunk))
+
+
+def _best(documents: Sequence[int], values: Float) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for document, value in zip(documents, values.tolist(), strict=True):
+        found[document] = max(found.get(document, -np.inf), value)
+    return found
 
 
 def worth(candidate: Candidate, chunk: Chunk) -> float:
@@ -123,7 +143,7 @@ def _known(gathered: Gathered, plan: Plan) -> dict[str, Float]:
         "example": _flags(is_example(where.uri) and not plan.wants_tests for where in about),
         "prose": prose,
         "prose asked for": prose * plan.wants_docs,
-        "data": _flags(_is_data(where) for where in about),
+        "data": _flags(is_data(where.language) for where in about),
     }
 
 
@@ -138,10 +158,6 @@ def _cosines(gathered: Gathered, tier: str) -> Float:
         return np.zeros(len(gathered))
     values, (least, most) = gathered.arms[space], gathered.ranges[space]
     return np.maximum(values - most, -1.0) / max(most - max(least, -1.0), _LEAST_SPREAD)
-
-
-def _is_data(where: About) -> bool:
-    return where.language not in CODE and where.language not in PROSE
 
 
 def _read(chunks: Sequence[Chunk], known: Mapping[str, Float], plan: Plan) -> dict[str, Float]:
@@ -169,10 +185,9 @@ def _left_out(text: str, code: str) -> float:
 
 def _best_of_file(chunks: Sequence[Chunk], standing: Float) -> Float:
     """How far the best chunk of each chunk's file is below the best of all."""
-    best: dict[int, float] = {}
-    for chunk, value in zip(chunks, standing.tolist(), strict=True):
-        best[chunk.id.document] = max(best.get(chunk.id.document, -np.inf), value)
-    return np.asarray([best[chunk.id.document] for chunk in chunks] - standing.max(initial=-np.inf))
+    documents = [chunk.id.document for chunk in chunks]
+    best = _best(documents, standing)
+    return np.asarray([best[document] for document in documents] - standing.max(initial=-np.inf))
 
 
 def _share(words: frozenset[str], text: str) -> float:

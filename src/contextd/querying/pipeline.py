@@ -279,8 +279,8 @@ def _opened(
     chunks = {chunk.id: chunk for chunk in view.get([gathered.chunks[place] for place in listed])}
     places = [place for place in listed if gathered.chunks[place] in chunks]
     texts = [chunks[gathered.chunks[place]] for place in places]
-    odds = trace.step("order", lambda: order(gathered, places, texts, plan))
-    return placed(ranked, gathered, places, odds), chunks, {one: line for one, (_, line) in gathered.declared.items()}
+    ordered = trace.step("order", lambda: order(gathered, places, texts, plan))
+    return placed(ranked, gathered, places, ordered, plan), chunks, {one: line for one, (_, line) in gathered.declared.items()}
 
 
 @dataclass(frozen=True, slots=True)
