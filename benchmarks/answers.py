@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import contextd
 from benchmarks.bm25 import Bm25
-from benchmarks.data import REPOS, linked_home
+from benchmarks.data import REPOS, SEMBLE_MODEL, linked_home
 from benchmarks.lines import BUDGETS, Asked, asked, chunk_lines, share, shown
 from contextd import config
 from contextd.engine import Engine
@@ -62,9 +62,10 @@ def case(engine: Engine, one: Asked, names: Sequence[str]) -> Case:
         fused = fuse(retrieved, plan.route, most=KEPT)
         ranked = boost(fused, view.about([candidate.chunk for candidate in fused]), plan)
         gathered = gather(ranked, retrieved, plan, view)
-        places = order.shortlist(gathered, plan)
+        known = order.known_of(gathered, plan)
+        places = order.shortlist(gathered, known)
         chunks = view.get([gathered.chunks[place] for place in places])
-        signals = order.signals(gathered, places, chunks, plan)
+        signals = order.signals(known, places, chunks, plan)
     needed = {(path, number) for need in one.alternatives for path, number, _ in need}
     right = [any((chunk.uri, n) in needed for n in range(chunk.start_line, chunk.end_line + 1)) for chunk in chunks]
     return Case(one, np.stack([signals[name] for name in names], 1), np.array(right))
@@ -128,7 +129,9 @@ def peers(engine: Engine, name: str) -> dict[str, Callable[[str], Iterable[tuple
     if find_spec("semble") is not None:
         from semble import SembleIndex
 
-        semble = SembleIndex.from_path(REPOS / name, model_path=str(config.home() / "models" / "potion-base-8M"))
+        semble = SembleIndex.from_path(
+            REPOS / name, model_path=SEMBLE_MODEL or str(config.home() / "models" / "potion-base-8M")
+        )
 
         def other(text: str) -> list[tuple[str, str]]:
             hits = semble.search(text, top_k=60)

@@ -14,6 +14,9 @@ from contextd.evaluate import Question, question
 BENCH = Path(os.environ.get("CONTEXTD_BENCH", "../shared/bench"))
 REPOS = Path(os.environ.get("CONTEXTD_BENCH_REPOS", "../repos"))
 HISTORIES = Path(os.environ.get("CONTEXTD_BENCH_HISTORIES", "../histories"))  # clones with their history
+SEMBLE_MODEL = os.environ.get(
+    "CONTEXTD_BENCH_SEMBLE_MODEL", ""
+)  # a folder in the layout of model2vec; empty: the usual weights
 HOME = Path(os.environ.get("CONTEXTD_BENCH_HOME", ".contextd-run/bench"))
 
 

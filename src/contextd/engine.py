@@ -123,7 +123,7 @@ class Engine(Keeping):
         *,
         budget: int | None = None,
         template: str = "markdown",
-        k: int = 40,
+        k: int = MOST_HITS,
         min_score: float | None = None,
         narrow: Narrow | None = None,
         history: Sequence[str] = (),

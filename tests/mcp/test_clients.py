@@ -162,7 +162,7 @@ def test_the_model_receives_the_packed_text_whole(
     project = make_project({str(path.relative_to(SOURCE)): path.read_text() for path in SOURCE.rglob("*.py")})
     engine = open_engine(project, home=home, environment={})
     engine.index()
-    packed = engine.context(QUESTION, budget=budget, template="xml", narrow=Narrow(recall=Recall(private=False))).text
+    packed = engine.context(QUESTION, budget=budget, template="markdown", narrow=Narrow(recall=Recall(private=False))).text
     engine.close()
     model = Model({"query": QUESTION, "filters": {"maxTokens": budget}})
     arguments = ["-m", "contextd", "mcp", "--project", str(project), "--no-watch"]

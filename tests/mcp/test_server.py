@@ -30,7 +30,7 @@ AGENT = Narrow(recall=Recall(private=False))
 def test_what_a_client_passes_on_is_the_packed_text_whole_within_the_budget(
     engine: Engine, project: Path, home: Path, mode: str, budget: int
 ) -> None:
-    packed = engine.context(QUESTION, budget=budget, template="xml", narrow=AGENT).text
+    packed = engine.context(QUESTION, budget=budget, template="markdown", narrow=AGENT).text
     count = engine.tokens.count
     engine.close()
 
@@ -59,7 +59,7 @@ def test_notes_are_part_of_the_budget(engine: Engine, project: Path, home: Path)
         assert count(text) <= budget, budget
         if budget > 200:
             assert text.startswith("Note: src/app/store.py has changed since it was indexed"), text
-            assert text.endswith("</project_context>")
+            assert text.endswith("```")
     server.close()
 
 

@@ -101,7 +101,7 @@ def _found(engine: Engine, asked: Mapping[str, Any], budget: int) -> Context:
     return engine.context(
         asked["query"],
         budget=budget,
-        template="json" if asked.get("format") == "json" else "xml",
+        template="json" if asked.get("format") == "json" else "markdown",
         **({"k": asked["k"]} if "k" in asked else {}),
         min_score=asked.get("filters.minScore"),
         narrow=narrow,

@@ -15,6 +15,7 @@ FILES = 20
 _LOOKED_THROUGH = 3  # files that are looked through for a name even where the parser saw no definition of it
 _OPENED = 8  # files with definitions
 _BY_LOOKS = 0.7
+_OF_THE_BEST = 0.6
 _SPECIAL = 0.6  # a specialization of a template: `struct formatter<T>`
 _DECLARES = (
     r"\s*(?:[\w@.]+(?:\([^)\n]*\))?\s+)*(?:class|struct|interface|trait|enum|union|protocol|record|object|module|namespace|typealias|type"
@@ -35,16 +36,20 @@ def gather(ranked: Sequence[Candidate], retrieved: Retrieved, plan: Plan, view: 
         best.setdefault(one.chunk.document, one)
     firsts = list(best.values())
     pieces = [where.pieces for where in view.about([one.chunk for one in firsts])]
-    chunks = tuple(
+    every = [
         ChunkId(one.chunk.document, ordinal) for one, count in zip(firsts, pieces, strict=True) for ordinal in range(count)
-    )[:MOST]
+    ][:MOST]
+    about = dict(zip(every, view.about(every), strict=True))
+    kinds = plan.scope.kinds
+    chunks = tuple(chunk for chunk in every if not kinds or about[chunk].kind in kinds)
+    declared = _declared(list(best), plan, view) if plan.route == "symbol" else {}
     return Gathered(
         chunks,
-        tuple(view.about(chunks)),
+        tuple(about[chunk] for chunk in chunks),
         view.fill(chunks),
         {name: (float(values.min()), float(values.max())) for name, values in retrieved.arms.items()},
         np.array([best[chunk.document].score for chunk in chunks]),
-        _declared(list(best), plan, view) if plan.route == "symbol" else {},
+        {chunk: found for chunk, found in declared.items() if chunk in about and (not kinds or about[chunk].kind in kinds)},
     )
 
 
@@ -62,7 +67,8 @@ def _declared(documents: Sequence[int], plan: Plan, view: View) -> dict[ChunkId,
             for line, fit in _declarations(chunk, name, lines):
                 if fit > found.get(chunk.id, (0.0, 0))[0]:
                     found[chunk.id] = fit, line
-    return found
+    least = _OF_THE_BEST * max((fit for fit, _ in found.values()), default=0.0)  # `command` is not what `Command` is
+    return {chunk: (fit, line) for chunk, (fit, line) in found.items() if fit >= least}
 
 
 def _declarations(chunk: Chunk, name: str, defined: Mapping[int, float]) -> Iterator[tuple[int, float]]:

@@ -50,18 +50,23 @@ class Packed:
 def pack(hits: Sequence[Hit], limit: int, prices: Prices, terms: Mapping[str, float], trace: Trace) -> Packed:
     """The hits whose rendered text is within the limit, frame included; `terms` are the words of the question."""
     costs = [prices.of(hit) for hit in hits]
+    chosen = _shown(hits, costs, limit, prices, terms)
+    while chosen and prices.whole(chosen) > limit:  # a promise, whatever a template makes of entries that stand together
+        chosen.pop()
+    _explain(hits, chosen, trace)
+    complete = len(chosen) == len(hits) and all(one.chunk.text == hit.chunk.text for one, hit in zip(chosen, hits, strict=True))
+    return Packed(chosen, not complete)
+
+
+def _shown(hits: Sequence[Hit], costs: Sequence[int], limit: int, prices: Prices, terms: Mapping[str, float]) -> list[Hit]:
+    """The hits that fit by their prices, in order, the last of them cut."""
     whole, part = _chosen(costs, limit, prices.frame, sure=bool(hits) and hits[0].why.get(CHANCE, 0.0) >= _SURE)
     shown = {place: hits[place] for place in whole}
     if part is not None:
         room = limit - prices.frame - sum(costs[place] for place in whole) - prices.head(hits[part])
         cut = cut_to(hits[part], room, prices.text, terms)
         shown |= {part: cut} if cut is not None else {}
-    chosen = [shown[place] for place in sorted(shown)]
-    while chosen and prices.whole(chosen) > limit:  # a promise, whatever a template makes of entries that stand together
-        chosen.pop()
-    _explain(hits, chosen, trace)
-    complete = len(chosen) == len(hits) and all(one.chunk.text == hit.chunk.text for one, hit in zip(chosen, hits, strict=True))
-    return Packed(chosen, not complete)
+    return [shown[place] for place in sorted(shown)]
 
 
 def _chosen(costs: Sequence[int], limit: int, frame: int, *, sure: bool) -> tuple[list[int], int | None]:

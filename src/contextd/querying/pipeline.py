@@ -24,7 +24,7 @@ from contextd.querying.cut import cut
 from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.fuse import KEPT, fuse
 from contextd.querying.gather import gather
-from contextd.querying.order import order, placed, shortlist, worth
+from contextd.querying.order import known_of, order, placed, shortlist, worth
 from contextd.querying.pack import Prices, pack
 from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, rank
@@ -36,13 +36,14 @@ from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import REPORT_WORDS, STOP_STEMS, understand
 from contextd.tongues import is_foreign, other_script
 from contextd.trace import Trace
-from contextd.types import Candidate, Chunk, ChunkId, Context, Hit, Plan, Query, Retrieved, Scope, Suggestion
+from contextd.types import CHANCE, Candidate, Chunk, ChunkId, Context, Hit, Plan, Query, Retrieved, Scope, Suggestion
 
 MOST_HITS = 200
 _EXPLAINED = 5  # paths that are looked up to say why nothing was found
 _HEARD = 0.95  # of the relevance, for each hit of the same place before: a judgment
 _SPOKEN = frozenset({"turns", "parts"})  # fields of chats and memories: reading again gains nothing on code
 _FOR_THE_REST = 0.5  # of the threshold: once something is relevant, the room that is left may show what is so less surely
+_LEAST_CHANCE = 0.004  # chosen on questions with lines: what is less likely only takes room
 POOL = 60  # candidates that are looked at for diversity
 OF_ONE_DOCUMENT = 6
 
@@ -107,12 +108,17 @@ def context(query: Query, means: Means) -> Context:
     chosen = trace.step("pack", lambda: pack(hits, query.budget, prices, plan.terms, trace))
     if hits and not chosen.hits:
         trace.warn(f"{len(hits)} pieces were found, but a budget of {query.budget} tokens holds none of them; ask for more")
-    text = trace.step("render", lambda: render(chosen.hits, template))
-    warn_of_hidden(chosen.hits, trace)
+    shown = _likeliest_first(chosen.hits) if query.ranker == RELEVANCE else chosen.hits
+    text = trace.step("render", lambda: render(shown, template))
+    warn_of_hidden(shown, trace)
     tokens = means.tokens.count(text)
-    return Context(
-        text, tokens, query.budget, means.tokens.name, template.name, tuple(chosen.hits), plan, trace, chosen.truncated
-    )
+    return Context(text, tokens, query.budget, means.tokens.name, template.name, tuple(shown), plan, trace, chosen.truncated)
+
+
+def _likeliest_first(hits: Sequence[Hit]) -> list[Hit]:
+    """Chunks of files in the order of their chances: what they bring for their length decided only what gets in."""
+    ordered = iter(sorted((hit for hit in hits if CHANCE in hit.why), key=lambda hit: -hit.why[CHANCE]))
+    return [next(ordered) if CHANCE in hit.why else hit for hit in hits]
 
 
 def warn_of_hidden(hits: Sequence[Hit], trace: Trace) -> None:
@@ -275,11 +281,12 @@ def _opened(
 ) -> tuple[list[Candidate], dict[ChunkId, Chunk], dict[ChunkId, int]]:
     """The candidates after the best files were opened, the chunks that were read for it, and the lines of declarations."""
     gathered = trace.step("gather", lambda: gather(ranked, retrieved, plan, view))
-    listed = shortlist(gathered, plan)
+    known = known_of(gathered, plan)
+    listed = shortlist(gathered, known)
     chunks = {chunk.id: chunk for chunk in view.get([gathered.chunks[place] for place in listed])}
     places = [place for place in listed if gathered.chunks[place] in chunks]
     texts = [chunks[gathered.chunks[place]] for place in places]
-    ordered = trace.step("order", lambda: order(gathered, places, texts, plan))
+    ordered = trace.step("order", lambda: order(gathered, known, places, texts, plan))
     return placed(ranked, gathered, places, ordered, plan), chunks, {one: line for one, (_, line) in gathered.declared.items()}
 
 
@@ -316,8 +323,18 @@ def _worthwhile(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
         return _spread(pool, query, trace)
     least = query.min_score * _FOR_THE_REST
     relevant = {one.chunk.document for one in pool.candidates if pool.likely[one.chunk] >= least}
-    read = [one for one in pool.candidates if one.chunk in pool.read and one.chunk.document in relevant]
-    return sorted(read, key=lambda one: (-worth(one, pool.read[one.chunk]), one.chunk))[: query.k]
+    read = [one for one in pool.candidates if one.chunk in pool.read]
+    likely = [one for one in read if one.chunk.document in relevant and one.arms[CHANCE] >= _LEAST_CHANCE]
+    for one in read:
+        if one.chunk.document not in relevant:
+            trace.drop("cut", _place(pool.read[one.chunk]), f"relevance of the file below {least:g}")
+        elif one.arms[CHANCE] < _LEAST_CHANCE:
+            trace.drop("order", _place(pool.read[one.chunk]), f"a chance below {_LEAST_CHANCE:g} of holding the answer")
+    return sorted(likely, key=lambda one: (-worth(one, pool.read[one.chunk]), one.chunk))[: query.k]
+
+
+def _place(chunk: Chunk) -> str:
+    return f"{chunk.uri}:{chunk.start_line}"
 
 
 def _reread(boosted: Sequence[Candidate], view: View, plan: Plan, query: Query, means: Means) -> list[Candidate]:
@@ -358,7 +375,7 @@ def _few_of_each(candidates: Sequence[Candidate], size: int, most: int) -> list[
 
 
 def _why(candidate: Candidate) -> dict[str, float]:
-    return {name.split("/")[0]: round(value, 4) for name, value in candidate.arms.items() if value > 0}
+    return {name.split("/")[0]: round(value, 4) for name, value in candidate.arms.items() if value > 0 or name == CHANCE}
 
 
 def _merged(lists: list[list[Hit]], k: int) -> list[Hit]:

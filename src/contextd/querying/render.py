@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from html import escape
 
@@ -82,11 +82,37 @@ def _time(microseconds: int) -> str:
 
 
 def _by_file(hits: Sequence[Hit]) -> dict[str, list[Hit]]:
-    """Hits grouped by file in order of their best; inside a file in reading order."""
+    """Hits grouped by file in order of their best; inside a file in reading order, those that touch joined."""
     files: dict[str, list[Hit]] = {}
     for hit in hits:
         files.setdefault(hit.chunk.uri, []).append(hit)
-    return {uri: sorted(ones, key=lambda hit: hit.chunk.start) for uri, ones in files.items()}
+    return {uri: _joined(sorted(ones, key=lambda hit: hit.chunk.start)) for uri, ones in files.items()}
+
+
+def _joined(hits: Sequence[Hit]) -> list[Hit]:
+    """Hits of one file in reading order; whole chunks that follow or overlap each other are one."""
+    found: list[Hit] = []
+    for hit in hits:
+        last, chunk = (found[-1].chunk if found else None), hit.chunk
+        if (
+            last is None
+            or chunk.kind == "chat_message"
+            or not (_is_whole(last) and _is_whole(chunk) and chunk.start <= last.end)
+        ):
+            found.append(hit)
+            continue
+        labels = dict.fromkeys(label for label in (last.label, chunk.label) if label)
+        text = last.text + chunk.text[max(0, last.end - chunk.start) :]
+        both = replace(
+            last, text=text, end=max(last.end, chunk.end), end_line=max(last.end_line, chunk.end_line), label=", ".join(labels)
+        )
+        found[-1] = replace(found[-1], chunk=both, score=max(found[-1].score, hit.score))
+    return found
+
+
+def _is_whole(chunk: Chunk) -> bool:
+    """Whether a chunk has all of its text: nothing was cut out of it."""
+    return len(chunk.text) == chunk.end - chunk.start
 
 
 def _xml(hits: Sequence[Hit]) -> str:

@@ -1,0 +1,139 @@
+"""The lines that answer: which chunk of a file comes first, where a name is declared, what a budget shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from contextd.assemble import open_engine
+from contextd.engine import Engine
+from contextd.querying.pack import CUT_MARK
+from contextd.types import Narrow, Reader
+
+_FILLER = "\n".join(f"    total_{n} = combine(total_{n - 1}, offset_{n})" for n in range(1, 40))
+FILES = {
+    "src/pager.py": f'''"""Paging of long output."""
+
+
+class Pager:
+    """Shows long text page by page."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def show(self, text):
+        """Write the text to the stream, page by page."""
+        for page in split_pages(text):
+            self.stream.write(page)
+
+
+def split_pages(text):
+    height = terminal_height()
+    return [text[at : at + height] for at in range(0, len(text), height)]
+
+
+def unrelated(total_0):
+{_FILLER}
+    return total_39
+
+
+def choose_pager(environment):
+    """Choose the pager program: the user's PAGER variable first, then less, then plain output."""
+    configured = environment.get("PAGER")
+    if configured:
+        return configured
+    return "less" if exists("less") else None
+''',
+    "src/impls.rs": "pub struct Router {\n    routes: Vec<Route>,\n}\n\nimpl Router {\n"
+    + "\n".join(f"    pub fn router_step_{n}(&self) -> Router {{ Router::new() }}" for n in range(30))
+    + "\n}\n",
+    "src/Shape.java": "/**\n * A Shape. A Shape has a Shape inside.\n */\npublic class Shape {\n  private final int size;\n\n"
+    + "  public Shape(int size) {\n    this.size = size;\n  }\n\n"
+    + "\n".join(f"  public Shape scaled{n}(int by) {{\n    return new Shape(size * by + {n});\n  }}\n" for n in range(20))
+    + "}\n",
+    "tests/test_pager.py": 'def test_choose_pager_from_the_environment():\n    """The pager program is chosen from the PAGER variable."""\n'
+    '    assert choose_pager({"PAGER": "more"}) == "more"\n',
+    "docs/pager.md": "# Output\n\nLong output is shown by a pager. How the program works is described elsewhere.\n",
+}
+
+
+@pytest.fixture
+def engine(make_project: Callable[..., Path], home: Path) -> Engine:
+    found = open_engine(make_project(FILES), home=home, environment={})
+    found.index()
+    return found
+
+
+def test_an_answer_begins_with_the_chunk_that_answers_not_with_tests_or_documents(engine: Engine) -> None:
+    answer = engine.context("how is the pager program chosen", budget=500)
+    first = answer.hits[0].chunk
+    assert first.label == "choose_pager" and 'return "less" if exists("less") else None' in answer.text
+    assert answer.tokens <= 500 and "unrelated" not in {hit.chunk.label for hit in answer.hits}
+
+
+def test_the_second_place_is_what_the_first_one_calls(engine: Engine) -> None:
+    labels = [hit.chunk.label for hit in engine.context("how does Pager show write text page by page", budget=600).hits]
+    assert any("split_pages" in label for label in labels)
+
+
+@pytest.mark.parametrize(("name", "line"), [("Pager", 4), ("Router", 1), ("Shape", 4)])
+def test_the_declaration_of_a_name_comes_first(engine: Engine, name: str, line: int) -> None:
+    """Not an impl block, a constructor, or whatever mentions it most often."""
+    first = engine.search(name).hits[0]
+    assert first.chunk.start_line <= line <= first.chunk.end_line and first.focus == line
+    answer = engine.context(name, budget=120)
+    assert answer.tokens <= 120 and any(hit.chunk.start_line <= line <= hit.chunk.end_line for hit in answer.hits)
+
+
+def test_case_counts_for_a_name(make_project: Callable[..., Path], home: Path) -> None:
+    files = {"a.py": "def command(name):\n    return name\n", "b.py": "class Command:\n    pass\n\n\nclass Other:\n    pass\n"}
+    engine = open_engine(make_project(files), home=home, environment={})
+    engine.index()
+    assert engine.search("Command").hits[0].chunk.uri == "b.py"
+    assert engine.search("command").hits[0].chunk.uri == "a.py"
+
+
+@pytest.mark.parametrize("name", ["Pager(", "Pa.*ger", "a" * 300, "operator[]", "Router::new", "$Pager", "__init__"])
+def test_odd_names_are_asked_for_without_harm(engine: Engine, name: str) -> None:
+    engine.search(name)
+    assert engine.context(name, budget=200).tokens <= 200
+
+
+def test_filters_hold_for_every_chunk_of_an_answer(engine: Engine) -> None:
+    for narrow in (Narrow(kinds=["code_class"]), Narrow(paths=["docs"]), Narrow(languages=["python"])):
+        answer = engine.context("how is the pager program chosen", narrow=narrow, min_score=0.0)
+        assert all(hit.chunk.kind == "code_class" for hit in answer.hits) or not narrow.kinds
+        assert all(hit.chunk.uri.startswith("docs/") for hit in answer.hits) or not narrow.paths
+        assert all(hit.chunk.language == "python" for hit in answer.hits) or not narrow.languages
+        assert answer.hits
+
+
+def test_what_a_reader_may_not_see_is_not_opened(engine: Engine, project: Path, home: Path) -> None:
+    other = open_engine(engine.root(), home=home, environment={}, reader="ana")
+    assert other.reader == Reader("ana")
+    assert other.context("how is the pager program chosen").hits == ()
+    assert other.search("Pager").hits == []
+
+
+def test_a_larger_budget_shows_all_that_a_smaller_one_shows(engine: Engine) -> None:
+    before: set[str] = set()
+    for budget in range(60, 1600, 35):
+        answer = engine.context("how does the pager show pages and which program is chosen", budget=budget, min_score=0.0)
+        lines = {f"{hit.chunk.uri} {line}" for hit in answer.hits for line in hit.chunk.text.split("\n") if line != CUT_MARK}
+        assert before <= lines and answer.tokens <= budget
+        before = lines
+
+
+def test_explain_has_a_row_for_everything_that_was_read_and_not_shown(engine: Engine) -> None:
+    answer = engine.context("how is the pager program chosen", budget=200, min_score=0.0)
+    dropped = {drop.what for drop in answer.trace.drops if drop.step == "pack"}
+    shown = {hit.chunk.id for hit in answer.hits}
+    wide = engine.context("how is the pager program chosen", budget=100_000, min_score=0.0)
+    assert {f"{hit.chunk.uri}:{hit.chunk.start_line}" for hit in wide.hits if hit.chunk.id not in shown} <= dropped
+
+
+def test_chunks_that_touch_are_one_piece_of_the_answer(engine: Engine) -> None:
+    text = engine.context("Pager show split_pages", budget=4000, min_score=0.0).text
+    assert text.count("def split_pages(text):") == 1 and text.count("### src/pager.py") < 5
