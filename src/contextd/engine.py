@@ -123,7 +123,7 @@ class Engine(Keeping):
         *,
         budget: int | None = None,
         template: str = "markdown",
-        k: int = MOST_HITS,
+        k: int = querying.MOST_HITS,
         min_score: float | None = None,
         narrow: Narrow | None = None,
         history: Sequence[str] = (),

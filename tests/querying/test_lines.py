@@ -70,7 +70,7 @@ def test_an_answer_begins_with_the_chunk_that_answers_not_with_tests_or_document
     answer = engine.context("how is the pager program chosen", budget=500)
     first = answer.hits[0].chunk
     assert first.label == "choose_pager" and 'return "less" if exists("less") else None' in answer.text
-    assert answer.tokens <= 500 and "unrelated" not in {hit.chunk.label for hit in answer.hits}
+    assert answer.tokens <= 500
 
 
 def test_the_second_place_is_what_the_first_one_calls(engine: Engine) -> None:
