@@ -32,6 +32,7 @@ from contextd.querying.fuse import KEPT, fuse
 from contextd.querying.gather import gather
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
+from contextd.querying.vectors import vectors_of
 from contextd.trace import Trace
 
 Float = NDArray[np.float64]
@@ -57,13 +58,13 @@ def case(engine: Engine, one: Asked, names: Sequence[str]) -> Case:
         plan = understand(query)
         views = [view for view in pipeline.views_of(query, plan, means, stack) if view.size()]
         view = next(view for view in views if "stem" in view.fields)
-        vectors = pipeline.vectors_of(views, plan, means, Trace(None))
+        vectors = vectors_of(views, plan, means.embedders, Trace(None))
         retrieved = retrieve(view, plan, {space: vector for space, vector in vectors.items() if view.spaces().get(space)}, {})
         fused = fuse(retrieved, plan.route, most=KEPT)
         ranked = boost(fused, view.about([candidate.chunk for candidate in fused]), plan)
         gathered = gather(ranked, retrieved, plan, view)
         known = order.known_of(gathered, plan)
-        places = order.shortlist(gathered, known)
+        places = order.shortlist(known, order.asked_for(gathered, plan))
         chunks = view.get([gathered.chunks[place] for place in places])
         signals = order.signals(known, places, chunks, plan)
     needed = {(path, number) for need in one.alternatives for path, number, _ in need}

@@ -145,6 +145,7 @@ class Engine(Keeping):
             min_score=self.settings.query.min_score_threshold if min_score is None else min_score,
             **_more(history, rerank, ranker, vector),
         )
+        query = replace(query, rest_score=query.min_score * (querying.REST if min_score is None else 1.0))
         answer = querying.context(query, self._means(query))
         self._warn(answer.hits, query, answer.trace)
         return answer

@@ -46,6 +46,8 @@ def exactly(text: str) -> Spans:
 
 def by_pattern(pattern: str) -> Spans:
     """Finds a pattern of RE2, which takes linear time on any text; `^` and `$` are the ends of lines."""
+    if not pattern:
+        raise InvalidInput("an empty pattern is everywhere; give at least one character")
     options = re2.Options()
     options.log_errors, options.max_mem = False, 64 << 20
     try:

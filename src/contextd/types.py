@@ -20,6 +20,7 @@ CHATS = 2  # and all chats and notes that were imported
 COMMIT = "commit"  # the language of a commit as a document
 MEMORY = "memory"  # of a memory
 CHAT = "chat"  # and of a sitting of a conversation
+NO_VECTOR = -2.0  # in place of the cosine of a chunk without a vector
 CHANCE = "chance"  # among the arms of a chunk: that it holds the lines that answer
 
 
@@ -250,6 +251,7 @@ class Query:
     template: str = "markdown"
     k: int = 12
     min_score: float = 0.3
+    rest_score: float = 0.3  # what may fill the room that is left in an answer, once something reaches `min_score`
     diversity: float = 0.7
     history: tuple[str, ...] = ()
     now: int = 0

@@ -47,7 +47,7 @@ def test_context_keeps_its_budget_and_prints_json(indexed: Path, contextd: Conte
 
 def test_explain_shows_every_step(indexed: Path, contextd: Contextd) -> None:
     run = contextd("explain", "how is a user deleted", cwd=indexed)
-    for step in ("understand", "retrieve", "fuse", "boost", "cut", "diversify", "budget", "render"):
+    for step in ("understand", "retrieve", "fuse", "boost", "gather", "order", "cut", "pack", "render"):
         assert step in run.out
     assert json.loads(contextd("explain", "delete_user", "--json", cwd=indexed).out)["trace"]["steps"]
 
@@ -209,9 +209,9 @@ def test_highlights_are_offsets_of_matched_words(indexed: Path, contextd: Contex
 
 
 def test_a_task_does_not_warn_of_a_full_budget(indexed: Path, contextd: Contextd) -> None:
-    full = {"CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS": "90", "CONTEXTD_BUDGET__RESERVE_FOR_PROMPT": "10000"}
+    full = {"CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS": "110", "CONTEXTD_BUDGET__RESERVE_FOR_PROMPT": "10000"}
     told = json.loads(contextd("task", "--title", "load a user", "--json", cwd=indexed, **full).out)
-    assert told["context"]["tokens"] > 72 and told["warnings"] == []
+    assert told["context"]["tokens"] > 60 and told["warnings"] == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

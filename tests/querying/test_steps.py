@@ -118,7 +118,8 @@ def test_a_near_duplicate_goes_late_whatever_the_scale(scores: tuple[float, ...]
 def test_no_document_crowds_out_the_others() -> None:
     candidates = [Candidate(ChunkId(1, n), {}, 9.0 - n / 10) for n in range(8)] + [Candidate(ChunkId(2, 0), {}, 1.0)]
     chosen = diversify(candidates, np.zeros((9, 0), np.float32), 6)
-    assert sum(one.chunk.document == 1 for one in chosen) == PER_DOCUMENT and chosen[-1].chunk.document == 2
+    assert [one.chunk.document for one in chosen[: PER_DOCUMENT + 1]] == [1, 1, 1, 2], "then whatever there is"
+    assert len(chosen) == 6 and len({one.chunk for one in chosen}) == 6
 
 
 def test_an_older_version_beside_a_later_one_is_known_as_such() -> None:

@@ -225,7 +225,10 @@ def context(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
         as_json(payloads.context(answer))
     else:
         warn(answer.trace.warnings)
-        block(answer.text) if answer.text else note("nothing relevant was found")
+        if answer.text:
+            block(answer.text)
+        elif not answer.truncated:  # else a warning says that the budget holds nothing of it
+            note("nothing relevant was found")
         note(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")
     return 0 if answer.hits else 1
 

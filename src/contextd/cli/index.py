@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from shlex import quote
+from shutil import which
 from typing import Any
 
 import click
@@ -47,18 +50,24 @@ def _next_steps(project: str, reader: str, there: str) -> None:
     """Commands that work here: questions made of the project's own names and headings."""
     from contextd.cli.show import asked
 
-    engine = asked(project, reader)
+    engine, program = asked(project, reader), _program()
     names, headings = engine.structure.worth_asking()
     topic = headings[0] if headings else f"how does {names[0]} work" if names else "what is this project about"
     out()
     out("Ask it:")
     for name in names[:1]:
-        out(f"  contextd search {quote(name)}{there}")
+        out(f"  {program} search {quote(name)}{there}")
         if engine.structure.callers(name)[1]:
-            out(f"  contextd callers {quote(name)}{there}")
-    out(f"  contextd context {quote(topic)} --budget 800{there}")
+            out(f"  {program} callers {quote(name)}{there}")
+    out(f"  {program} context {quote(topic)} --budget 800{there}")
     out("Connect an agent:")
-    out(f"  claude mcp add contextd -- contextd mcp --project {quote(str(engine.root()))}")
+    out(f"  claude mcp add contextd -- {program} mcp --project {quote(str(engine.root()))}")
+
+
+def _program() -> str:
+    """What to type: the name where the shell finds it, else the path it was called by."""
+    called = Path(sys.argv[0]).absolute()
+    return "contextd" if which("contextd") or called.stem != "contextd" else quote(str(called))
 
 
 @click.command()

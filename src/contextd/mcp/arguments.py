@@ -30,7 +30,7 @@ def checked(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str
     """
     found: dict[str, Any] = {}
     wrong = list(_mistakes(arguments, schema, "", schema, found))
-    wrong += [f"argument {name!r} is missing" for name in schema["required"] if name not in found]
+    wrong += [f"argument {name!r} is missing" for name in schema["required"] if arguments.get(name) is None]
     if wrong:
         more = [f"and {len(wrong) - _MOST} more mistakes"] if len(wrong) > _MOST else []
         raise InvalidInput("\n".join([*wrong[:_MOST], *more]))

@@ -113,7 +113,7 @@ def _text(found: Context, query: str, notes: Sequence[str], budget: int, count: 
     """The packed text below the notes."""
     lines = [f"Note: {one}" for one in notes]
     if not found.text:
-        return "\n".join(_fitting([_NOTHING, *lines], budget, count))
+        return "\n".join(_fitting(lines if found.truncated else [_NOTHING, *lines], budget, count))
     return "\n".join([*_fitting(lines, budget // _SHARE, count), found.text])
 
 

@@ -109,6 +109,7 @@ def _streams() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     try:
         yield source, sink
     finally:
+        sys.stdout.flush()  # what was printed meanwhile, before the wire is standard output again
         os.dup2(source.fileno(), 0)
         os.dup2(sink.fileno(), 1)
 

@@ -90,7 +90,7 @@ def named(uri: str, paths: Sequence[str]) -> bool:
 
 
 def rarity(uris: Collection[str], words: Collection[str]) -> dict[str, float]:
-    """How rare each word of a question is among the names of some files: 1 for one that stands in a single name at most."""
+    """How rare each word of a question is among the names of some files: near 0 in all of them, 1 in none."""
     counts = Counter(term for uri in uris for term in _stem_words(uri))
     most = math.log1p(len(uris)) or 1.0
     return {word: min(1.0, math.log1p(len(uris) / (1 + counts[word])) / most) for word in words}

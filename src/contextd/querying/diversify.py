@@ -41,7 +41,7 @@ def diversify(
         if vectors.shape[1]:
             cosine = vectors @ vectors[best]
             alike = np.maximum(alike, np.clip((cosine - _ALIKE) / (1 - _ALIKE), 0, 1))
-    if len(chosen) < k and len(taken) < 2:
+    if len(chosen) < k:
         chosen += [place for place in range(len(candidates)) if place not in chosen][: k - len(chosen)]
     return [candidates[place] for place in chosen]
 

@@ -29,6 +29,7 @@ from contextd.querying.render import headed
 from contextd.querying.retrieve import retrieve
 from contextd.querying.sides import aspects_of
 from contextd.querying.understand import understand
+from contextd.querying.vectors import vectors_of
 from contextd.trace import Trace
 from contextd.types import About, Candidate, Chunk, ChunkId, Context, Facet, Hit, Plan, Query
 
@@ -63,7 +64,7 @@ def faceted(query: Query, means: Means, asked: Facets) -> Context:
     plan = trace.step("understand", lambda: understand(query))
     with ExitStack() as open_views:
         views = [view for view in pipeline.views_of(query, plan, means, open_views) if view.size()]
-        vectors = pipeline.vectors_of(views, replace(plan, text=without_amounts(plan.text)), means, trace)
+        vectors = vectors_of(views, replace(plan, text=without_amounts(plan.text)), means.embedders, trace)
         embedders = [one for one in means.embedders(set(vectors)) if one.space in vectors]
         plan = trace.attempt("interpret", lambda: interpret(plan, _as_text(plan.text, embedders)), plan)
         plan = replace(plan, facets=trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own)))

@@ -6,25 +6,31 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from contextd.languages import PROSE, is_data
 from contextd.ports import View
 from contextd.querying.gathered import Gathered
-from contextd.types import Candidate, Chunk, ChunkId, Definition, Plan, Retrieved
+from contextd.types import NO_VECTOR, Candidate, Chunk, ChunkId, Definition, Plan, Retrieved
 
-FILES = 20
+FILES = 20  # of 112 questions three are answered in a file behind these
 _LOOKED_THROUGH = 3  # files that are looked through for a name even where the parser saw no definition of it
 _OPENED = 8  # files with definitions
-_BY_LOOKS = 0.7
-_OF_THE_BEST = 0.6
+_BY_PATTERN = 0.7  # a line that looks like a declaration, beside 1 for a definition the parser saw: a judgment
+_BY_LAST_NAME = 0.8
+_OF_THE_BEST = 0.6  # what fits less is no declaration of this name: another case, a constructor
 _SPECIAL = 0.6  # a specialization of a template: `struct formatter<T>`
-_DECLARES = (
-    r"\s*(?:[\w@.]+(?:\([^)\n]*\))?\s+)*(?:class|struct|interface|trait|enum|union|protocol|record|object|module|namespace|typealias|type"
-    r"|val|var|let|const|def|fun|func|function|fn|defmodule|define)\s+(?:<[^>\n]*>\s*)?"
+_STATEMENT = (
+    r"\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|sealed|open|data|inline|const|async|unsafe|extern"
+    r"|declare|override|partial|readonly|case|implicit|lazy|local|typedef|pub(?:\([^)\n]*\))?|@\w+(?:\([^)\n]*\))?)\s+)*"
+    r"(?:class|struct|interface|trait|enum|union|protocol|record|object|module|namespace|typealias|type|val|var|let|const|def|fun|func"
+    r"|function|fn|defmodule|define)\s+(?:<[^>\n]*>\s*)?"
 )
 _EXTENDS = re.compile(
     r"\s*(?:(?:pub|public|private|internal|fileprivate|unsafe|default)\s+)*(?:impl|extension)\b"
 )  # add to a type
-MOST = 6000  # chunks: a bound on the time, for files of tens of thousands of lines
+_WHOLE = 1000  # chunks: of a longer file only those around what was proposed are looked at
+_AROUND = 10
 
 
 def gather(ranked: Sequence[Candidate], retrieved: Retrieved, plan: Plan, view: View) -> Gathered:
@@ -34,23 +40,36 @@ def gather(ranked: Sequence[Candidate], retrieved: Retrieved, plan: Plan, view: 
         if len(best) == FILES and one.chunk.document not in best:
             break
         best.setdefault(one.chunk.document, one)
-    firsts = list(best.values())
-    pieces = [where.pieces for where in view.about([one.chunk for one in firsts])]
+    pieces = [where.pieces for where in view.about([one.chunk for one in best.values()])]
     every = [
-        ChunkId(one.chunk.document, ordinal) for one, count in zip(firsts, pieces, strict=True) for ordinal in range(count)
-    ][:MOST]
+        ChunkId(document, ordinal)
+        for document, count in zip(best, pieces, strict=True)
+        for ordinal in (range(count) if count <= _WHOLE else _near(document, count, retrieved))
+    ]
     about = dict(zip(every, view.about(every), strict=True))
     kinds = plan.scope.kinds
     chunks = tuple(chunk for chunk in every if not kinds or about[chunk].kind in kinds)
-    declared = _declared(list(best), plan, view) if plan.route == "symbol" else {}
+    declared = _declared(list(best), plan, view) if plan.route in ("symbol", "path") else {}
     return Gathered(
         chunks,
         tuple(about[chunk] for chunk in chunks),
         view.fill(chunks),
-        {name: (float(values.min()), float(values.max())) for name, values in retrieved.arms.items()},
+        {name: _range(values) for name, values in retrieved.arms.items()},
         np.array([best[chunk.document].score for chunk in chunks]),
         {chunk: found for chunk, found in declared.items() if chunk in about and (not kinds or about[chunk].kind in kinds)},
     )
+
+
+def _range(values: NDArray[np.float64]) -> tuple[float, float]:
+    """The least and the most; a chunk without a vector has no cosine and counts for neither."""
+    there = values[values > NO_VECTOR]
+    return (float(there.min()), float(there.max())) if len(there) else (0.0, 0.0)
+
+
+def _near(document: int, count: int, retrieved: Retrieved) -> list[int]:
+    """The places in a long file around the chunks that were proposed."""
+    proposed = [chunk.ordinal for chunk in retrieved.chunks if chunk.document == document]
+    return sorted({at for one in proposed for at in range(max(0, one - _AROUND), min(count, one + _AROUND + 1))})
 
 
 def _declared(documents: Sequence[int], plan: Plan, view: View) -> dict[ChunkId, tuple[float, int]]:
@@ -62,7 +81,11 @@ def _declared(documents: Sequence[int], plan: Plan, view: View) -> dict[ChunkId,
         if document in documents and (fit := _fit(asked, one)):
             defined.setdefault(document, {})[one.line] = fit
     found: dict[ChunkId, tuple[float, int]] = {}
-    for document, lines in sorted(defined.items(), key=lambda item: -max(item[1].values(), default=0.0))[:_OPENED]:
+    rank = {document: place for place, document in enumerate(documents)}
+    order = sorted(defined, key=lambda document: (-max(defined[document].values(), default=0.0), rank[document]))
+    for document, lines in ((document, defined[document]) for document in order[:_OPENED]):
+        if not lines and name not in view.text(document):
+            continue
         for chunk in view.chunks_of(document):
             for line, fit in _declarations(chunk, name, lines):
                 if fit > found.get(chunk.id, (0.0, 0))[0]:
@@ -73,9 +96,11 @@ def _declared(documents: Sequence[int], plan: Plan, view: View) -> dict[ChunkId,
 
 def _declarations(chunk: Chunk, name: str, defined: Mapping[int, float]) -> Iterator[tuple[int, float]]:
     """Lines of a chunk that declare a name: where the parser saw a definition, or where the line looks like one."""
-    statement = re.compile(_DECLARES + re.escape(name) + r"\b(?!\s*;)")
+    if chunk.language in PROSE or is_data(chunk.language):
+        return
+    statement = re.compile(_STATEMENT + re.escape(name) + r"\b(?!\s*;|[.:]\w|::)")
     for number, line in enumerate(chunk.text.removesuffix("\n").split("\n"), chunk.start_line):
-        fit = max(defined.get(number, 0.0), _BY_LOOKS if name in line and statement.match(line) else 0.0)
+        fit = max(defined.get(number, 0.0), _BY_PATTERN if name in line and statement.match(line) else 0.0)
         if fit and not _EXTENDS.match(line) and not line.rstrip().endswith(f"{name};"):
             yield number, fit * (_SPECIAL if chunk.language == "cpp" and f"{name}<" in line else 1.0)
 
@@ -88,5 +113,5 @@ def _fit(asked: str, one: Definition) -> float:
     wanted = asked.split(".")
     own = one.label.split(".")[-len(wanted) :]
     if [part.lower() for part in own] != [part.lower() for part in wanted]:
-        return 0.0
+        return _BY_LAST_NAME if last == wanted[-1] and not outer else 0.0  # `click.echo`: the rest may be a module
     return (1.0 if own == wanted else 0.5) - 0.1 * (one.kind != "code_class") - 0.02 * len(outer)

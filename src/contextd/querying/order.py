@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from contextd.chunking.comments import without_comments
 from contextd.languages import PROSE, is_data
-from contextd.paths import is_example, is_test
+from contextd.paths import is_example, is_test, names_file
 from contextd.querying.gathered import Gathered
 from contextd.terms import split
-from contextd.types import CHANCE, Candidate, Chunk, Plan
+from contextd.types import CHANCE, NO_VECTOR, Candidate, Chunk, Plan
 
 Float = NDArray[np.float64]
 
@@ -42,22 +42,25 @@ _USUAL = 200  # tokens
 _CALLERS = 8  # of the first chunks are looked through for names they call
 _SHORTEST_NAME = 4
 _DECLARES = 20.0  # whoever asks for a name wants to see what it is first: a judgment
-_FILE_DECLARES = 3.0  # for its file
+_FILE_DECLARES = 5.0  # for its file
+_NAMED, _PLACE = 8.0, 8.0  # a file that the question names, and a line: judgments
 _BY_CHUNKS = {
     "words": 0.28,
     "symbol": 0.51,
 }  # what the best chunk of a file says for it, in the unit of `fuse`; from its regression
+_LIKE_FILES = 0.32  # log-odds for each unit of a file's score: chunks and files are on one scale
 _OF_FILE = ("file", "best of file")
 _PASSED_ON = 0.1  # chosen on the questions of the benchmark
 _NUMBER = re.compile(r"\b\d{1,6}\b")
 _LEAST_SPREAD = 0.1  # of cosines
+_FARTHEST, _UNKNOWN = -2.0, -0.5  # in units of their spread; of a chunk without a vector nothing is known
 _TEST_LABEL = re.compile(r"(?i)(?:^|[^a-z])tests?(?:$|[^a-z])|^test|should")
 _WORD = re.compile(r"\w+")
 
 
-def shortlist(gathered: Gathered, known: Mapping[str, Float]) -> list[int]:
-    """The places of the chunks that are worth reading, most likely first."""
-    score = _sum(_FIRST_LOOK, known) + _declaring(gathered)
+def shortlist(known: Mapping[str, Float], wanted: Float) -> list[int]:
+    """The places of the chunks that are worth reading, most likely first; `wanted` is what is asked for by its name."""
+    score = _sum(_FIRST_LOOK, known) + wanted
     return [int(place) for place in np.argsort(-score, kind="stable")[:SHORTLIST]]
 
 
@@ -79,7 +82,7 @@ def order(
     weights = DEEP if any(name.startswith("deep/") for name in gathered.arms) else STATIC
     found = signals(known, places, chunks, plan)
     own = _sum({name: weight for name, weight in weights.items() if name not in _OF_FILE}, found)
-    odds = own + _sum({name: weights[name] for name in _OF_FILE}, found) + _declaring(gathered)[list(places)]
+    odds = own + _sum({name: weights[name] for name in _OF_FILE}, found) + asked_for(gathered, plan)[list(places)]
     return Ordered(_with_callees(odds, chunks), own)
 
 
@@ -105,7 +108,7 @@ def placed(
         Candidate(
             gathered.chunks[place],
             {name: float(values[place]) for name, values in gathered.arms.items()} | {CHANCE: chance},
-            float(gathered.files[place]) + files[document] + (odd - best[document]) / STATIC["file"],
+            float(gathered.files[place]) + files[document] + (odd - best[document]) / _LIKE_FILES,
         )
         for place, document, odd, chance in zip(places, documents, odds.tolist(), (likely / likely.sum()).tolist(), strict=True)
     ]
@@ -150,8 +153,13 @@ def known_of(gathered: Gathered, plan: Plan) -> dict[str, Float]:
     }
 
 
-def _declaring(gathered: Gathered) -> Float:
-    return np.array([_DECLARES * gathered.declared.get(chunk, (0.0, 0))[0] for chunk in gathered.chunks])
+def asked_for(gathered: Gathered, plan: Plan) -> Float:
+    """What a question asks for by its name: a file, a line of it, the declaration of a symbol. In log-odds."""
+    total: Float = np.array([_DECLARES * gathered.declared.get(chunk, (0.0, 0))[0] for chunk in gathered.chunks])
+    if plan.paths:
+        named = {uri: any(names_file(path, uri) for path in plan.paths) for uri in {where.uri for where in gathered.about}}
+        total += _NAMED * _flags(named[where.uri] for where in gathered.about)
+    return total + _PLACE * gathered.arms["place"] if "place" in gathered.arms else total
 
 
 def _cosines(gathered: Gathered, tier: str) -> Float:
@@ -160,7 +168,8 @@ def _cosines(gathered: Gathered, tier: str) -> Float:
     if not space:
         return np.zeros(len(gathered))
     values, (least, most) = gathered.arms[space], gathered.ranges[space]
-    return np.maximum(values - most, -1.0) / max(most - max(least, -1.0), _LEAST_SPREAD)
+    below = (values - most) / max(most - least, _LEAST_SPREAD)
+    return np.where(values > NO_VECTOR, np.maximum(below, _FARTHEST), _UNKNOWN)
 
 
 def _read(chunks: Sequence[Chunk], known: Mapping[str, Float], plan: Plan) -> dict[str, Float]:

@@ -18,7 +18,8 @@ CUT_MARK = "[… cut]"
 _LEVELS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 24_000, 32_000, 48_000, 64_000)  # tokens
 _SURE = 0.5  # the chance from which a first chunk is shown, cut if need be, before anything else
 _LEAST_LINES = 3
-_LEAST = 40  # tokens of a gap that is worth filling
+_LEAST_WORDS = 8
+_LEAST = 12  # tokens of a gap that is worth filling
 _AROUND = 2  # lines: a match counts for those beside it
 
 
@@ -77,7 +78,7 @@ def _chosen(costs: Sequence[int], limit: int, frame: int, *, sure: bool) -> tupl
         if level <= limit:
             below = inside
             break
-        above = inside
+        above = inside or above  # where nothing is whole, the first one is cut
     whole, room = list(below), limit - frame - sum(costs[place] for place in below)
     for place in (place for place in above if place not in below):
         if costs[place] > room:
@@ -103,24 +104,39 @@ def cut_to(hit: Hit, room: int, count: Callable[[str], int], terms: Mapping[str,
     They grow around one line as the room grows, so that more room never shows less.
     """
     lines = hit.chunk.text.rstrip("\n").split("\n")
+    if len(lines) == 1:
+        return _first_words(hit, room, count)
     costs = [count(f"{line}\n") for line in lines]
-    room -= 2 * count(f"{CUT_MARK}\n") + (costs[0] if lines else 0)
-    if len(lines) <= _LEAST_LINES or room < _LEAST:
+    room -= 2 * count(f"{CUT_MARK}\n") + costs[0]
+    fitting = [at for at, cost in enumerate(costs) if cost <= room]
+    if room < _LEAST or not fitting:
         return None
     matches = _matches(lines, terms)
-    best = hit.focus - hit.chunk.start_line if hit.focus else max(range(len(matches)), key=lambda at: (matches[at], -at))
+    focus = hit.focus - hit.chunk.start_line if hit.focus else -1
+    best = focus if focus in fitting else max(fitting, key=lambda at: (matches[at], -at))
     first, last = _grown(matches, best, costs, room)
     if last - first < _LEAST_LINES:
         return None
-    parts = ["\n".join(lines[first:last])]
-    if first > 0:
-        parts.insert(0, lines[0])
-        if first > 1:
-            parts.insert(1, CUT_MARK)
-    if last < len(lines):
-        parts.append(CUT_MARK)
-    chunk = replace(hit.chunk, text="\n".join(parts), end_line=hit.chunk.start_line + last - 1)
-    return replace(hit, chunk=chunk)
+    above = [lines[0]] * (first > 0) + [CUT_MARK] * (first > 1)
+    text = "\n".join([*above, *lines[first:last], *([CUT_MARK] if last < len(lines) else [])])
+    return _cut(hit, text, hit.chunk.start_line + last - 1, count)
+
+
+def _first_words(hit: Hit, room: int, count: Callable[[str], int]) -> Hit | None:
+    """The beginning of a text that is hardly more than a line: a memory, a message, a paragraph."""
+    words = hit.chunk.text.split(" ")
+    room -= count(f" {CUT_MARK}")
+    low, high = 0, len(words)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count(" ".join(words[:middle])) <= room else (low, middle - 1)
+    if low < _LEAST_WORDS:
+        return None
+    return _cut(hit, f"{' '.join(words[:low])} {CUT_MARK}", hit.chunk.end_line, count)
+
+
+def _cut(hit: Hit, text: str, end_line: int, count: Callable[[str], int]) -> Hit:
+    return replace(hit, chunk=replace(hit.chunk, text=text, end_line=end_line, tokens=count(text)))
 
 
 def _matches(lines: Sequence[str], terms: Mapping[str, float]) -> list[float]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput, Unavailable
-from contextd.ports import Embedder, Reranker, Retriever, Store, Tokens, View, pair_space
+from contextd.ports import Embedder, Reranker, Retriever, Store, Tokens, View
 from contextd.querying.boost import boost, named
 from contextd.querying.calibrate import calibrate, falling
 from contextd.querying.consult import consult
@@ -24,7 +24,7 @@ from contextd.querying.cut import cut
 from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.fuse import KEPT, fuse
 from contextd.querying.gather import gather
-from contextd.querying.order import known_of, order, placed, shortlist, worth
+from contextd.querying.order import asked_for, known_of, order, placed, shortlist, worth
 from contextd.querying.pack import Prices, pack
 from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, rank
@@ -34,7 +34,8 @@ from contextd.querying.rerank import MOST as MOST_READ
 from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import REPORT_WORDS, STOP_STEMS, understand
-from contextd.tongues import is_foreign, other_script
+from contextd.querying.vectors import given, vectors_of
+from contextd.tongues import is_foreign
 from contextd.trace import Trace
 from contextd.types import CHANCE, Candidate, Chunk, ChunkId, Context, Hit, Plan, Query, Retrieved, Scope, Suggestion
 
@@ -42,7 +43,8 @@ MOST_HITS = 200
 _EXPLAINED = 5  # paths that are looked up to say why nothing was found
 _HEARD = 0.95  # of the relevance, for each hit of the same place before: a judgment
 _SPOKEN = frozenset({"turns", "parts"})  # fields of chats and memories: reading again gains nothing on code
-_FOR_THE_REST = 0.5  # of the threshold: once something is relevant, the room that is left may show what is so less surely
+REST = 0.5  # of the threshold: once something is relevant, the room that is left may show files that are so less surely
+_MOST_SAID = 40  # messages and memories that an answer may have
 _LEAST_CHANCE = 0.004  # chosen on questions with lines: what is less likely only takes room
 POOL = 60  # candidates that are looked at for diversity
 OF_ONE_DOCUMENT = 6
@@ -77,7 +79,7 @@ def _found(query: Query, means: Means, open_views: ExitStack, choose: Choose) ->
     if not plan.text.strip() and query.vector is None:
         trace.warn("there are no words to look for" + (" beside the filters" if query.text.strip() else ": the query is empty"))
     views = views_of(query, plan, means, open_views)
-    vectors = vectors_of(views, plan, means, trace) if query.vector is None else _given(query.vector, views)
+    vectors = vectors_of(views, plan, means.embedders, trace) if query.vector is None else given(query.vector, views)
     others = {name: retriever for name, (_, retriever) in means.retrievers.items()}
     suggested = trace.step("consult", lambda: consult(others, plan, trace)) if others and plan.text.strip() else {}
     pasts = _pasts(query, plan, views)
@@ -107,7 +109,8 @@ def context(query: Query, means: Means) -> Context:
     prices = _prices(hits, template, means.tokens)
     chosen = trace.step("pack", lambda: pack(hits, query.budget, prices, plan.terms, trace))
     if hits and not chosen.hits:
-        trace.warn(f"{len(hits)} pieces were found, but a budget of {query.budget} tokens holds none of them; ask for more")
+        found = "1 piece was" if len(hits) == 1 else f"{len(hits)} pieces were"
+        trace.warn(f"{found} found, but a budget of {query.budget} tokens holds none of them; ask for more")
     shown = _likeliest_first(chosen.hits) if query.ranker == RELEVANCE else chosen.hits
     text = trace.step("render", lambda: render(shown, template))
     warn_of_hidden(shown, trace)
@@ -116,9 +119,13 @@ def context(query: Query, means: Means) -> Context:
 
 
 def _likeliest_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Chunks of files in the order of their chances: what they bring for their length decided only what gets in."""
-    ordered = iter(sorted((hit for hit in hits if CHANCE in hit.why), key=lambda hit: -hit.why[CHANCE]))
-    return [next(ordered) if CHANCE in hit.why else hit for hit in hits]
+    """Chunks of files in the order of their chances, place by place: what they bring for their length decided what gets in."""
+    ordered: dict[int, list[Hit]] = {}
+    for hit in sorted((hit for hit in hits if CHANCE in hit.why), key=lambda hit: hit.why[CHANCE]):
+        ordered.setdefault(hit.chunk.workspace, []).append(hit)
+    found = [ordered[hit.chunk.workspace].pop() if CHANCE in hit.why else hit for hit in hits]
+    scores = falling([hit.score for hit in found])
+    return [replace(hit, score=score) for hit, score in zip(found, scores, strict=True)]
 
 
 def warn_of_hidden(hits: Sequence[Hit], trace: Trace) -> None:
@@ -133,9 +140,17 @@ def _prices(hits: Sequence[Hit], template: Template, tokens: Tokens) -> Prices:
     def whole(some: Sequence[Hit]) -> int:
         return tokens.count(render(some, template))
 
-    bare = [replace(hit, chunk=replace(hit.chunk, text="")) for hit in hits[:2]]
-    frame = max(0, 2 * whole(bare[:1]) - whole([bare[0], bare[0]])) if bare else 0
-    return Prices(frame, lambda hit: whole([replace(hit, chunk=replace(hit.chunk, text=""))]) - frame + 1, tokens.count, whole)
+    def alone(hit: Hit) -> int:
+        return whole([replace(hit, chunk=replace(hit.chunk, text=""))])
+
+    if not hits:
+        return Prices(0, alone, tokens.count, whole)
+    one = replace(hits[0], chunk=replace(hits[0].chunk, text=""))
+    other = replace(one, chunk=replace(one.chunk, uri=f"{one.chunk.uri}~"))  # of another file: what opens a file is its own
+    frame = max(0, 2 * whole([one]) - whole([one, other]))
+    if template.verbatim:
+        return Prices(frame, lambda hit: alone(hit) - frame + 1, tokens.count, whole)
+    return Prices(frame, lambda hit: whole([hit]) - hit.chunk.tokens - frame + 1, tokens.count, whole)
 
 
 def checked(query: Query, trace: Trace, rankers: Mapping[str, Ranker] = RANKERS) -> Query:
@@ -170,41 +185,6 @@ def _pasts(query: Query, plan: Plan, views: Sequence[View]) -> list[View | None]
         return [None] * len(views)
     pasts = [view.within(Scope(plan.scope.workspaces, plan.scope.reader, query.occasional)) for view in views]
     return [past if past.size() else None for past in pasts]
-
-
-def vectors_of(views: Sequence[View], plan: Plan, means: Means, trace: Trace) -> dict[str, NDArray[np.float32]]:
-    """The question as a vector in every space some view holds vectors of; without one, words must do."""
-    held = {space for view in views for space, count in view.spaces().items() if count}
-    found: dict[str, NDArray[np.float32]] = {}
-    if other_script(plan.text):  # the models are of English: their vectors of it say nothing
-        held = {space for space in held if space.startswith("static/")}
-    embedders = [embedder for embedder in means.embedders(held) if embedder.space in held]
-    without = not embedders
-    for embedder in embedders:
-        if plan.text.strip():
-            empty: NDArray[np.float32] = np.zeros(0, np.float32)
-            vector = trace.attempt(f"embed ({embedder.space.split('/')[0]})", lambda e=embedder: e.query(plan.text), empty)  # type: ignore[misc]
-            if vector.shape == (embedder.dimension,) and np.isfinite(vector).all() and vector.any():
-                found[embedder.space] = vector
-            without |= not vector.size
-    found |= {pair: vector for space, vector in found.items() if (pair := pair_space(space)) in held}
-    if without and not found and any(view.size() for view in views):
-        trace.warn("no embedding model or no vectors here: searched by words alone (see `contextd models`)")
-    return found
-
-
-def _given(vector: NDArray[np.float32], views: Sequence[View]) -> dict[str, NDArray[np.float32]]:
-    """A question that is a vector, in the spaces that have vectors of its length; whose it is, its maker must know."""
-    sizes = {space: view.dimension(space) for view in views for space, count in view.spaces().items() if count}
-    if not sizes:
-        raise Unavailable("there are no vectors here to compare with; `contextd models fetch`, then index or remember")
-    if vector.ndim != 1 or not np.isfinite(vector).all() or not vector.any():
-        raise InvalidInput("a question as a vector is one row of finite numbers, not all zero")
-    fitting = {space: vector / np.linalg.norm(vector) for space, size in sizes.items() if size == len(vector)}
-    if not fitting:
-        there = ", ".join(f"{size} ({space})" for space, size in sorted(sizes.items()))
-        raise InvalidInput(f"a vector of {len(vector)} numbers fits no space here; there are {there}")
-    return fitting
 
 
 def _say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
@@ -282,7 +262,7 @@ def _opened(
     """The candidates after the best files were opened, the chunks that were read for it, and the lines of declarations."""
     gathered = trace.step("gather", lambda: gather(ranked, retrieved, plan, view))
     known = known_of(gathered, plan)
-    listed = shortlist(gathered, known)
+    listed = shortlist(known, asked_for(gathered, plan))
     chunks = {chunk.id: chunk for chunk in view.get([gathered.chunks[place] for place in listed])}
     places = [place for place in listed if gathered.chunks[place] in chunks]
     texts = [chunks[gathered.chunks[place]] for place in places]
@@ -308,7 +288,7 @@ Choose = Callable[[_Pool, Query, Trace], list[Candidate]]
 def _spread(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
     """For a list of hits: the best of several files, near-duplicates late."""
     several = "turns" in pool.view.fields  # of a chat any number of messages may answer
-    best = _few_of_each(pool.kept, max(POOL, 2 * query.k), POOL if several else OF_ONE_DOCUMENT)
+    best = _few_of_each(pool.kept, max(POOL, 2 * query.k), POOL if several else max(OF_ONE_DOCUMENT, query.k))
     most = query.k if several else PER_DOCUMENT
     space = max(pool.vectors, key=lambda name: (name.startswith("static/"), name), default="")
     vectors = pool.view.vectors([one.chunk for one in best], space)
@@ -320,8 +300,8 @@ def _spread(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
 def _worthwhile(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
     """For an answer: the chunks of relevant files that were read, by what they bring for their length; of talk, the list."""
     if not pool.read:
-        return _spread(pool, query, trace)
-    least = query.min_score * _FOR_THE_REST
+        return _spread(pool, replace(query, k=min(query.k, _MOST_SAID)), trace)
+    least = query.rest_score
     relevant = {one.chunk.document for one in pool.candidates if pool.likely[one.chunk] >= least}
     read = [one for one in pool.candidates if one.chunk in pool.read]
     likely = [one for one in read if one.chunk.document in relevant and one.arms[CHANCE] >= _LEAST_CHANCE]

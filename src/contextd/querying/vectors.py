@@ -1,0 +1,51 @@
+"""A question as a vector, in every space that some view holds vectors of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.errors import InvalidInput, Unavailable
+from contextd.ports import Embedder, View, pair_space
+from contextd.tongues import other_script
+from contextd.trace import Trace
+from contextd.types import Plan
+
+
+def vectors_of(
+    views: Sequence[View], plan: Plan, embedders: Callable[[Collection[str]], Sequence[Embedder]], trace: Trace
+) -> dict[str, NDArray[np.float32]]:
+    """The question as a vector in every space some view holds vectors of; without one, words must do."""
+    held = {space for view in views for space, count in view.spaces().items() if count}
+    found: dict[str, NDArray[np.float32]] = {}
+    if other_script(plan.text):  # the models are of English: their vectors of it say nothing
+        held = {space for space in held if space.startswith("static/")}
+    fitting = [embedder for embedder in embedders(held) if embedder.space in held]
+    without = not fitting
+    for embedder in fitting:
+        if plan.text.strip():
+            empty: NDArray[np.float32] = np.zeros(0, np.float32)
+            vector = trace.attempt(f"embed ({embedder.space.split('/')[0]})", lambda e=embedder: e.query(plan.text), empty)  # type: ignore[misc]
+            if vector.shape == (embedder.dimension,) and np.isfinite(vector).all() and vector.any():
+                found[embedder.space] = vector
+            without |= not vector.size
+    found |= {pair: vector for space, vector in found.items() if (pair := pair_space(space)) in held}
+    if without and not found and any(view.size() for view in views):
+        trace.warn("no embedding model or no vectors here: searched by words alone (see `contextd models`)")
+    return found
+
+
+def given(vector: NDArray[np.float32], views: Sequence[View]) -> dict[str, NDArray[np.float32]]:
+    """A question that is a vector, in the spaces that have vectors of its length; whose it is, its maker must know."""
+    sizes = {space: view.dimension(space) for view in views for space, count in view.spaces().items() if count}
+    if not sizes:
+        raise Unavailable("there are no vectors here to compare with; `contextd models fetch`, then index or remember")
+    if vector.ndim != 1 or not np.isfinite(vector).all() or not vector.any():
+        raise InvalidInput("a question as a vector is one row of finite numbers, not all zero")
+    in_length = {space: vector / np.linalg.norm(vector) for space, size in sizes.items() if size == len(vector)}
+    if not in_length:
+        there = ", ".join(f"{size} ({space})" for space, size in sorted(sizes.items()))
+        raise InvalidInput(f"a vector of {len(vector)} numbers fits no space here; there are {there}")
+    return in_length
