@@ -129,7 +129,7 @@ def test_Q6_a_unit_larger_than_the_budget_is_cut_and_marked(make_project: Callab
     engine.index()
     answer = engine.context("herons", budget=150)
     assert answer.tokens <= 150 and answer.truncated and "[… cut]" in answer.text and "def herons" in answer.text
-    assert any(drop.why == "cut to what fits" for drop in answer.trace.drops)
+    assert any(drop.why == "cut to the lines that match best" for drop in answer.trace.drops)
     huge = engine.context("herons", budget=10**9)
     assert not huge.truncated
 

@@ -75,7 +75,7 @@ def test_the_last_gap_shows_the_lines_that_match_below_the_first_line() -> None:
 
 
 def test_less_than_three_lines_are_not_worth_showing() -> None:
-    assert packed([long_hit(1, 100)], 40) == []
+    assert packed([long_hit(1, 100)], 30) == []
     assert packed([hit(1, 0.9)], 5) == []
 
 

@@ -307,7 +307,7 @@ def _bare_assigned(data: bytes, start: int, operator: re.Match[bytes], language:
     usual = language in _BARE or (language == "text" and joined)
     if not usual or not (begins or joined) or in_comment(data, start):
         return None
-    return _bare(data, operator.end(), language, single=joined and (language in _SHELL or not begins))
+    return _bare(data, operator.end(), language, single=joined and (language in _SHELL or language == "text" or not begins))
 
 
 def _begins(data: bytes, start: int) -> bool:
