@@ -23,8 +23,8 @@ models: $(READY)
 run: models
 	@$(BIN)/contextd index
 	@echo
-	@echo '$$ contextd context "how is the token budget kept" --budget 600'
-	@$(BIN)/contextd context "how is the token budget kept" --budget 600
+	@echo '$$ contextd context "how are chunks chosen to fit the token budget" --budget 600'
+	@$(BIN)/contextd context "how are chunks chosen to fit the token budget" --budget 600
 	@echo
 	@$(OWN) $(BIN)/contextd models fetch --from $(CONTEXTD_HOME) > /dev/null || true
 	@echo 'Next, in your own project:'

@@ -193,12 +193,11 @@ def test_callers_and_impact_of_an_unknown_name_agree(indexed: Path, contextd: Co
         assert contextd(command, "nowhere_at_all", "--json", cwd=indexed).code == 1
 
 
-@pytest.mark.parametrize("option", ["-k", "-n", "--limit"])
-def test_every_list_can_be_limited(indexed: Path, contextd: Contextd, option: str) -> None:
+def test_every_list_can_be_limited(indexed: Path, contextd: Contextd) -> None:
     contextd("remember", "I like tea"), contextd("remember", "I like cake")
-    for command in (["search", "user", "--min-score", "0"], ["context", "user", "--min-score", "0"]):
-        assert len(json.loads(contextd(*command, option, "1", "--json", cwd=indexed).out)["hits"]) == 1
-    for command in (["memories"], ["jobs"], ["list-indexable"]):
+    for command, option in ((["search", "user"], "-k"), (["context", "user"], "-n")):
+        assert len(json.loads(contextd(*command, "--min-score", "0", option, "1", "--json", cwd=indexed).out)["hits"]) == 1
+    for command, option in ((["memories"], "--limit"), (["jobs"], "-n"), (["list-indexable"], "-k")):
         assert len(json.loads(contextd(*command, option, "1", "--json", cwd=indexed).out)) == 1
 
 
