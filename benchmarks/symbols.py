@@ -19,13 +19,19 @@ SYMBOLS = Path(__file__).parent / "symbols.json"
 _BUDGET = 500
 
 
-def declared(hits: Iterable[Hit], declarations: list[dict[str, int | str]]) -> bool:
-    """Whether a hit holds the first line of a declaration."""
+def declared(hits: Iterable[Hit], declarations: list[dict[str, int | str]], root: Path) -> bool:
+    """Whether the text of a hit shows the first line of a declaration: what was cut out of it does not count."""
     return any(
-        hit.chunk.uri == one["path"] and hit.chunk.start_line <= int(one["start_line"]) <= hit.chunk.end_line
+        hit.chunk.uri == one["path"]
+        and hit.chunk.start_line <= int(one["start_line"]) <= hit.chunk.end_line
+        and _line(root / str(one["path"]), int(one["start_line"])) in hit.chunk.text
         for hit in hits
         for one in declarations
     )
+
+
+def _line(path: Path, number: int) -> str:
+    return path.read_text("utf-8", "replace").split("\n")[number - 1].strip()
 
 
 def main() -> None:
@@ -40,8 +46,8 @@ def main() -> None:
         for one in mine:
             first = engine.search(one["query"]).hits[:1]
             context = engine.context(one["query"], budget=_BUDGET).hits
-            got = declared(first, one["declarations"]), declared(context, one["declarations"])
-            rows.append((repository.language, *got))
+            got = tuple(declared(hits, one["declarations"], repository.root) for hits in (first, context))
+            rows.append((repository.language, got[0], got[1]))
             if not all(got):
                 where = [f"{hit.chunk.uri}:{hit.chunk.start_line}-{hit.chunk.end_line} {hit.chunk.label}" for hit in first]
                 print(
