@@ -9,6 +9,7 @@ import pytest
 
 from contextd.assemble import open_engine
 from contextd.engine import Engine
+from contextd.querying import gather
 from contextd.querying.pack import CUT_MARK
 from contextd.types import Narrow, Reader
 
@@ -117,10 +118,12 @@ def test_what_a_reader_may_not_see_is_not_opened(engine: Engine, project: Path, 
     assert other.search("Pager").hits == []
 
 
-def test_a_larger_budget_shows_all_that_a_smaller_one_shows(engine: Engine) -> None:
+@pytest.mark.parametrize("template", ["markdown", "xml", "json"])
+def test_a_larger_budget_shows_all_that_a_smaller_one_shows(engine: Engine, template: str) -> None:
     before: set[str] = set()
+    question = "how does the pager show pages and which program is chosen"
     for budget in range(60, 1600, 35):
-        answer = engine.context("how does the pager show pages and which program is chosen", budget=budget, min_score=0.0)
+        answer = engine.context(question, budget=budget, template=template, min_score=0.0)
         lines = {f"{hit.chunk.uri} {line}" for hit in answer.hits for line in hit.chunk.text.split("\n") if line != CUT_MARK}
         assert before <= lines and answer.tokens <= budget
         before = lines
@@ -137,3 +140,17 @@ def test_explain_has_a_row_for_everything_that_was_read_and_not_shown(engine: En
 def test_chunks_that_touch_are_one_piece_of_the_answer(engine: Engine) -> None:
     text = engine.context("Pager show split_pages", budget=4000, min_score=0.0).text
     assert text.count("def split_pages(text):") == 1 and text.count("### src/pager.py") < 5
+
+
+def test_the_last_chunk_of_a_very_long_file_is_found(
+    make_project: Callable[..., Path], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gather, "_WHOLE", 20)  # chunks from which only those around what was proposed are looked at
+    body = "\n\n".join(
+        f"def step_{n}(value):\n    return combine(value, {n}, offset_{n}, weight_{n}, bias_{n})" for n in range(1500)
+    )
+    long = f"{body}\n\n\ndef zebra_quux(value):\n    return stripes(value)\n"
+    engine = open_engine(make_project({"long.py": long}), home=home, environment={})
+    engine.index()
+    assert "def zebra_quux(value):" in engine.context("zebra_quux", budget=500).text
+    assert "zebra_quux" in engine.search("zebra_quux").hits[0].chunk.label
