@@ -288,8 +288,8 @@ class Store(Protocol):
 class Waiting(Protocol):
     """Contents that wait for vectors."""
 
-    def missing_vectors(self, space: str, limit: int) -> list[tuple[int, list[str]]]:
-        """Contents without vectors in a space, with the texts to embed."""
+    def missing_vectors(self, space: str, limit: int, besides: Collection[str] = ()) -> list[tuple[int, list[str]]]:
+        """Contents without vectors in a space, with the texts to embed; those of documents `besides`, by uri, are left out."""
 
     def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:
         """Keep vectors for contents."""

@@ -191,7 +191,10 @@ def test_a_user_who_stops_waiting_takes_the_job_back(
 ) -> None:
     command = [sys.executable, "-m", "contextd", "index", "-p", str(project)]
     variables = {**os.environ, "CONTEXTD_HOME": str(home)}
-    waiting = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
+    waiting = subprocess.Popen(
+        command, env=variables, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell starts background commands with it ignored
+    )  # fmt: skip
     assert waiting.stderr is not None and "waiting for" in waiting.stderr.readline()
     waiting.send_signal(signal.SIGINT)
     assert waiting.wait(timeout=30) == 130

@@ -96,6 +96,7 @@ def test_I10_a_million_files_are_walked_in_little_memory_and_a_run_can_be_stoppe
     process = subprocess.Popen(
         [sys.executable, "-m", "contextd", "index", "-p", str(large)],
         env={**os.environ, "CONTEXTD_HOME": str(home)}, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell starts background commands with it ignored
     )  # fmt: skip
     time.sleep(5)
     began = time.monotonic()

@@ -7,13 +7,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from contextd.assemble import open_engine
+from contextd.indexing.upkeep import Watching
 from contextd.indexing.watch import Hooks, Watch, awake
+from contextd.machine import Machine
+from contextd.ports import Matrix
 from contextd.sources.files import Boundaries, Files
 from contextd.workers.pool import cpu_seconds
 from tests.watching.test_watch import watching
@@ -26,6 +30,7 @@ class Story:
         self.now, self.runs, self.scans = 1000.0, [], []  # type: ignore[var-annotated]
         self.next: Callable[[], frozenset[str]] = frozenset
         self.turns = 0
+        self.takes = 0.0  # seconds a run takes
         hooks = Hooks(
             lambda folders: self, self._some, lambda: self.scans.append(self.now), lambda: None, lambda: None, self._over, print
         )
@@ -44,6 +49,7 @@ class Story:
 
     def _some(self, paths: Collection[str]) -> None:
         self.runs += [(self.now, path) for path in sorted(paths)]
+        self.now += self.takes
 
     def _over(self) -> bool:
         self.turns -= 1
@@ -162,3 +168,85 @@ def family_seconds(process: int) -> float:
     """The processor time of a process and of those it started."""
     children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     return (cpu_seconds(process) or 0) + sum(cpu_seconds(int(child)) or 0 for child in children)
+
+
+def test_W7_a_file_that_takes_long_to_index_is_indexed_less_often(make_project: Callable[..., Path]) -> None:
+    story = Story(make_project({"app.log": "1"}))
+    story.watch.every = 10**9
+    story.next = lambda: frozenset({"app.log"})
+    story.takes = 4.0
+    story.run(2000)
+    times = [when for when, _ in story.runs]
+    assert 4.0 * len(times[5:]) < 0.05 * (story.now - times[5]), "five percent of the time at most"
+    assert len(times) > 10, "and never given up"
+
+
+class Counting:
+    """An embedder of the deep tier that notes what it was asked to embed."""
+
+    space, dimension = "deep/counting", 4
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.meanwhile: Callable[[], object] = lambda: None
+
+    def documents(self, texts: Sequence[str]) -> Matrix:
+        self.texts += texts
+        self.meanwhile()
+        return np.ones((len(texts), 4), np.float32)
+
+    def queries(self, texts: Sequence[str]) -> Matrix:
+        return np.ones((len(texts), 4), np.float32)
+
+
+class Restless:
+    """A watch that is told which files are written all the time."""
+
+    def __init__(self, *paths: str) -> None:
+        self.paths = frozenset(paths)
+
+    def restless(self) -> frozenset[str]:
+        return self.paths
+
+
+@pytest.fixture
+def embedding(make_project: Callable[..., Path], home: Path) -> Iterator[tuple[Watching, Counting]]:
+    root = make_project(
+        {"app.log": "".join(f"heron {n} flew by\n" for n in range(6000)), "calm.md": "# Owls\n\nOwls hunt at night.\n"}
+    )
+    engine, deep = open_engine(root, home=home, environment={}), Counting()
+    engine.index()
+    project = engine.known()
+    with project.parser(keep=True) as parser:
+        upkeep = engine._upkeep(parser)
+        upkeep.deep = lambda: deep
+        machine = Machine(supplies=root / "none", own=10**6)  # never busy
+        yield Watching(upkeep, project.arm, lambda: False, print, machine), deep
+    engine.close()
+
+
+def test_W7_a_file_that_is_written_all_the_time_gets_deep_vectors_once_it_rests(embedding: tuple[Watching, Counting]) -> None:
+    watching, deep = embedding
+    watching._watch = Restless("app.log")  # type: ignore[assignment]
+    watching._embed_all(threading.Event())
+    assert any("Owls" in text for text in deep.texts) and not any("heron" in text for text in deep.texts)
+    watching._news.clear()
+    watching._idle()
+    assert not watching._news.is_set(), "nothing to do while it is written"
+    watching._watch = Restless()  # type: ignore[assignment]
+    watching._idle()
+    assert watching._news.is_set()
+    watching._embed_all(threading.Event())
+    assert any("heron" in text for text in deep.texts)
+
+
+def test_W7_embedding_stops_at_a_file_that_begins_to_be_written_all_the_time(embedding: tuple[Watching, Counting]) -> None:
+    watching, deep = embedding
+    watch = watching._watch = Restless()  # type: ignore[assignment]
+    deep.meanwhile = lambda: setattr(
+        watch, "paths", frozenset({"app.log"}) if any("heron" in t for t in deep.texts) else watch.paths
+    )
+    watching._embed_all(threading.Event())
+    assert any("Owls" in text for text in deep.texts)
+    assert watching.upkeep.store.missing_vectors(deep.space, 10), "the log has none"
+    assert not watching.upkeep.store.missing_vectors(deep.space, 10, ["app.log"])

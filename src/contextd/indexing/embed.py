@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -42,13 +42,14 @@ def embed_missing(
     embedder: Embedder,
     report: Callable[[int], None] = lambda _: None,
     go_on: Callable[[], bool] = lambda: True,
+    besides: Collection[str] = (),
 ) -> int:
     """Embed the contents that have no vector in this space yet, newest first, and keep each batch; the number of pieces.
 
-    `go_on` is asked every few texts; when it says no, the batch is dropped.
+    `go_on` is asked every few texts; when it says no, the batch is dropped. Documents `besides`, by uri, are left out.
     """
     done = 0
-    while batch := store.missing_vectors(embedder.space, _CONTENTS):
+    while batch := store.missing_vectors(embedder.space, _CONTENTS, besides):
         parts: list[Matrix] = []
         texts = [text for _, several in batch for text in several]
         for start in range(0, len(texts), _TEXTS):

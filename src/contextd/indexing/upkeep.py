@@ -110,17 +110,22 @@ class Watching:
     _active: float = 0.0
     _position: list[str] = field(default_factory=list)
     _news: threading.Event = field(default_factory=threading.Event)
+    _watch: Watch = field(init=False)
+    _left_out: frozenset[str] = frozenset()  # files that were written all the time when the rest was embedded
+
+    def __post_init__(self) -> None:
+        hooks = Hooks(self.arm, self._some, self._everything, self._jobs, self._idle, self.stop, self.say)
+        self._watch = Watch(self.upkeep.sources[0], hooks, self.every)
 
     def run(self) -> None:
         """Until told to stop."""
-        hooks = Hooks(self.arm, self._some, self._everything, self._jobs, self._idle, self.stop, self.say)
         self._active = time.monotonic()
         over = threading.Event()
         embedding = threading.Thread(target=self._embed_quietly, args=(over,), daemon=True)
         embedding.start()
         try:
             run_all(self.upkeep.store.jobs, self.upkeep.work)  # first, since a first run as a job says how far it is
-            Watch(self.upkeep.sources[0], hooks, self.every).run()
+            self._watch.run()
         finally:
             over.set()
             self._news.set()
@@ -162,6 +167,8 @@ class Watching:
         self._position = now
 
     def _idle(self) -> None:
+        if self._left_out - self._watch.restless():
+            self._news.set()
         if time.monotonic() - self._active > _REST:
             self.upkeep.parser.rest()
 
@@ -178,17 +185,22 @@ class Watching:
         self.upkeep.store.close()
 
     def _embed_all(self, over: threading.Event) -> None:
+        """Embed all but what is written all the time: its vectors would be outdated before they are there."""
         embedder, store = self.upkeep.deep(), self.upkeep.store
         if embedder is None:
             return
-
-        def go_on() -> bool:
-            while not over.is_set() and self.machine.busy():
-                over.wait(_BUSY)
-            return not over.is_set()
-
-        done = embed_missing(store, embedder, go_on=go_on)
+        done, again = 0, True
+        while again and not over.is_set():
+            self._left_out = self._watch.restless()
+            done += embed_missing(store, embedder, go_on=lambda: self._may_embed(over), besides=self._left_out)
+            again = bool(self._watch.restless() - self._left_out)
         if done and not over.is_set():
             store.drop_other_spaces(embedder.space)
             store.fold(force=True)
             self.say(f"{done} chunks embedded deeply")
+
+    def _may_embed(self, over: threading.Event) -> bool:
+        """Whether to go on, once the machine has time; not with a file that by now is written all the time."""
+        while not over.is_set() and self.machine.busy():
+            over.wait(_BUSY)
+        return not over.is_set() and not self._watch.restless() - self._left_out

@@ -2,14 +2,14 @@
 
 Events are hints. They get lost when a burst overflows the system's queue or while this process is stopped, so a burst, a gap
 in time, a changed ignore file or folder, and every few minutes all lead to a scan of everything. A file that is written all the
-time, such as a log, is indexed less and less often.
+time, such as a log, is indexed less and less often, and less often still when indexing it takes long.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from contextd.errors import ContextdError, Unavailable
 from contextd.ports import Events, Source
@@ -21,7 +21,8 @@ _GAP = 5.0  # seconds that such a wait took: this process was stopped, or the ma
 _AWAY = 2.0  # seconds between two looks for a place that is gone
 _FREE = 5  # runs of one file in a row that do not have to wait: a person saves that often
 _CALM = 10.0  # seconds without a change after which a file may do so again
-_LONGEST = 60.0  # seconds that a file which is written all the time waits
+_LONGEST = 60.0  # seconds that a file which is written all the time waits, unless indexing it takes long
+_SHARE = 50.0  # times as long as its last run took: such a file takes about two percent of a processor
 _BOUNDARIES = (".gitignore", ".contextignore", ".dockerignore")
 
 
@@ -44,27 +45,51 @@ def awake() -> float:
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """The runs of one file in a row: how many, when the last one began, and the seconds it took."""
+
+    count: int = 0
+    began: float = 0.0
+    took: float = 0.0
+
+    @property
+    def pause(self) -> float:
+        """Seconds from the beginning of the last run to the next one."""
+        if self.count < _FREE:
+            return 0.0
+        return max(min(_LONGEST, 2.0 ** (self.count - _FREE + 1)), _SHARE * self.took)
+
+
 @dataclass(slots=True)
 class Pace:
     """How often each file may be indexed: every time at first, then after longer and longer waits."""
 
     clock: Callable[[], float]
     waiting: set[str] = field(default_factory=set)
-    _runs: dict[str, tuple[int, float]] = field(default_factory=dict)
+    _runs: dict[str, _Runs] = field(default_factory=dict)
 
     def due(self, paths: Collection[str]) -> set[str]:
         """Those of some paths, and of those that wait, that may be indexed now; the others wait."""
         now = self.clock()
-        self._runs = {path: run for path, run in self._runs.items() if now - run[1] < _pause(run[0]) + _CALM}
+        self._runs = {path: runs for path, runs in self._runs.items() if now - runs.began < runs.pause + _CALM}
         asked = self.waiting.union(paths)
-        ready = {path for path in asked if path not in self._runs or now - self._runs[path][1] >= _pause(self._runs[path][0])}
+        ready = {path for path in asked if path not in self._runs or now - self._runs[path].began >= self._runs[path].pause}
         self.waiting = asked - ready
-        self._runs.update({path: (self._runs.get(path, (0, 0))[0] + 1, now) for path in ready})
+        self._runs |= {path: _Runs(self._runs.get(path, _Runs()).count + 1, now) for path in ready}
         return ready
 
+    def ran(self, paths: Collection[str]) -> None:
+        """Note how long the run took that has just ended, for each of its paths."""
+        now = self.clock()
+        self._runs |= {path: replace(runs, took=now - runs.began) for path in paths if (runs := self._runs.get(path))}
 
-def _pause(runs: int) -> float:
-    return 0.0 if runs < _FREE else min(_LONGEST, 2.0 ** (runs - _FREE + 1))
+    def restless(self) -> frozenset[str]:
+        """The files that are written all the time. May be called by another thread."""
+        now = self.clock()
+        return frozenset(
+            path for path, runs in self._runs.copy().items() if runs.count >= _FREE and now - runs.began < runs.pause + _CALM
+        )
 
 
 @dataclass(slots=True)
@@ -85,6 +110,10 @@ class Watch:
 
     def __post_init__(self) -> None:
         self._pace = Pace(self.clock)
+
+    def restless(self) -> frozenset[str]:
+        """The files that are written all the time. May be called by another thread."""
+        return self._pace.restless()
 
     def run(self) -> None:
         """Until told to stop."""
@@ -134,6 +163,7 @@ class Watch:
             self._everything()
         elif ready := self._pace.due(seen - sure) | sure:
             self._try(lambda: self.hooks.some(ready))
+            self._pace.ran(ready)
 
     def _touches_more(self, path: str) -> bool:
         """Whether more than this one path may have changed: a folder, or a file that says what belongs."""

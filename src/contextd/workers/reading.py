@@ -26,6 +26,7 @@ SECONDS_WITHOUT_PROGRESS = 60.0
 LARGEST_MEMORIES = 200 << 20  # bytes of a file of memories
 _START = 30.0  # a cold start on a busy machine
 _STARVED = 60.0  # seconds more for a worker that gets no processor
+_LOOK = 0.1  # seconds between two readings of the processor time of a worker
 _COMMAND = (sys.executable, "-P", "-m", "contextd.workers.read")  # no module of the current folder
 
 Read = Conversation | Note | Forgotten | Unread
@@ -164,6 +165,7 @@ class _Watched:
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process, self._deadline, self._used, self._allowed = process, float("inf"), 0.0, 0.0
+        self._looked = float("-inf")  # when its processor time was read: a file of the system, too slow for every frame
         self.late = False
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -180,8 +182,10 @@ class _Watched:
 
     def received(self, seconds: float) -> dict[str, Any] | None:
         """The next frame, None when there is none in time."""
-        self._used, self._allowed = cpu_seconds(self._process.pid) or 0.0, seconds
-        self._deadline = time.monotonic() + seconds
+        now = time.monotonic()
+        if now - self._looked > _LOOK:
+            self._used, self._looked = cpu_seconds(self._process.pid) or 0.0, now
+        self._allowed, self._deadline = seconds, now + seconds
         try:
             frame = wire.receive(self._process.stdout) if self._process.stdout is not None else None
         except (OSError, ValueError):

@@ -137,11 +137,11 @@ class ChatStore:
         found = self._store.rows(_SESSIONS, CHATS, principals)
         return [Session(uri, _title(json.loads(heading)), at, count) for uri, at, count, heading in found]
 
-    def missing_vectors(self, space: str, limit: int) -> list[tuple[int, list[str]]]:
+    def missing_vectors(self, space: str, limit: int, besides: Collection[str] = ()) -> list[tuple[int, list[str]]]:
         """Contents without vectors in a space, with the texts to embed; for pairs each with the one before it."""
         if not space.startswith("pair/"):
-            return self._store.missing_vectors(space, limit)
-        found = self._store.missing_vectors(space, limit, source=CHATS)
+            return self._store.missing_vectors(space, limit, besides)
+        found = self._store.missing_vectors(space, limit, besides, source=CHATS)
         return [(content, [texts[0], *(f"{a}\n{b}" for a, b in pairwise(texts))]) for content, texts in found if texts]
 
     # Writing

@@ -7,7 +7,7 @@ begins as a writer, so that none can deadlock half-way.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -73,7 +73,7 @@ _COLLECT = tuple(
 )
 _MISSING = """
 select d.content_id from document d where d.workspace_id = ?1 and d.dead_seq is null
-  and (?4 is null or d.source_id = ?4)
+  and (?4 is null or d.source_id = ?4) and d.uri not in (select value from json_each(?5))
   and not exists (select 1 from vector v where v.workspace_id = ?1 and v.content_id = d.content_id and v.space = ?2)
   and exists (select 1 from chunk k where k.workspace_id = ?1 and k.content_id = d.content_id)
 group by d.content_id order by max(d.modified) desc limit ?3"""
@@ -231,10 +231,15 @@ class SqliteStore(Notes):
 
         self.database.transact(write)
 
-    def missing_vectors(self, space: str, limit: int, source: int | None = None) -> list[tuple[int, list[str]]]:
-        """Contents without vectors in a space, with the texts to embed; of one source, or of all."""
+    def missing_vectors(
+        self, space: str, limit: int, besides: Collection[str] = (), *, source: int | None = None
+    ) -> list[tuple[int, list[str]]]:
+        """Contents without vectors in a space, with the texts to embed; of one source, or of all.
+
+        Those of documents `besides`, by uri, are left out.
+        """
         result = []
-        for (content,) in self.rows(_MISSING, space, limit, source):
+        for (content,) in self.rows(_MISSING, space, limit, source, json.dumps(sorted(besides))):
             stored = self.rows("select text from content where workspace_id = ? and content_id = ?", content)
             text = unpacked(stored[0][0]) if stored else ""  # gone since
             pieces = self.rows(_PIECES, content) if stored else []
