@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 6  # raise it when rules change: stored texts are then scrubbed again
+VERSION = 7  # raise it when rules change: stored texts are then scrubbed again
 
 
 ALLOW = "allow"  # the check of a rule that names values which are no secrets
@@ -85,11 +85,13 @@ FORMATS = (
     Rule("url-user", r"(?i)\bhttps?://([A-Za-z0-9_\-]{16,128})(?::x-oauth-basic)?@", "random"),
     Rule("url-secret", r"(?i)[?&](?:api_?key|access_token|auth_token|client_secret|token|password)=([^&\s'\"<>)]{12,200})",
          "mixed"),
-    Rule("auth-header", r"(?i)\b(?:authorization|proxy-authorization)['\"\]]{0,2}\s*[:=,\s]\s*['\"`]?(?:(?:basic|bearer|token|apikey|key|digest|negotiate|bot)\s+"
+    Rule("auth-header", r"(?i)\b(?:authorization|proxy-authorization)['\"\]]{0,2}\s*[:=,\s]\s*['\"`]?(?:[a-z][\w-]{1,24}\s+"
          r"|key=)?(?:token=)?([A-Za-z0-9_\-.=+/:]{12,})", "long"),
+    Rule("basic-pair", r"(?i)\bauthorization['\"]?\s*[:=]\s*['\"`]?basic\s+[\w.@-]{2,64}[ :]([^\s'\"`]{4,64})", "made-up"),
     Rule("basic-credentials", r"(?i)\bbasic['\"]?[\s+'\"]{1,6}([A-Za-z0-9+/_-]{8,}={0,2})", "basic"),
     Rule("bearer-token", r"(?i)\bbearer\s+([A-Za-z0-9_\-.=+/~]{16,})", "random"),
     Rule("session-cookie", r"(?i)(?:\b|_)(?:(?:php|j|asp)?sess(?:ion)?_?(?:id|key)?|connect\.sid|asp\.net_sessionid|sid|remember_\w{1,60}|auth)=(?:s%3A|s:)?([A-Za-z0-9_\-.%+/]{16,})", "random"),
+    Rule("session-entry", r"(?i)['\"](?:(?:php|j|asp)?sess(?:ion)?_?(?:id|key|token)?|connect\.sid|[a-z]{1,20}_session|sid|remember_\w{1,60})['\"]\s*(?:,|:|=>)\s*['\"]([A-Za-z0-9_\-.%+/=]{16,512})['\"]", "random"),
     Rule("cookie-value", r"(?i)name['\"]?\s*[:=]\s*['\"]\w{0,20}sess\w{0,20}['\"]\s*,\s*['\"]?value['\"]?\s*[:=]\s*['\"]([^'\"\n]{16,512})", "random"),
     Rule("header-field", r"(?:[sS]et|[aA]dd)Value[:(]\s*@?\"([^\"\n]{8,256})\",?\s+forHTTPHeaderField:\s*@?\"(?:[\w-]{0,40}(?:[kK]ey|KEY|[tT]oken|TOKEN|[sS]ecret)|Authorization)\"", "mixed"),
     Rule("signed-address", r"(?i)[?&](?:X-Amz-Signature|X-Goog-Signature|Signature)=([A-Za-z0-9%+/=_-]{32,})", "mixed"),
@@ -99,7 +101,7 @@ FORMATS = (
          r"\{S?SHA\d*\}[A-Za-z0-9+/=]{20,120})"),
     Rule("piped-password", r"\b(?:echo|printf)\s+(?:-\w+\s+)?(?:'%s'\s+)?['\"]?(?:[\w.-]{1,32}:)?([^\s'\"|$`]{4,128})['\"]?\s*\|\s*(?:sudo\s+(?:-\w+\s+){0,3}?-\w*S|(?:sudo\s+)?(?:ch|smb)?passwd\b|"
          r"docker\s+login|podman\s+login|helm\s+registry|kinit|cryptsetup|su\b)", "password"),
-    Rule("expected-prompt", r"(?i)expect[^\n]{0,60}ass(?:word|phrase)[^\n]{0,60}\n\s*[\w.$@]{0,40}\s*\{?\s*send(?:line)?[\s(]+(?:--\s+)?['\"]([^\"'\n\\]{4,64})", "password"),
+    Rule("expected-prompt", r"(?i)expect[^\n]{0,60}ass(?:word|phrase)[^\n]{0,60}[\n;]\s*[\w.$@]{0,40}\s*\{?\s*send(?:line)?[\s(]+(?:--\s+)?['\"]([^\"'\n\\]{4,64})", "password"),
     Rule("oracle-connect", r"(?i)connect\(\s*['\"][\w$]{1,32}/([^@\s/'\"]{4,64})@", "password"),
     Rule("server-directive", r"(?m)^\s*stats\s+auth\s+[\w.-]{1,64}:(\S{4,128})|^d-i\s+\S{0,80}passw\S{0,40}\s+password\s+(\S{4,64})|^user\s+\S{1,64}\s+on\s[^\n]{0,80}?>(\S{4,128})|"
          r"\{(?:PLAIN|CLEAR|CLEARTEXT)\}([^\s:]{4,64})|\bPSK\s+\"([^\"\n]{4,128})\"", "password"),
@@ -109,7 +111,7 @@ FORMATS = (
     Rule("kubectl-literal", r"--from-literal=[\w.-]{1,64}=['\"]?([^\s'\"$]{4,256})", "password"),
     Rule("oracle-thin", r"(?i)jdbc:oracle:(?:thin|oci):[\w.$-]{1,64}/([^@\s/'\"]{4,64})@", "password"),
     Rule("sqlplus", r"(?i)\b(?:sqlplus|exp|imp|expdp|impdp|sqlldr|connect)\b[^\n]{0,60}?\s[\w$]{1,32}/([^\s@/'\"$]{4,64})@", "password"),
-    Rule("secure-string", r"(?i)ConvertTo-SecureString\s+(?:-\w{1,20}\s+){0,4}['\"]([^'\"$\n]{4,128})['\"]", "made-up"),
+    Rule("secure-string", r"(?i)ConvertTo-SecureString\s+(?:-\w{1,20}\s+){0,4}['\"]([^'\"$\n]{4,128})['\"]", "literal"),
     Rule("auth-call", r"[.:>]auth\(\s*['\"]([^'\"\s]{8,256})['\"]\s*\)", "made-up"),
     Rule("random-key", r"(?:[^cC_\-.]|[^cC][_\-.]|^)(?:[kK]ey|KEY)['\"]?\]?\s{0,8}(?:=>|=|:)\s{0,8}b?['\"](?:base64:)?([A-Za-z0-9+/_-]{20,256}={0,2})['\"]", "random"),
     Rule("named-token", r"(?i)(?:password|passwd|secret|token|api_?key)[_\-=]([A-Za-z0-9]{16,256})", "random"),
@@ -120,5 +122,15 @@ FORMATS = (
     Rule("google-app-password", r"['\"]([a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4})['\"]", "letters"),
     Rule("private-jwk", r"\"(?:d|p|q|dp|dq|qi|k)\"\s*:\s*\"([A-Za-z0-9_-]{32,})\"", "random"),
     Rule("network-device", r"(?i)\b(?:password|secret|key)\s+[05789]\s+(\S{4,128})|\bsnmp-server\s+community\s+(\S{4,64})|\brocommunity\s+(\S{4,64})", "password"),
+    Rule("network-server", r"(?i)\b(?:radius|tacacs)[^\n]{0,80}\s(?:key|secret)\s+(?:[0-9]\s+)?(\S{4,64})|\bisakmp\s+key\s+(?:[06]\s+)?(\S{4,64})|"
+         r"\bauthentication-key\s+\d+\s+md5\s+(\S{4,64})|\benable\s+(?:secret|password)\s+(?:[0-9]\s+)?(\S{4,128})|"
+         r"\busername\s+\S{1,64}\s+(?:privilege\s+\d+\s+)?(?:secret|password)\s+(?:[0-9]\s+)?(\S{4,128})|(?m:^)\s*community\s+(\S{4,64})", "made-up"),
+    Rule("mail-login", r"(?m)^(?:\[[\w.-]{3,80}\]|[\w-]{1,40}\.[\w.-]{2,60})(?::\d{2,5})?[ \t]+[\w.@+-]{2,64}:(\S{6,64})[ \t]*$|\bstatic:[\w.@+-]{2,64}:(\S{4,64})", "strong"),
+    Rule("inline-login", r"<auth-user-pass>\s*\n[^\n]{1,64}\n([^\n]{4,128})\n", "literal"),
+    Rule("wireless", r"(?i)\bnmcli\b[^\n]{0,120}\spassword\s+['\"]?([^\s'\"$]{8,63})|\bwpa_passphrase\s+\S{1,40}\s+['\"]?([^\s'\"$]{8,63})|"
+         r"\bwi-?fi\b[^\n]{0,80}\n(?:[^\n]{0,80}\n){0,3}?[^\n]{0,20}\b(?:key|code|pw)\b[*_\s]{0,4}[:=][*_\s]{0,4}`?([^\s`]{8,63})", "made-up"),
+    Rule("account-pair", r"(?i)(?:^|[\s(>`'\":,|])(?:root|admin|administrator|sysadmin|superuser|postgres|ubuntu|operator|backup|deploy|service|svc[\w-]{0,24})[`'\"]?[ \t]{0,2}"
+         r"(?:[ \t]/[ \t]|\|[ \t]{0,8})['\"`]?([^\s'\"`/|()\[\]{}]{8,64})", "strong"),
+    Rule("account-colon", r"(?i)(?:^|[\s(>`])(?:root|admin|administrator|sysadmin|superuser):([^\s'\"`/|()\[\]{}<>$]{8,64})", "signed"),
     Rule("chpasswd", r"chpasswd:\s*\n(?:\s+\w+:[^\n]{0,40}\n){0,3}?\s+(?:list:\s*\|?\s*\n\s+)?[\w.-]{1,32}:(\S{4,64})", "password"),
 )  # fmt: skip

@@ -24,7 +24,7 @@ _PASSWORDS = {
     2: "PlainAuth ftp_login ssh2_auth_password imap_open ldap_bind mysqli_connect mysqli mysql_connect PDO DBI->connect getConnection "
     "DirectoryEntry pymssql.connect MySQLdb.connect pymysql.connect odbc_connect Mysql.new Mysql2::Client.new createCredential "
     "signInWithEmailAndPassword createUserWithEmailAndPassword Sequelize ClientSecretCredential ActiveXObject",
-    3: "mysql_real_connect",
+    3: "mysql_real_connect fromDriverManager",
     4: "Net::SMTP.start JedisPool",
 }
 _KEYS = {
@@ -42,9 +42,11 @@ _POSITIONS = {
 _CALL = linear(
     rb"\b(?:"
     + b"|".join(map(re.escape, sorted(_POSITIONS, key=len, reverse=True)))
-    + rb")(?:\s{0,4}\(|[ \t]{1,2}[\"'])|(?:\b|_)(?:auth|AUTH|creds|CREDS|credentials|CREDENTIALS)[ \t]{0,2}[=:][ \t]{0,2}[(\[]"
+    + rb")(?:\[\w{1,20}\])?(?:\s{0,4}\(|[ \t]{1,2}[\"'])|\w{0,30}(?:[cC]redentials?|[lL]ogin_?[uU]ser|[bB]asic_?[aA]uth|[pP]lain_?(?:[aA]uth|[cC]lient|[lL]ogin))\w{0,20}\(|"
+    rb"(?:\b|_)(?:auth|AUTH|creds|CREDS|credentials|CREDENTIALS)[ \t]{0,2}[=:][ \t]{0,2}[(\[]"
 )
 _GENERIC = frozenset((b"login", b"auth", b"authenticate"))  # names of many functions: behind an object a word may be an option
+_ASSIGNED = re.compile(rb"[=:][ \t]{0,2}[(\[]\Z")
 _TUPLE = (1, "password")  # `auth=(user, "…")`
 _TOKEN = re.compile(
     rb"(?P<literal>[bBrRuUfFN@$]{0,2}(?:\"(?:[^\"\\\n]|\\.){0,300}\"|'(?:[^'\\\n]|\\.){0,300}'|`[^`\n]{0,300}`)|\bqq?\{[^{}\n]{0,200}\}|%[qQ]\{[^{}\n]{0,200}\})|"
@@ -65,7 +67,10 @@ class _Argument(NamedTuple):
 def arguments(data: bytes) -> Iterator[Place]:
     """The literals at which a known function takes a password or a key."""
     for call in _CALL.finditer(data):
-        name = re.split(rb"[\s(]", call.group(), maxsplit=1)[0]
+        name = re.split(rb"[\s(\[]", call.group(), maxsplit=1)[0]
+        if name not in _POSITIONS and call.group()[-1:] == b"(" and not _ASSIGNED.search(call.group()):
+            yield from _last_of_several(data, call.end())
+            continue
         position, kind = _POSITIONS.get(name, _TUPLE)
         begin = call.end() - (call.group()[-1:] in b"\"'")
         literals = list(_literals(data, begin, position))
@@ -73,6 +78,13 @@ def arguments(data: bytes) -> Iterator[Place]:
         found = next((literal for literal in literals if literal.number == position), None)
         if found:
             yield Place(kind, found.start, found.end, strict=strict)
+
+
+def _last_of_several(data: bytes, begin: int) -> Iterator[Place]:
+    """The last of two or three literals, where the name of a function says that it takes credentials."""
+    literals = list(_literals(data, begin, 2))
+    if len(literals) >= 2 and literals[-1].number > 0:
+        yield Place("password", literals[-1].start, literals[-1].end, strict=True)
 
 
 def _literals(data: bytes, begin: int, last: int) -> Iterator[_Argument]:

@@ -28,6 +28,7 @@ _TAKES = {
     "openssl": [_SPACED.format("-k"), _SPACED.format("-pass(?:in|out)?") + "pass:"],
     "curl wget http https": [_SPACED.format("(?:-u|-a|--user|--auth|--proxy-user)") + _PAIR, _GLUED.format("-u") + _PAIR],
     "smbclient rpcclient lftp": [_SPACED.format("(?:-U|-u|--user)") + _PAIR],
+    "gh glab": [r"secret\s+set\s+\S{1,64}\s[^\n]{0,80}?" + _SPACED.format("(?:--body|-b|--value|-v)")],
     "htpasswd": [r"-\w{0,4}b\w{0,4}\s+\S{1,120}\s+\S{1,64}\s+[\"']?"],
     "rabbitmqctl": [r"(?:add_user|change_password)\s+\S{1,64}\s+[\"']?"],
     "net": [r"user\s+[\w.]{1,64}\s+[\"']?", r"use\s[^\n]{0,120}?/user:\S{1,64}\s+[\"']?"],

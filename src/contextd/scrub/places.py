@@ -65,7 +65,7 @@ _WITH_DEFAULT = re.compile(
     rb"(?i)(?:.*env|get|fetch|config|setting|lookup|define|put|set|setproperty|setenv|getproperty|option|arg|add|append|field|string|.*default|.*orelse|.*header|.*variable|.*requestproperty)\Z"
 )
 _TAG = re.compile(rb"<(?:[\w.\-]{1,36}:)?\Z")
-_ELEMENT = re.compile(rb"[^<>\n]{0,160}>[ \t\r\n]{0,80}(?:<(?:value|val|string)>\s{0,40})?([^<>]{1,512}?)[ \t\r\n]{0,80}</")
+_ELEMENT = re.compile(rb"[^<>\n]{0,160}>[ \t\r\n]{0,80}(?:<(?:[vV]alue|val|string)>\s{0,40})?([^<>]{1,512}?)[ \t\r\n]{0,80}</")
 _CDATA = re.compile(rb"[^<>\n]{0,160}>[ \t\r\n]{0,40}<!\[CDATA\[([^\]]{1,512})\]\]>")
 _NAMING = re.compile(
     rb"(?i)\b(?:key|name|id|property|variable|field|label)(?:\\{0,7}[\"'])?[ \t]{0,4}[:= ][ \t]{0,4}(?:\\{0,7}[\"'])?[$]?\Z"
@@ -97,7 +97,7 @@ _TOKEN_VALUE = re.compile(rb"[^\s\"'`,;&|<>)}\]]{1,512}")
 _WORD_VALUE = re.compile(rb"[^\s\"'`]{1,512}")
 _PARAMETER = re.compile(rb"=([^&\s\"'<>#;,)]{4,256})")
 _FORM = re.compile(rb"=([^&\s\"'<>#;,)]{4,256})&[\w.\-\[\]%]{1,60}=")
-_AMONG_OTHERS = re.compile(rb"[\"' ](?:host|user|dbname|port|username|uid|server)=[^\s\"'=]{1,40}[ \t]\Z")
+_AMONG_OTHERS = re.compile(rb"[\"' ,](?:host|user|dbname|port|username|uid|server|domain)=[^\s\"'=,]{1,40}[ \t,]\Z")
 _ALONE = re.compile(rb"=([^;\"'`\n\\&]{4,128})([\"'])")
 _CONNECTED = re.compile(rb"[ \t]{0,2}=[ \t]{0,2}([^;\"'`\n\\]{4,128})")
 _BLOCK_SCALAR = re.compile(rb"[|>][+\-0-9]{0,2}[ \t]*\r?\n[+\-]?([ \t]{1,40})")
@@ -200,7 +200,7 @@ def _as_option(data: bytes, start: int, end: int, language: str) -> Place | None
     if quoted := literal(data, end + 1, language):
         return quoted._replace(strict=language not in _SHELL)
     value = _TOKEN_VALUE.match(data, end + 1, end + 1 + _LONGEST)
-    if not value or value.group()[:1] == b"-":
+    if not value or value.group()[:1] in b"-=:":
         return None
     alone = data[start - 1 : start] in (b'"', b"'") and data[value.end() : value.end() + 1] == data[start - 1 : start]
     bare = language in _BARE and data[end : end + 1] == b"="
@@ -219,7 +219,7 @@ def _as_parameter(data: bytes, start: int, end: int, language: str) -> Place | N
         return Place("", *form.span(1), literal=False)
     if before in b"\"'" and (alone := _ALONE.match(data, end, end + 160)) and alone.group(2) == before:
         return Place("", *alone.span(1))
-    if before in b" \t" and data[end : end + 1] == b"=" and _AMONG_OTHERS.search(data, max(0, start - 80), start):
+    if before in b" \t," and data[end : end + 1] == b"=" and _AMONG_OTHERS.search(data, max(0, start - 80), start):
         value = _TOKEN_VALUE.match(data, end + 1, end + 1 + _LONGEST)
         return Place("", *value.span(), literal=False) if value else None
     if b";" not in data[max(0, start - 200) : end + 160]:

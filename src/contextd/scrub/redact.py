@@ -25,7 +25,7 @@ from contextd.scrub.linear import linear
 from contextd.scrub.literals import Place
 from contextd.scrub.places import in_statements, places
 from contextd.scrub.tables import columns, generated, manifests
-from contextd.scrub.values import Says, is_secret, looks_random, says, unnatural
+from contextd.scrub.values import Says, is_secret, is_strong, looks_random, says, unnatural
 from contextd.scrub_rules import ALLOW, ALLOW_PATH, FORMATS, Rule
 from contextd.types import Find
 
@@ -52,6 +52,7 @@ _LENIENT = re.compile(
     r"messages[^/]*\.properties|strings\.xml|[^/]*\.pot?)$"
 )
 _WORD = re.compile(rb"[A-Za-z0-9]")
+_SIGN = re.compile(rb"[!@#$%^&*?+=~]")
 _EXAMPLE = b"EXAMPLE"  # in the keys of Amazon's documentation
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 Span = tuple[int, int, str]
@@ -310,6 +311,16 @@ def _paired(value: bytes, lenient: bool) -> bool:
     return _made_up(value, lenient) or bool(joined and not value.islower() and _literal(value, lenient))
 
 
+def _strong(value: bytes, lenient: bool) -> bool:
+    """Made up as a password is: digits beside letters of both cases or signs, and no name of an algorithm or a class."""
+    return is_strong(value.decode("utf-8", "replace")) and _made_up(value, lenient)
+
+
+def _signed(value: bytes, lenient: bool) -> bool:
+    """The same, with a sign that no name has."""
+    return bool(_SIGN.search(value)) and _strong(value, lenient)
+
+
 def _long(value: bytes, lenient: bool) -> bool:
     """Letters and digits, long enough to be no name of a scheme."""
     if _decoded(value):
@@ -347,6 +358,8 @@ _CHECKS: dict[str, Callable[[bytes, bool], bool]] = {
     "literal": _literal,
     "made-up": _made_up,
     "paired": _paired,
+    "strong": _strong,
+    "signed": _signed,
     "long": _long,
     "basic": _basic,
     "random": _random,

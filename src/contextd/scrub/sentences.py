@@ -6,6 +6,7 @@ import re
 
 from contextd.languages import CODE
 from contextd.scrub.literals import Place
+from contextd.scrub.values import is_strong
 
 _COMMENT = re.compile(rb"(?m)(?:^|[ \t])(?://|#|--|/\*|\*|;|<!--|%)[ \t]")
 _SAID = re.compile(
@@ -21,6 +22,13 @@ _USUAL = re.compile(  # what a sentence says of a password that is not the passw
 )
 _BESIDE = re.compile(rb"(?:[/,;|+(]|\b(?:and|with|und|mit))[ \t]{1,2}\Z")
 _OTHER_SCRIPT = re.compile(rb"[\xe2-\xef]")  # a sentence goes on in one; passwords are in Latin or Cyrillic letters
+_ARTICLE = re.compile(
+    rb"(?i)\b(?:the|a|with|use|using|my|our|your|this|new|mit|dem|das|le|la|avec|el|con|il|het|med)[ \t]{1,2}(?:\w{3,12}[ \t]{1,2})?\Z"
+)
+_DIRECT = re.compile(rb"[ \t]{1,2}[\"'`*]{0,2}([^\s\"'`*<>,;()]{7,64}[^\s\"'`*<>,;().:!?])")
+_BELOW = re.compile(
+    rb"[ \t]{0,2}(?:is[ \t]?)?:[ \t]{0,4}\r?\n(?:[ \t>]{0,8}\r?\n)?[ \t>*\-]{0,8}[\"'`]{0,3}([^\s\"'`<>]{8,64})[\"'`]{0,3}[ \t]{0,4}(?:\r?\n|\Z)"
+)
 _NOUN = re.compile(rb"[ \t]?(?:[:=]|is\b|was\b)")
 _ABBREVIATED = re.compile(rb"[ \t]{1,2}[\"'`]?([^\s\"'`<>,;)]{6,64})")
 
@@ -34,7 +42,7 @@ def in_sentence(data: bytes, start: int, end: int, language: str) -> Place | Non
     if not value and (word in (b"pw", b"pwd") or (b"pass" in word and _BESIDE.search(data, max(0, start - 8), start))):
         value = _ABBREVIATED.match(data, end, end + 80)
     if not value or (word == b"pass" and not _NOUN.match(data, end)):  # to pass is a verb
-        return None
+        return _told(data, start, end)
     foreign = _OTHER_SCRIPT.search(data, *value.span(1))
     stop = foreign.start() if foreign else value.end(1)
     if stop - value.start(1) < 4:
@@ -45,6 +53,16 @@ def in_sentence(data: bytes, start: int, end: int, language: str) -> Place | Non
         stop += 1
     stated = value.re is _SAID and word != b"pass" and _stated(data, value.start(1), stop)
     return Place("", value.start(1), stop, strict=not stated, literal=False)
+
+
+def _told(data: bytes, start: int, end: int) -> Place | None:
+    """ "… with the password …", and a password on a line of its own below the words that announce it."""
+    value = _BELOW.match(data, end, end + 120)
+    if not value and _ARTICLE.search(data, max(0, start - 32), start):
+        value = _DIRECT.match(data, end, end + 120)
+    if not value or not is_strong(value.group(1).decode("utf-8", "replace")):
+        return None
+    return Place("", *value.span(1), strict=True, literal=False)
 
 
 def in_comment(data: bytes, position: int) -> bool:

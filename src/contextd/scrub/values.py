@@ -114,6 +114,11 @@ _KNOWN = re.compile(
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SIGNS = re.compile(r"[!@#$%^&*?+=~]")
+_JOINT = re.compile(r"[-_]|\d$")  # not a class with a number in its name
+_NAME = re.compile(
+    r"^(?:[A-Z0-9]+(?:[-_.][A-Z0-9]+)*|v?\d+(?:[.\-]\w+)*|[\w.+-]+@[\w-]+\.[\w.-]+)$"
+)  # an algorithm, a version, an address
 _UUID = re.compile(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _SPOKEN = frozenset(
     "the your a an for is to of in and or not please enter must be with at least this that you from by on it as if".split()
@@ -211,6 +216,15 @@ def _by_kind(kind: Says, value: str, *, strict: bool, literal: bool, name: str) 
             return len(value) >= (12 if strict else 8)
         return not strict and len(value) >= 8 and (_punctuated(value) or _is_worded(name, value, literal=literal))
     return mixed and len(value) >= (20 if strict else 12) and sum(map(str.isdigit, value)) >= 2
+
+
+def is_strong(value: str) -> bool:
+    """Whether a word is what a person makes up for a password: a digit, and a sign or letters of both cases around it."""
+    letters = [character for character in value if character.isalpha()]
+    if len(value) < 8 or len(letters) < 3 or not any(map(str.isdigit, value)) or _PATH.match(value) or _NAME.match(value):
+        return False
+    cases = len({character.isupper() for character in letters})
+    return bool(_SIGNS.search(value)) or (cases == 2 and bool(_JOINT.search(value)))
 
 
 def looks_random(value: str) -> bool:
