@@ -1,7 +1,8 @@
 """Secrets planted by people who had not seen the code, and look-alikes that are none.
 
-Six sets by six people. The first five were looked at when the rules were mended, `last` and `fifth` after they had been measured
-once (94 and 82 of 100). The sixth was measured once and not looked at (93 of 100): benchmarks/README.md says what each was worth when it was new. A file that is never read keeps its secret.
+Seven sets by seven people. The first six were looked at when the rules were mended, the last three of them after they had been
+measured once (94, 82 and 93 of 100). The seventh was measured when the rules were done and not looked at (95 of 100; 93 before):
+benchmarks/README.md says what each was worth when it was new. A file that is never read keeps its secret.
 """
 
 from __future__ import annotations
@@ -33,18 +34,13 @@ def missed(name: str) -> tuple[list[str], int]:
     return found, len(items)
 
 
-@pytest.mark.parametrize("name", ["development", "unseen", "final", "last", "fifth"])
+@pytest.mark.parametrize("name", ["development", "unseen", "final", "last", "fifth", "sixth", "seventh"])
 def test_S1_S2_of_a_hundred_planted_secrets_ninety_five_are_found(name: str) -> None:
     lost, total = missed(name)
     assert len(lost) <= total * 0.05, lost
 
 
-def test_S1_S2_of_a_hundred_planted_secrets_that_no_rule_was_made_for_ninety_three_are_found() -> None:
-    lost, _ = missed("sixth")
-    assert len(lost) <= 7, lost
-
-
-@pytest.mark.parametrize("name", ["development", "unseen", "final", "last", "fifth", "sixth"])
+@pytest.mark.parametrize("name", ["development", "unseen", "final", "last", "fifth", "sixth", "seventh"])
 def test_S3_look_alikes_stay_readable(name: str) -> None:
     items = json.loads((ITEMS / f"{name}-harmless.json").read_text("utf-8"))
     finds = [(item["name"], scrub(item["text"].encode(), language_of(item["path"]), path=item["path"])[1]) for item in items]
@@ -88,6 +84,31 @@ def test_S3_look_alikes_stay_readable(name: str) -> None:
         ("markdown", "The admin password is `Herbst2024x`.", "Herbst2024x"),
         ("", "user,password\nana,Herbst2024x", "Herbst2024x"),
         ("text", "2024-01-01 login failed password=Herbst2024x host=db", "Herbst2024x"),
+        (
+            "http",
+            "Authorization: SSWS 00fx9u7IspIO366c0poBq3wArrCzg5TeZvrUTetB5w",
+            "00fx9u7IspIO366c0poBq3wArrCzg5TeZvrUTetB5w",
+        ),
+        ("http", "Authorization: Basic deploy Kx9!vartan", "Kx9!vartan"),
+        ("python", 's.cookies.set("sessionid", "ev84clahcz4sysh9tlu470irbhv16vfu")', "ev84clahcz4sysh9tlu470irbhv16vfu"),
+        ("rust", 'opts.set_credentials("gateway", "sensor-Myren-4410");', "sensor-Myren-4410"),
+        ("go", 'auth := sasl.NewPlainClient("", "mailer", "Vinter-vaka-12")', "Vinter-vaka-12"),
+        ("", "radius-server host 10.10.0.5 auth-port 1812 key R4d1us-Stamnet", "R4d1us-Stamnet"),
+        ("", "username admin privilege 15 secret R4d1us-Stamnet", "R4d1us-Stamnet"),
+        ("markdown", "Log in as `h.admin` with the password Blåbär-tårta-9 now.", "Blåbär-tårta-9"),
+        ("text", "Melde dich mit dem Passwort Kirsch-kuchen-31 an.", "Kirsch-kuchen-31"),
+        ("text", "Your temporary password:\n\n    Vinter-vaka-12\n\nPlease change it.", "Vinter-vaka-12"),
+        ("text", "[10:05] tobias: root / qnapQNAP!2014x", "qnapQNAP!2014x"),
+        ("markdown", "| nas | root | Torsk-lever-77 |", "Torsk-lever-77"),
+        ("", '-DB_PASS = "isbjorn_Svalbard"', "isbjorn_Svalbard"),
+        ("", "[smtp.norrland.se]:587 mailer@norrland.se:Vinter-vaka-12", "Vinter-vaka-12"),
+        ("", "<auth-user-pass>\nhanna\nVinter-vaka-12\n</auth-user-pass>", "Vinter-vaka-12"),
+        ("shell", "mount -t cifs //nas/s /mnt -o username=backup,password=Vinter-vaka-12", "Vinter-vaka-12"),
+        ("shell", "nmcli device wifi connect Norr password Vinter-vaka-12", "Vinter-vaka-12"),
+        ("shell", "gh secret set DEPLOY_KEY --body D2sx4Ebrcm2UQBWT6eBg9trU1a", "D2sx4Ebrcm2UQBWT6eBg9trU1a"),
+        ("xml", "<AdministratorPassword>\n  <Value>VgBpAG4AdABlAHIA</Value>\n</AdministratorPassword>", "VgBpAG4AdABlAHIA"),
+        ("powershell", "New-LocalUser -Password (ConvertTo-SecureString 'vintervaka' -AsPlainText -Force)", "vintervaka"),
+        ("markdown", "### Wi-Fi\n\nNetwork: Norr\nKey: Vinter-vaka-12", "Vinter-vaka-12"),
         ("text", "git clone https://f3Kq9Lm2Zt5Wv8Yn1Rc4@example.com/a.git", "f3Kq9Lm2Zt5Wv8Yn1Rc4"),
     ],
 )

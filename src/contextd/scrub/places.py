@@ -166,7 +166,8 @@ def _beside_name(data: bytes, start: int, end: int, language: str) -> Place | No
         return Place("", *below.span(1)) if below else None
     if not _NAMING.search(data, max(0, start - 24), start):
         return None
-    value = _DEFAULT.match(data, end, end + 700) or _NAMED_VALUE.match(data, end, end + 200)
+    has_default = data.find(b"default", end, end + 700) >= 0
+    value = (has_default and _DEFAULT.match(data, end, end + 700)) or _NAMED_VALUE.match(data, end, end + 200)
     if value:
         return literal(data, value.end(), language) or _bare(data, value.end(), language)
     if data[end : end + 1] in b"\"'" and (found := _ELEMENT.match(data, end, end + 800)):
