@@ -81,10 +81,8 @@ def occurrences(snapshot: Snapshot, keys: Sequence[int], visible: Mask) -> Entri
 
 def in_paths(snapshot: Snapshot, keys: Sequence[int], allowed: NDArray[np.bool_]) -> Entries:
     """The allowed documents with some terms in their paths."""
-    bounds = snapshot.paths.places(keys)
-    places = np.concatenate([np.zeros(0, np.int64), *(snapshot.paths.rows[start:end] for start, end in bounds)])
-    terms = np.repeat(np.arange(len(bounds)), [end - start for start, end in bounds])
-    return _entries(places, terms, np.ones(len(places), np.float32), len(bounds), allowed)
+    places, terms = snapshot.documents.path_entries(keys)
+    return _entries(places, terms, np.ones(len(places), np.float32), len(keys), allowed)
 
 
 def bm25(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask) -> Scores:

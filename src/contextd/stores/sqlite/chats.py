@@ -300,7 +300,7 @@ class ChatView(View):
         best = super()._top(scores, coverage, k, offset)
         rows = self._rows([one.chunk for one in best[:_AROUND]])
         near = np.unique(np.concatenate([rows[self._same(rows, step)] + step for step in (-1, 1)]))
-        near = np.setdiff1d(near[self._answering[near]], self._rows([one.chunk for one in best]))
+        near = np.setdiff1d(near[self._masks.answering[near]], self._rows([one.chunk for one in best]))
         return best + self._found(near, (scores[near] + offset).astype(np.float32), coverage[near])
 
 

@@ -59,7 +59,7 @@ def below(paths: Sequence[str]) -> Callable[[str], bool]:
     if any(path in ("", ".") for path in paths):
         return lambda uri: True
     whole, folders = frozenset(paths), frozenset(path.rstrip("/") for path in paths)
-    patterns = [re.compile(translate(path)).match for path in paths if any(sign in path for sign in "*?[")]
+    patterns = [re.compile(translate(path)).match for path in paths if is_pattern(path)]
 
     def inside(uri: str) -> bool:
         if uri in whole or any(pattern(uri) for pattern in patterns):
@@ -67,3 +67,8 @@ def below(paths: Sequence[str]) -> Callable[[str], bool]:
         return any(uri[:at] in folders for at, letter in enumerate(uri) if letter == "/")
 
     return inside
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path is a pattern for several."""
+    return any(sign in path for sign in "*?[")

@@ -20,11 +20,11 @@ from contextd.stores.sqlite.snapshot import (
     EMPTY,
     Ints,
     Snapshot,
+    assembled,
     base_path,
     head_of,
     living_documents,
     segment_of,
-    with_vectors,
 )
 from contextd.types import Piece
 
@@ -53,7 +53,8 @@ def worth_it(connection: apsw.Connection, workspace: int) -> bool:
 
 def write(snapshot: Snapshot, folder: Path, spaces: set[str]) -> int:
     """Write the next generation: the living contents in order of their ids, with their vectors in some spaces."""
-    living = np.unique(snapshot.content_of_document[snapshot.content_of_document >= 0])
+    places = snapshot.content_of_document[snapshot.documents.alive]
+    living = np.unique(places[places >= 0])
     order = living[np.argsort(snapshot.contents[living], kind="stable")]
     sizes = np.diff(snapshot.starts)[order]
     new_row, old_row = _renumbered(snapshot, order, sizes)
@@ -116,8 +117,7 @@ def rebuilt(connection: apsw.Connection, workspace: int) -> Snapshot:
         kinds[content] = [piece[0] for piece in pieces]
         fresh.append((content, stored.get(content) or _words(pieces, text)))
     segments = (segment_of(fresh, kinds),) if fresh else ()
-    bare = Snapshot(workspace, head, EMPTY, segments, {}, living_documents(connection, workspace))
-    return with_vectors(bare, connection, -1)
+    return assembled(workspace, head, EMPTY, segments, living_documents(connection, workspace), connection)
 
 
 def _words(pieces: list[Any], text: str) -> list[tuple[Keys, Counts]]:

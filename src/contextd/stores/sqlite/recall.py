@@ -10,13 +10,16 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+import apsw
 import numpy as np
 
 from contextd.memory import Recall
 from contextd.stores.sqlite.chats import only
 from contextd.stores.sqlite.database import rows
+from contextd.stores.sqlite.masks import Bools, Masks
+from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.stores.sqlite.store import SqliteStore
-from contextd.stores.sqlite.view import Bools, View
+from contextd.stores.sqlite.view import View
 from contextd.types import MEMORIES, About, Chunk, ChunkId, Scope
 
 # What holds no longer, is silent or private; what does not hold yet; what is not asked for. All but the last by an index.
@@ -52,8 +55,63 @@ class MemoryStore(SqliteStore):
             yield MemoryView(plain._connection, plain._snapshot, only(scope, MEMORIES))
 
 
+class MemoryMasks(Masks):
+    """Masks that leave out memories which hold no longer, or are not to be recalled, or are not asked for."""
+
+    @cached_property
+    def candidates(self) -> Bools:
+        """Memories that may answer."""
+        return self.without(self._scope.recall or Recall())
+
+    def without(self, asked: Recall) -> Bools:
+        """What may be seen, without the memories that do not answer such a question."""
+        keep: Bools = Masks.candidates.func(self).copy()  # type: ignore[attr-defined]  # not `super()`, whose value is kept under the same name as ours
+        keep[self._places(self._left_out(asked))] = False
+        return keep
+
+    @cached_property
+    def answering(self) -> Bools:
+        """Rows that may be hits: a kind that is asked for is one of memories as well."""
+        mask = self.rows_of(self.candidates)
+        if not self._scope.kinds:
+            return mask
+        query = "select document_id from memory where workspace_id = ? and kind in (select value from json_each(?))"
+        known = rows(self._connection, query, (self._snapshot.workspace, json.dumps(sorted(self._scope.kinds))))
+        of_kind = np.zeros(len(self._snapshot.documents), bool)
+        of_kind[self._places(known)] = True
+        return mask & (self.of_kinds() | self._snapshot.rows_of(of_kind))
+
+    def _places(self, documents: Iterable[Any]) -> list[int]:
+        """The positions of some documents that are there."""
+        places = (self._snapshot.documents.place(document) for (document,) in documents)
+        return [place for place in places if place is not None]
+
+    def _left_out(self, asked: Recall) -> list[Any]:
+        """Memories that may not answer: not now or then, never, or not what is asked for."""
+        private = "" if asked.private else " or private"
+        then = (self._scope.now or time.time_ns() // 1000) if asked.as_of is None else asked.as_of
+        conditions: list[str] = []
+        values: dict[str, Any] = {"workspace": self._snapshot.workspace, "then": then, "now": asked.as_of is None}
+        if asked.min_confidence > 0:
+            conditions.append("confidence < :least")
+            values["least"] = asked.min_confidence
+        if asked.conversation:
+            conditions.append("conversation != :conversation")
+            values["conversation"] = asked.conversation
+        if asked.topics:
+            conditions.append(
+                "not exists (select 1 from json_each(topics) t where t.value in (select value from json_each(:topics)))"
+            )
+            values["topics"] = json.dumps(sorted(asked.topics))
+        others = [_OTHERS.format(conditions=" or ".join(conditions))] if conditions else []
+        query = " union all ".join([_PAST.format(private=private), _FUTURE, *others])
+        return self._connection.execute(query, values).fetchall()
+
+
 class MemoryView(View):
-    """A view that leaves out memories which hold no longer, or are not to be recalled, or are not asked for."""
+    """A view of memories, with what is known of each beside its text."""
+
+    _masks: MemoryMasks
 
     fields = frozenset({"chunk", "document", "parts", "mention"})
 
@@ -61,39 +119,20 @@ class MemoryView(View):
         """The same moment, seen by another scope."""
         return MemoryView(self._connection, self._snapshot, only(scope, MEMORIES))
 
-    @cached_property
-    def _candidates(self) -> Bools:
-        return self._without(self._left_out(self._scope.recall or Recall()))
-
-    def _without(self, left_out: Iterable[Any]) -> Bools:
-        keep: Bools = View._candidates.func(self).copy()  # type: ignore[attr-defined]  # not `super()`, whose value is kept under the same name as ours
-        places = self._snapshot.place_of_document
-        keep[[places[document] for (document,) in left_out if document in places]] = False
-        return keep
-
-    @cached_property
-    def _answering(self) -> Bools:
-        """Rows that may be hits: a kind that is asked for is one of memories as well."""
-        mask = self._rows_of(self._candidates)
-        if not self._scope.kinds:
-            return mask
-        query = "select document_id from memory where workspace_id = ? and kind in (select value from json_each(?))"
-        known = rows(self._connection, query, (self._snapshot.workspace, json.dumps(sorted(self._scope.kinds))))
-        places = [self._snapshot.place_of_document[one] for (one,) in known if one in self._snapshot.place_of_document]
-        of_kind = np.zeros(len(self._snapshot.documents), bool)
-        of_kind[places] = True
-        return mask & (self._of_kinds() | self._snapshot.rows_of(of_kind))
+    @staticmethod
+    def _may_answer(connection: apsw.Connection, snapshot: Snapshot, scope: Scope) -> MemoryMasks:
+        return MemoryMasks(connection, snapshot, scope)
 
     def kinds(self) -> frozenset[str]:
         """The kinds of the memories that may answer."""
-        seen = self._snapshot.document_ids[self._candidates].tolist()
+        seen = self._snapshot.documents.ids[self._masks.candidates].tolist()
         query = "select distinct kind from memory where workspace_id = ? and document_id in (select value from json_each(?))"
         return frozenset(kind for (kind,) in rows(self._connection, query, (self._snapshot.workspace, json.dumps(seen))))
 
     def topics(self) -> frozenset[str]:
         """The topics of the memories that may answer, whatever topics are asked for."""
-        others = self._without(self._left_out(replace(self._scope.recall or Recall(), topics=frozenset())))
-        seen = self._snapshot.document_ids[others].tolist()
+        others = self._masks.without(replace(self._scope.recall or Recall(), topics=frozenset()))
+        seen = self._snapshot.documents.ids[others].tolist()
         query = """select distinct t.value from memory m, json_each(m.topics) t
         where m.workspace_id = ? and m.document_id in (select value from json_each(?))"""
         return frozenset(topic for (topic,) in rows(self._connection, query, (self._snapshot.workspace, json.dumps(seen))))
@@ -123,27 +162,6 @@ class MemoryView(View):
             if self._may_see(there):
                 found.setdefault(here, []).append(there)
         return found
-
-    def _left_out(self, asked: Recall) -> list[Any]:
-        """Memories that may not answer: not now or then, never, or not what is asked for."""
-        private = "" if asked.private else " or private"
-        then = (self._scope.now or time.time_ns() // 1000) if asked.as_of is None else asked.as_of
-        conditions: list[str] = []
-        values: dict[str, Any] = {"workspace": self._snapshot.workspace, "then": then, "now": asked.as_of is None}
-        if asked.min_confidence > 0:
-            conditions.append("confidence < :least")
-            values["least"] = asked.min_confidence
-        if asked.conversation:
-            conditions.append("conversation != :conversation")
-            values["conversation"] = asked.conversation
-        if asked.topics:
-            conditions.append(
-                "not exists (select 1 from json_each(topics) t where t.value in (select value from json_each(:topics)))"
-            )
-            values["topics"] = json.dumps(sorted(asked.topics))
-        others = [_OTHERS.format(conditions=" or ".join(conditions))] if conditions else []
-        query = " union all ".join([_PAST.format(private=private), _FUTURE, *others])
-        return self._connection.execute(query, values).fetchall()
 
 
 def _known(where: About, memory: Sequence[Any], topics: Mapping[str, tuple[str, ...]]) -> About:

@@ -1,13 +1,14 @@
 """What a process knows of one workspace at one position of its change feed, as arrays: immutable, shared by all readers.
 
-Rows are chunks. The rows of the base file come first, ordered by content; rows of newer contents follow. A snapshot is moved
-forward by reading only what changed; when the base file changed or the feed was collected, it is loaded anew.
+Rows are chunks. The rows of the base file come first, ordered by content; rows of newer contents follow in segments. A snapshot
+is moved forward by reading only what changed, and its arrays are made from those of the one before; when the feed was
+collected, it is loaded anew. Positions of rows and contents hold as long as the base does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,21 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.stores.sqlite import arrays
+from contextd.stores.sqlite.documents import Documents, Ordered
 from contextd.stores.sqlite.postings import Postings, turn, unpack
-from contextd.stores.sqlite.vectors import Vectors, restore
+from contextd.stores.sqlite.vectors import Vectors, merged, restore
 
 Ints = NDArray[np.int64]
 
-_MOST_SEGMENTS = 64  # each is searched by itself: more are better read again as one
+_MERGED = 2048  # rows up to which neighboring segments become one: each is searched by itself
 
 _HEAD = "select seq, collected_seq, generation, folded_seq from workspace where workspace_id = ?"
 _LIVING = """
 select document_id, source_id, uri, content_id, acl_id, language, modified, path_terms
 from document where workspace_id = ? and dead_seq is null"""
 _CHANGED = """
-select document_id, source_id, uri, content_id, acl_id, language, modified, path_terms, dead_seq
-from document where workspace_id = ?1 and (seq > ?2 or dead_seq > ?2)
-order by max(seq, coalesce(dead_seq, 0)), dead_seq is null"""
+select document_id, source_id, uri, content_id, acl_id, language, modified, path_terms, dead_seq from (
+  select * from document where workspace_id = ?1 and seq > ?2
+  union all select * from document where workspace_id = ?1 and dead_seq is not null and dead_seq > ?2 and seq <= ?2)
+order by max(seq, coalesce(dead_seq, 0)), dead_seq is null"""  # two indexes, so that it costs what changed
 _WORDS = "select content_id, data from words where workspace_id = ? and seq > ? order by content_id"
 _KINDS = """
 select content_id, kind from chunk
@@ -51,32 +54,56 @@ class Head:
     folded: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Base:
     """The arrays of one generation."""
 
     generation: int
     contents: Ints
     starts: Ints
-    kinds: NDArray[np.uint8]
-    kind_names: list[str]
+    kind_of_row: NDArray[Any]
     postings: Postings
     lengths: NDArray[np.float32]
     vectors: Mapping[str, Vectors]
 
+    @cached_property
+    def content_of_row(self) -> Ints:
+        """The position of the content each row belongs to."""
+        return np.repeat(np.arange(len(self.contents)), np.diff(self.starts))
 
-@dataclass(frozen=True, slots=True)
+    @cached_property
+    def content_lengths(self) -> NDArray[np.float32]:
+        """How many terms each content has."""
+        return _sums(self.lengths, self.starts)
+
+
+@dataclass(frozen=True)
 class Segment:
     """Contents that came after the base, in the order they came."""
 
-    contents: list[int]
-    sizes: list[int]
-    kinds: list[str]
+    contents: Ints
+    sizes: Ints
+    kinds: NDArray[Any]
     postings: Postings
     lengths: NDArray[np.float32]
 
+    @cached_property
+    def content_lengths(self) -> NDArray[np.float32]:
+        """How many terms each content has."""
+        return _sums(self.lengths, np.concatenate((np.zeros(1, np.int64), np.cumsum(self.sizes))))
 
-DocumentTuple = tuple[int, int, str, int, int, str, int, bytes]
+
+class Placed:
+    """The positions of the contents of ordered documents: the same as long as these documents and the base are."""
+
+    def __init__(self, contents: Ints) -> None:
+        self.contents = contents
+
+    @cached_property
+    def by_content(self) -> tuple[Ints, Ints]:
+        """Documents by content (ties by uri), and the content of each."""
+        order = np.argsort(self.contents, kind="stable")
+        return order, self.contents[order]
 
 
 @dataclass(frozen=True)
@@ -87,35 +114,43 @@ class Snapshot:
     head: Head
     base: Base
     segments: tuple[Segment, ...]
+    newer: Mapping[int, int]  # the position of each content that is not in the base, by its id
     vectors: Mapping[str, tuple[Vectors, ...]]
-    rows: Mapping[int, DocumentTuple]
+    documents: Documents
+    placed: Placed  # the contents of the ordered documents
+    newer_placed: Ints  # and of the newer ones
+
+    @cached_property
+    def content_of_document(self) -> Ints:
+        """The position of each document's content; -1 if it has none (an empty file)."""
+        return np.concatenate((self.placed.contents, self.newer_placed))
 
     @cached_property
     def contents(self) -> Ints:
         """The id of every content, by position."""
-        newer = [content for segment in self.segments for content in segment.contents]
-        return np.concatenate((self.base.contents, np.array(newer, np.int64)))
+        return np.concatenate([self.base.contents, *(segment.contents for segment in self.segments)])
 
     @cached_property
     def starts(self) -> Ints:
         """Where the rows of each content begin, and at the end the number of rows."""
-        sizes = [size for segment in self.segments for size in segment.sizes]
-        return np.concatenate((self.base.starts, self.base.starts[-1] + np.cumsum(np.array(sizes, np.int64))))
+        sizes = np.concatenate([np.zeros(0, np.int64), *(segment.sizes for segment in self.segments)])
+        return np.concatenate((self.base.starts, self.base.starts[-1] + np.cumsum(sizes)))
 
     @property
     def total(self) -> int:
         """The number of rows."""
         return int(self.starts[-1])
 
-    @cached_property
-    def place_of_content(self) -> Mapping[int, int]:
-        """The position of each content by its id."""
-        return {content: place for place, content in enumerate(self.contents.tolist())}
+    def place_of_content(self, content: int) -> int | None:
+        """The position of a content by its id."""
+        return self.newer.get(content, place_in(self.base, content))
 
     @cached_property
     def content_of_row(self) -> Ints:
         """The position of the content each row belongs to."""
-        return np.repeat(np.arange(len(self.contents)), np.diff(self.starts))
+        first = len(self.base.contents)
+        newer = np.repeat(np.arange(first, len(self.contents)), np.diff(self.starts[first:]))
+        return np.concatenate((self.base.content_of_row, newer))
 
     @cached_property
     def lengths(self) -> NDArray[np.float32]:
@@ -125,40 +160,12 @@ class Snapshot:
     @cached_property
     def content_lengths(self) -> NDArray[np.float32]:
         """How many terms each content has."""
-        sums = np.concatenate((np.zeros(1), np.cumsum(self.lengths, dtype=np.float64)))
-        return (sums[self.starts[1:]] - sums[self.starts[:-1]]).astype(np.float32)
+        return np.concatenate([self.base.content_lengths, *(segment.content_lengths for segment in self.segments)])
 
     @cached_property
     def kinds(self) -> NDArray[Any]:
         """The kind of every row."""
-        names = np.array(self.base.kind_names or [""], dtype=object)
-        return np.concatenate([names[self.base.kinds], *(np.array(s.kinds, dtype=object) for s in self.segments)])
-
-    @cached_property
-    def documents(self) -> list[DocumentTuple]:
-        """The living documents whose content is known, ordered by uri."""
-        return sorted(self.rows.values(), key=lambda row: row[2])
-
-    @cached_property
-    def content_of_document(self) -> Ints:
-        """The position of each document's content; -1 if it has none (an empty file)."""
-        wanted = np.array([row[3] for row in self.documents], np.int64)
-        order = np.argsort(self.contents, kind="stable")
-        known = self.contents[order]
-        place = np.minimum(np.searchsorted(known, wanted), max(len(known) - 1, 0))
-        if not len(known):
-            return np.full(len(wanted), -1, np.int64)
-        return np.where(known[place] == wanted, order[place], -1)
-
-    @cached_property
-    def document_ids(self) -> Ints:
-        """The id of each document."""
-        return np.array([row[0] for row in self.documents], np.int64)
-
-    @cached_property
-    def place_of_document(self) -> Mapping[int, int]:
-        """The position of each document by its id."""
-        return {row[0]: place for place, row in enumerate(self.documents)}
+        return np.concatenate([self.base.kind_of_row, *(segment.kinds for segment in self.segments)])
 
     @cached_property
     def content_id_of_row(self) -> Ints:
@@ -168,7 +175,7 @@ class Snapshot:
     @cached_property
     def living(self) -> NDArray[np.bool_]:
         """Rows that some document has."""
-        return self.rows_of(np.ones(len(self.documents), bool))
+        return self.rows_of(self.documents.alive)
 
     @cached_property
     def spaces(self) -> Mapping[str, int]:
@@ -185,30 +192,6 @@ class Snapshot:
         contents[places[places >= 0]] = True
         return np.repeat(contents, np.diff(self.starts))
 
-    @cached_property
-    def acls(self) -> Ints:
-        """The access list of each document."""
-        return np.array([row[4] for row in self.documents], np.int64)
-
-    @cached_property
-    def sources(self) -> Ints:
-        """The source of each document."""
-        return np.array([row[1] for row in self.documents], np.int64)
-
-    @cached_property
-    def paths(self) -> Postings:
-        """From the terms of paths to documents."""
-        sizes = [len(row[7]) // 8 for row in self.documents]
-        keys = np.frombuffer(b"".join(row[7] for row in self.documents), np.uint64)
-        rows = np.repeat(np.arange(len(sizes)), sizes)
-        return turn(keys, rows, np.ones(len(keys), np.uint8))
-
-    @cached_property
-    def documents_by_content(self) -> tuple[Ints, Ints]:
-        """Documents ordered by content (ties by uri), and the content of each."""
-        order = np.argsort(self.content_of_document, kind="stable")
-        return order, self.content_of_document[order]
-
     def postings(self) -> Iterable[tuple[int, Postings]]:
         """All word lists with the row at which each begins."""
         yield 0, self.base.postings
@@ -216,6 +199,12 @@ class Snapshot:
         for segment in self.segments:
             yield first, segment.postings
             first += len(segment.lengths)
+
+
+def _sums(lengths: NDArray[np.float32], starts: Ints) -> NDArray[np.float32]:
+    """The sum of each run of rows; exact, since lengths are whole numbers."""
+    sums = np.concatenate((np.zeros(1), np.cumsum(lengths, dtype=np.float64)))
+    return (sums[starts[1:]] - sums[starts[:-1]]).astype(np.float32)
 
 
 def head_of(connection: apsw.Connection, workspace: int) -> Head:
@@ -228,15 +217,25 @@ def load(connection: apsw.Connection, workspace: int, folder: Path | None) -> Sn
     """The state of a workspace, from nothing."""
     head = head_of(connection, workspace)
     base = read_base(folder, head.generation)
-    rows = living_documents(connection, workspace)
-    segments = _segments(connection, workspace, -1, base, ())
-    start = Snapshot(workspace, head, base, segments, {space: (part,) for space, part in base.vectors.items()}, rows)
-    return with_vectors(start, connection, head.folded if head.generation else -1)
+    segments = _segments(connection, workspace, -1, base, {})
+    return assembled(workspace, head, base, segments, living_documents(connection, workspace), connection)
 
 
-def living_documents(connection: apsw.Connection, workspace: int) -> dict[int, DocumentTuple]:
-    """The documents that are there now, by id."""
-    return {row[0]: row for row in connection.execute(_LIVING, (workspace,))}
+def assembled(
+    workspace: int, head: Head, base: Base, segments: tuple[Segment, ...], documents: Documents, connection: apsw.Connection
+) -> Snapshot:
+    """A snapshot of its parts, with the vectors that are not in the base."""
+    newer = _placed({}, segments, len(base.contents))
+    documents = documents.in_order() if documents.newer else documents
+    placed = Placed(_places(documents.contents, base, newer))
+    vectors = {space: (part,) for space, part in base.vectors.items()}
+    start = Snapshot(workspace, head, base, segments, newer, vectors, documents, placed, placed.contents[:0])
+    return with_vectors(start, connection, head.folded if base.generation else -1)
+
+
+def living_documents(connection: apsw.Connection, workspace: int) -> Documents:
+    """The documents that are there now."""
+    return Documents(Ordered(connection.execute(_LIVING, (workspace,))))
 
 
 def advance(old: Snapshot, connection: apsw.Connection, folder: Path | None) -> Snapshot:
@@ -244,37 +243,96 @@ def advance(old: Snapshot, connection: apsw.Connection, folder: Path | None) -> 
     head = head_of(connection, old.workspace)
     if head == old.head:
         return old
-    if head.generation != old.head.generation or head.collected > old.head.seq or len(old.segments) > _MOST_SEGMENTS:
+    if head.collected > old.head.seq:
         return load(connection, old.workspace, folder)
-    rows = dict(old.rows)
-    for *row, dead in connection.execute(_CHANGED, (old.workspace, old.head.seq)):
-        if dead is None:
-            rows[row[0]] = tuple(row)
-        elif row[0] in rows and rows[row[0]][3] == row[3]:
-            del rows[row[0]]
-    segments = _segments(connection, old.workspace, old.head.seq, old.base, old.segments)
-    merged = Snapshot(old.workspace, head, old.base, segments, old.vectors, rows)
+    changes = connection.execute(_CHANGED, (old.workspace, old.head.seq))
+    documents = old.documents.changed(((*row,), dead is not None) for *row, dead in changes)
+    if head.generation != old.head.generation:
+        base = read_base(folder, head.generation)
+        return assembled(old.workspace, head, base, _segments(connection, old.workspace, -1, base, {}), documents, connection)
+    fresh = _segments(connection, old.workspace, old.head.seq, old.base, old.newer)
+    newer = _placed(old.newer, fresh, len(old.base.contents) + len(old.newer)) if fresh else old.newer
+    same = documents.ordered is old.documents.ordered
+    placed = old.placed if same else Placed(_places(documents.ordered.columns["contents"], old.base, newer))
+    known = old.newer_placed if same else old.newer_placed[:0]
+    fresh_places = _places(documents.newer_columns["contents"][len(known) :], old.base, newer)
+    merged = Snapshot(
+        old.workspace,
+        head,
+        old.base,
+        _merged(old.segments + fresh),
+        newer,
+        old.vectors,
+        documents,
+        placed,
+        np.concatenate((known, fresh_places)),
+    )
     return with_vectors(merged, connection, old.head.seq)
 
 
 def _segments(
-    connection: apsw.Connection, workspace: int, after: int, base: Base, old: tuple[Segment, ...]
+    connection: apsw.Connection, workspace: int, after: int, base: Base, known: Mapping[int, int]
 ) -> tuple[Segment, ...]:
+    """What came after a position and is not known yet, as one segment; nothing for nothing."""
     kinds: dict[int, list[str]] = {}
     for content, kind in connection.execute(_KINDS, (workspace, after)):
         kinds.setdefault(content, []).append(kind)
-    known = {content for segment in old for content in segment.contents}
     fresh = [
         (content, unpack(data))
         for content, data in connection.execute(_WORDS, (workspace, after))
-        if content not in known and not _in_base(base, content)
+        if content not in known and place_in(base, content) is None
     ]
-    return (*old, segment_of(fresh, kinds)) if fresh else old
+    return (segment_of(fresh, kinds),) if fresh else ()
 
 
-def _in_base(base: Base, content: int) -> bool:
+def _placed(known: Mapping[int, int], segments: Sequence[Segment], first: int) -> dict[int, int]:
+    """The positions of contents, with those of some segments behind the others."""
+    contents = [content for segment in segments for content in segment.contents.tolist()]
+    return {**known, **{content: place for place, content in enumerate(contents, first)}}
+
+
+def _places(contents: Ints, base: Base, newer: Mapping[int, int]) -> Ints:
+    """The positions of contents by their ids; -1 for one that is not there."""
+    if not len(contents):
+        return np.zeros(0, np.int64)
+    found = np.full(len(contents), -1, np.int64)
+    if len(base.contents):
+        place = np.minimum(np.searchsorted(base.contents, contents), len(base.contents) - 1)
+        found = np.where(base.contents[place] == contents, place, -1)
+    for missing in np.flatnonzero(found < 0).tolist() if newer else ():
+        found[missing] = newer.get(int(contents[missing]), -1)
+    return found
+
+
+def _merged(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+    """The same rows in fewer segments: small neighbors become one, so that there are few and a row is merged few times."""
+    found = list(segments)
+    while len(found) > 1:
+        first, last = (len(segment.lengths) for segment in found[-2:])
+        if first > 2 * last or first + last > _MERGED:
+            break
+        found[-2:] = [_joined(*found[-2:])]
+    return tuple(found)
+
+
+def _joined(first: Segment, last: Segment) -> Segment:
+    """Two segments as one."""
+    keys, rows, counts = first.postings.expanded()
+    more_keys, more_rows, more_counts = last.postings.expanded()
+    shifted = np.concatenate((rows.astype(np.int64), more_rows.astype(np.int64) + len(first.lengths)))
+    return Segment(
+        np.concatenate((first.contents, last.contents)),
+        np.concatenate((first.sizes, last.sizes)),
+        np.concatenate((first.kinds, last.kinds)),
+        turn(np.concatenate((keys, more_keys)), shifted, np.concatenate((counts, more_counts))),
+        np.concatenate((first.lengths, last.lengths)),
+    )
+
+
+def place_in(base: Base, content: int) -> int | None:
+    """The position of a content in the base."""
     place = int(np.searchsorted(base.contents, content))
-    return place < len(base.contents) and int(base.contents[place]) == content
+    return place if place < len(base.contents) and int(base.contents[place]) == content else None
 
 
 def segment_of(fresh: Sequence[tuple[int, list[Any]]], kinds: Mapping[int, list[str]]) -> Segment:
@@ -286,15 +344,16 @@ def segment_of(fresh: Sequence[tuple[int, list[Any]]], kinds: Mapping[int, list[
     lengths = np.array([counts.sum(dtype=np.float32) for _, counts in pieces], np.float32)
     rows = np.repeat(np.arange(len(pieces)), sizes)
     names = [kind for content, _ in fresh for kind in kinds.get(content, [])]
-    contents, counts_of = [content for content, _ in fresh], [len(words) for _, words in fresh]
-    return Segment(contents, counts_of, names, turn(keys, rows, counts), lengths)
+    contents = np.array([content for content, _ in fresh], np.int64)
+    counts_of = np.array([len(words) for _, words in fresh], np.int64)
+    return Segment(contents, counts_of, np.array(names, object), turn(keys, rows, counts), lengths)
 
 
 def with_vectors(snapshot: Snapshot, connection: apsw.Connection, after: int) -> Snapshot:
     """Add the vectors that came after a position."""
     found: dict[str, list[tuple[Ints, Any, Any]]] = {}
     for content, space, data in connection.execute(_VECTORS, (snapshot.workspace, after)):
-        place = snapshot.place_of_content.get(content)
+        place = snapshot.place_of_content(content)
         if place is not None:
             rows = np.arange(snapshot.starts[place], snapshot.starts[place + 1])
             found.setdefault(space, []).append((rows, *restore(data, len(rows))))
@@ -304,8 +363,8 @@ def with_vectors(snapshot: Snapshot, connection: apsw.Connection, after: int) ->
     for space, entries in found.items():
         entries.sort(key=lambda entry: int(entry[0][0]) if len(entry[0]) else -1)  # searches count on rows in order
         part = Vectors(*(np.concatenate(column) for column in zip(*entries, strict=True)))
-        vectors[space] = (*vectors.get(space, ()), part)
-    return Snapshot(snapshot.workspace, snapshot.head, snapshot.base, snapshot.segments, vectors, snapshot.rows)
+        vectors[space] = merged((*vectors.get(space, ()), part), _MERGED)
+    return replace(snapshot, vectors=vectors)
 
 
 def base_path(folder: Path, generation: int) -> Path:
@@ -325,8 +384,7 @@ def read_base(folder: Path | None, generation: int) -> Base:
         generation,
         found["contents"],
         found["starts"],
-        found["kinds"],
-        extra["kinds"],
+        np.array(extra["kinds"] or [""], dtype=object)[found["kinds"]],
         postings,
         found["lengths"],
         vectors,
@@ -337,8 +395,7 @@ EMPTY = Base(
     0,
     np.zeros(0, np.int64),
     np.zeros(1, np.int64),
-    np.zeros(0, np.uint8),
-    [],
+    np.zeros(0, object),
     Postings(np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8)),
     np.zeros(0, np.float32),
     {},

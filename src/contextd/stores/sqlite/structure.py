@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 import apsw
-import numpy as np
-from numpy.typing import NDArray
 
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.links import defined_as, defined_in, imports_by_stem, imports_of, references_to
+from contextd.stores.sqlite.masks import Masks
 from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.types import IMPORT, Definition, Site
 
@@ -22,22 +21,18 @@ class Structure:
 
     _connection: apsw.Connection
     _snapshot: Snapshot
-
-    @property
-    def _candidates(self) -> NDArray[np.bool_]:
-        """Documents that may answer; the view decides."""
-        raise NotImplementedError
+    _masks: Masks
 
     def uris(self) -> Mapping[int, str]:
         """The documents that may answer, by id."""
-        return {row[0]: row[2] for row, may in zip(self._snapshot.documents, self._candidates, strict=True) if may}
+        return {row[0]: row[2] for row in self._snapshot.documents.by_uri(self._masks.candidates)}
 
     def text(self, document: int) -> str:
         """The whole stored text of a document; empty for one that may not answer."""
-        place = self._snapshot.place_of_document.get(document)
-        if place is None or not self._candidates[place]:
+        place = self._snapshot.documents.place(document)
+        if place is None or not self._masks.candidates[place]:
             return ""
-        stored = rows(self._connection, _TEXT, (self._snapshot.workspace, self._snapshot.rows[document][3]))
+        stored = rows(self._connection, _TEXT, (self._snapshot.workspace, self._snapshot.documents.at(place)[3]))
         return unpacked(stored[0][0]) if stored else ""
 
     def related(self, documents: Collection[int]) -> Mapping[int, Sequence[int]]:
@@ -51,7 +46,7 @@ class Structure:
 
     def outline(self, documents: Collection[int]) -> list[tuple[int, Definition]]:
         """Document and definition of everything that some documents define."""
-        contents = {self._snapshot.rows[document][3] for document in documents if document in self._snapshot.rows}
+        contents = self._contents(documents)
         found = defined_in(self._connection, self._snapshot.workspace, contents)
         return [
             (document, one) for content, one in found for document in self._having.get(content, ()) if document in documents
@@ -68,13 +63,17 @@ class Structure:
 
     def imports(self, documents: Collection[int]) -> list[Site]:
         """What some documents import."""
-        contents = {self._snapshot.rows[document][3] for document in documents if document in self._snapshot.rows}
+        contents = self._contents(documents)
         found = imports_of(self._connection, self._snapshot.workspace, contents)
         return [site for site in self._imported(found) if site.document in documents]
 
     def importing(self, stems: Collection[str]) -> list[Site]:
         """Imports whose last part is one of these."""
         return self._imported(imports_by_stem(self._connection, self._snapshot.workspace, stems))
+
+    def _contents(self, documents: Collection[int]) -> set[int]:
+        """The ids of the contents of some documents."""
+        return {row[3] for document in documents if (row := self._snapshot.documents.row(document))}
 
     def _imported(self, found: Sequence[tuple[int, str, int]]) -> list[Site]:
         return [
@@ -87,7 +86,6 @@ class Structure:
     def _having(self) -> Mapping[int, list[int]]:
         """The documents that may answer, by content."""
         found: dict[int, list[int]] = {}
-        for row, may in zip(self._snapshot.documents, self._candidates, strict=True):
-            if may:
-                found.setdefault(row[3], []).append(row[0])
+        for row in self._snapshot.documents.by_uri(self._masks.candidates):
+            found.setdefault(row[3], []).append(row[0])
         return found

@@ -43,6 +43,20 @@ def restore(data: bytes, count: int) -> tuple[NDArray[np.int8], Float]:
     return values, scales
 
 
+def merged(parts: tuple[Vectors, ...], most: int) -> tuple[Vectors, ...]:
+    """The same rows in fewer parts: small ones at the end become one, up to `most` rows."""
+    found = list(parts)
+    while len(found) > 1 and found[-2].matrix.shape[1:] == found[-1].matrix.shape[1:]:
+        first, last = found[-2:]
+        if len(first.rows) > 2 * len(last.rows) or len(first.rows) + len(last.rows) > most:
+            break
+        rows = np.concatenate((first.rows, last.rows))
+        order = np.argsort(rows, kind="stable")
+        matrix, scales = np.concatenate((first.matrix, last.matrix)), np.concatenate((first.scales, last.scales))
+        found[-2:] = [Vectors(rows[order], matrix[order], scales[order])]
+    return tuple(found)
+
+
 def cosines(parts: Sequence[Vectors], vector: Float, total: int) -> Float:
     """The cosine of every row with a unit vector; rows without a vector have -2."""
     result = np.full(total, -2, np.float32)

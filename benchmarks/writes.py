@@ -1,0 +1,98 @@
+"""What one write costs the next question: a warm question, and the first one after one document changed.
+
+`python -m benchmarks.writes` makes 40,000 small documents and 5,000 memories, asks warm, then writes one and asks again, 200
+times. CPU milliseconds of this process, median and 95th percentile; the ratio is what counts.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+import contextd
+from benchmarks.data import linked_home
+from benchmarks.memories import facts
+from contextd import portability
+from contextd.chunking.cut import Limits
+from contextd.models.tokens import Estimate
+from contextd.parsing import parse
+from contextd.stores.sqlite.store import SqliteStore, open_index
+from contextd.terms import key
+from contextd.types import DocumentRow, Reader, Scope, Stamp
+
+DOCUMENTS, MEMORIES, ROUNDS = 40_000, 5_000, 200
+WORKSPACE = 77
+_CHANCE = random.Random(3)
+_WORDS = [f"word{number}" for number in range(5_000)]
+_ASKED = {key(f"word{number}"): 1.0 for number in range(6)}
+
+
+def text() -> str:
+    """Some lines of random words."""
+    return "\n".join(" ".join(_CHANCE.choices(_WORDS, k=8)) for _ in range(6))
+
+
+def put(store: SqliteStore, acl: int, numbers: list[int]) -> None:
+    """Write documents by number; a number that is there is replaced."""
+    written = []
+    for number in numbers:
+        parsed = parse(text().encode(), "text", Limits(), Estimate().count)
+        uri, content = f"folder{number % 500}/file{number}.txt", _CHANCE.getrandbits(62)
+        row = DocumentRow(number, 5, uri, content, acl, "text", Stamp(1, 2, 3, 4), b"digest", 1_000_000 + number)
+        written.append((row, parsed, {}))
+    store.put(written)
+
+
+def ask(store: SqliteStore) -> None:
+    """What a question asks of the store: words of chunks, documents and paths, and texts."""
+    with store.view(Scope((WORKSPACE,), Reader("owner"))) as view:
+        found = view.words(_ASKED, 200, field="chunk") + view.words(_ASKED, 200, field="document")
+        view.words(_ASKED, 200, field="folder")
+        view.fill([one.chunk for one in found])
+        view.get([one.chunk for one in found[:12]])
+
+
+def compare(what: str, question: Callable[[], object], write: Callable[[int], object]) -> None:
+    """Print warm and after a write, side by side."""
+    question()
+    warm, after = [], []
+    for number in range(ROUNDS):
+        warm.append(_cpu(question))
+        write(number)
+        after.append(_cpu(question))
+    figures = [float(np.percentile(times, share)) for times in (warm, after) for share in (50, 95)]
+    print(
+        f"{what}: warm {figures[0]:.1f} / {figures[1]:.1f} ms, after one write {figures[2]:.1f} / {figures[3]:.1f} ms "
+        f"(p50 / p95), {figures[2] / figures[0]:.2f} times, mean {np.mean(after) / np.mean(warm):.2f} times"
+    )
+
+
+def _cpu(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return (time.process_time() - began) * 1000
+
+
+def main() -> None:
+    with TemporaryDirectory() as folder:
+        store = open_index(Path(folder), WORKSPACE)
+        acl = store.grant(frozenset({"owner"}))
+        for start in range(0, DOCUMENTS, 1000):
+            put(store, acl, list(range(start, start + 1000)))
+        store.fold(force=True)
+        compare(f"{DOCUMENTS} documents", lambda: ask(store), lambda _: put(store, acl, [_CHANCE.randrange(DOCUMENTS)]))
+        store.close()
+    engine = contextd.open(None, home=linked_home("writes"), flags={"embedding.deep_model": "none"})
+    portability.imported(engine, "\n".join(f"- {text}" for text in facts(MEMORIES)))
+    more = iter(facts(10 * ROUNDS))
+    compare(f"{MEMORIES} memories", lambda: engine.recall("what does Ana eat"), lambda _: engine.remember(next(more)))
+    engine.close()
+
+
+if __name__ == "__main__":
+    main()

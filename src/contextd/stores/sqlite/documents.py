@@ -1,0 +1,210 @@
+"""The documents of a snapshot as columns: those of one load in the order of their uris, and behind them those that came since.
+
+A position never changes while documents come and go: one that is gone, or was replaced, stays in its place and is dead. So
+moving forward costs what changed, not what there is. When much has changed, everything is put in order once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.stores.sqlite.choose import below, is_pattern
+from contextd.stores.sqlite.postings import Postings, turn
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+# Id, source, uri, content, access list, language, time of change, terms of the path.
+DocumentTuple = tuple[int, int, str, int, int, str, int, bytes]
+Columns = Mapping[str, NDArray[Any]]
+
+_SOME = 1000  # newer documents that are not felt
+_SHARE = 8  # of the loaded documents one part may be newer ones
+_GONE = -1
+
+
+class Ordered:
+    """The documents of one load, in the order of their uris; shared by all snapshots that came from it."""
+
+    def __init__(self, rows: Iterable[DocumentTuple]) -> None:
+        self.rows = sorted(rows, key=lambda row: row[2])
+        self.uris = [row[2] for row in self.rows]
+        self.place_of = {row[0]: place for place, row in enumerate(self.rows)}
+        self.columns = _columns(self.rows, 0)
+
+    @cached_property
+    def paths(self) -> Postings:
+        """From the terms of paths to documents."""
+        keys = self.columns["path_terms"]
+        return turn(keys, self.columns["path_places"], np.ones(len(keys), np.uint8))
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Sequence[int]]:
+        """The positions of documents by the last part of their uris."""
+        found: dict[str, list[int]] = {}
+        for place, uri in enumerate(self.uris):
+            found.setdefault(_name(uri), []).append(place)
+        return found
+
+    def below(self, path: str) -> Iterator[slice]:
+        """The positions of a file, and of those below a folder."""
+        at, folder = bisect_left(self.uris, path), path.rstrip("/")
+        if self.uris[at : at + 1] == [path]:
+            yield slice(at, at + 1)
+        yield slice(bisect_left(self.uris, f"{folder}/"), bisect_left(self.uris, f"{folder}0"))  # the sign behind the slash
+
+
+@dataclass(frozen=True)
+class Documents:
+    """All documents of a snapshot: the ordered ones, and behind them the newer ones."""
+
+    ordered: Ordered
+    newer: tuple[DocumentTuple, ...] = ()
+    newer_columns: Columns = field(default_factory=lambda: _columns((), 0))
+    moved: Mapping[int, int] = field(default_factory=dict)  # where a document that changed is now; `_GONE` for one that is gone
+    dead: frozenset[int] = frozenset()  # positions
+
+    def __len__(self) -> int:
+        return len(self.ordered.rows) + len(self.newer)
+
+    def place(self, document: int) -> int | None:
+        """The position of a living document."""
+        place = self.moved.get(document)
+        if place is None:
+            return self.ordered.place_of.get(document)
+        return None if place == _GONE else place
+
+    def row(self, document: int) -> DocumentTuple | None:
+        """A living document by its id."""
+        place = self.place(document)
+        return None if place is None else self.at(place)
+
+    def at(self, place: int) -> DocumentTuple:
+        """The document at a position."""
+        first = len(self.ordered.rows)
+        return self.ordered.rows[place] if place < first else self.newer[place - first]
+
+    def changed(self, changes: Iterable[tuple[DocumentTuple, bool]]) -> Documents:
+        """After some changes in order: a document as it is now, or one that is gone."""
+        newer, moved, dead = list(self.newer), dict(self.moved), set(self.dead)
+        first = len(self.ordered.rows)
+        for row, gone in changes:
+            place = moved.get(row[0], self.ordered.place_of.get(row[0], _GONE))
+            if gone and (place == _GONE or (self.ordered.rows[place] if place < first else newer[place - first])[3] != row[3]):
+                continue  # a later version is there already
+            if place != _GONE:
+                dead.add(place)
+            moved[row[0]] = _GONE if gone else first + len(newer)
+            if not gone:
+                newer.append(row)
+        added = _columns(newer[len(self.newer) :], first + len(self.newer))
+        columns = {name: np.concatenate((column, added[name])) for name, column in self.newer_columns.items()}
+        found = Documents(self.ordered, tuple(newer), columns, moved, frozenset(dead))
+        return found if len(dead) + len(newer) <= _SOME + first // _SHARE else found.in_order()
+
+    def in_order(self) -> Documents:
+        """The living documents, in order."""
+        return Documents(Ordered(self.at(place) for place in np.flatnonzero(self.alive).tolist()))
+
+    @cached_property
+    def alive(self) -> Bools:
+        """Which documents are there."""
+        found = np.ones(len(self), bool)
+        found[list(self.dead)] = False
+        return found
+
+    @cached_property
+    def ids(self) -> Ints:
+        """The id of each document."""
+        return self._column("ids")
+
+    @cached_property
+    def sources(self) -> Ints:
+        """The source of each document."""
+        return self._column("sources")
+
+    @cached_property
+    def contents(self) -> Ints:
+        """The id of each document's content."""
+        return self._column("contents")
+
+    @cached_property
+    def acls(self) -> Ints:
+        """The access list of each document."""
+        return self._column("acls")
+
+    @cached_property
+    def modified(self) -> Ints:
+        """When each document was changed."""
+        return self._column("modified")
+
+    @cached_property
+    def languages(self) -> NDArray[Any]:
+        """The language of each document."""
+        return self._column("languages")
+
+    def by_uri(self, mask: Bools) -> list[DocumentTuple]:
+        """Some documents, in the order of their uris."""
+        return sorted(map(self.at, np.flatnonzero(mask).tolist()), key=lambda row: row[2])
+
+    def path_entries(self, keys: Sequence[int]) -> tuple[Ints, Ints]:
+        """Where terms occur in paths: positions of documents, and the number of the term for each."""
+        bounds = self.ordered.paths.places(keys)
+        places = [self.ordered.paths.rows[start:end] for start, end in bounds]
+        terms = np.repeat(np.arange(len(bounds)), [end - start for start, end in bounds])
+        newer_keys, newer_places = self.newer_columns["path_terms"], self.newer_columns["path_places"]
+        wanted = np.array(keys, np.uint64)
+        order = np.argsort(wanted)
+        if not len(newer_keys) or not len(wanted):
+            return np.concatenate([np.zeros(0, np.int64), *places]), terms
+        found = np.minimum(np.searchsorted(wanted[order], newer_keys), len(wanted) - 1)
+        there = wanted[order][found] == newer_keys
+        return np.concatenate([*places, newer_places[there]]), np.concatenate([terms, order[found[there]]])
+
+    def named(self, path: str) -> list[int]:
+        """The positions of living documents whose uri ends with the same name as a path."""
+        name, first = _name(path), len(self.ordered.rows)
+        found = [place for place in self.ordered.by_name.get(name, ()) if place not in self.dead]
+        newer = [first + number for number, row in enumerate(self.newer) if _name(row[2]) == name]
+        return found + [place for place in newer if place not in self.dead]
+
+    def below(self, paths: Sequence[str]) -> Bools:
+        """The documents at or below some paths, or that fit one that is a pattern."""
+        if any(path in ("", ".") for path in paths):
+            return np.ones(len(self), bool)
+        found, inside = np.zeros(len(self), bool), below(paths)
+        for path in paths:
+            for places in self.ordered.below(path):
+                found[places] = True
+        if any(map(is_pattern, paths)):
+            found[: len(self.ordered.uris)] = [inside(uri) for uri in self.ordered.uris]
+        found[len(self.ordered.uris) :] = [inside(row[2]) for row in self.newer]
+        return found
+
+    def _column(self, name: str) -> NDArray[Any]:
+        return (
+            np.concatenate((self.ordered.columns[name], self.newer_columns[name])) if self.newer else self.ordered.columns[name]
+        )
+
+
+def _columns(rows: Sequence[DocumentTuple], first: int) -> Columns:
+    """Some documents as arrays, and the terms of their paths with the position of the document of each."""
+    ids, sources, _, contents, acls, languages, modified, paths = zip(*rows, strict=True) if rows else ((),) * 8
+    numbers = {"ids": ids, "sources": sources, "contents": contents, "acls": acls, "modified": modified}
+    return {
+        **{name: np.array(values, np.int64) for name, values in numbers.items()},
+        "languages": np.array(languages, object),
+        "path_terms": np.frombuffer(b"".join(paths), np.uint64),
+        "path_places": np.repeat(np.arange(first, first + len(rows)), [len(path) // 8 for path in paths]),
+    }
+
+
+def _name(uri: str) -> str:
+    return uri.rpartition("/")[2]

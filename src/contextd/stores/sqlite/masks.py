@@ -1,0 +1,81 @@
+"""What a reader may see of a snapshot, as masks: rights and sources decide statistics, the whole scope what may answer."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.stores.sqlite.choose import one_of
+from contextd.stores.sqlite.snapshot import Snapshot
+from contextd.types import Scope
+
+Bools = NDArray[np.bool_]
+
+_ACLS = "select distinct acl_id from acl where workspace_id = ? and principal in (select value from json_each(?))"
+
+
+class Masks:
+    """The masks of one reader and one scope at one moment."""
+
+    def __init__(self, connection: apsw.Connection, snapshot: Snapshot, scope: Scope) -> None:
+        self._connection, self._snapshot, self._scope = connection, snapshot, scope
+
+    @cached_property
+    def allowed(self) -> Bools:
+        """Documents the reader may see, from the sources asked for."""
+        principals = json.dumps(sorted(self._scope.reader.principals))
+        acls = [row[0] for row in self._connection.execute(_ACLS, (self._snapshot.workspace, principals))]
+        allowed = one_of(self._snapshot.documents.acls, acls) & self._snapshot.documents.alive
+        return allowed & one_of(self._snapshot.documents.sources, self._scope.sources) if self._scope.sources else allowed
+
+    @cached_property
+    def candidates(self) -> Bools:
+        """Documents that may answer: allowed, and inside the whole scope."""
+        scope, documents = self._scope, self._snapshot.documents
+        keep = self.allowed.copy()
+        if scope.paths:
+            keep &= documents.below(scope.paths)
+        if scope.languages:
+            keep &= one_of(documents.languages, scope.languages)
+        if scope.since is not None:
+            keep &= documents.modified >= scope.since
+        if scope.until is not None:
+            keep &= documents.modified <= scope.until
+        return keep
+
+    @cached_property
+    def visible(self) -> Bools | None:
+        """Rows that count for statistics; None for all of them."""
+        mask = self.rows_of(self.allowed)
+        return None if mask.all() else mask
+
+    @cached_property
+    def answering(self) -> Bools:
+        """Rows that may be hits."""
+        mask = self.rows_of(self.candidates)
+        if self._scope.kinds:
+            mask = mask & self.of_kinds()
+        return mask
+
+    def of_kinds(self) -> Bools:
+        """Rows of the kinds that are asked for."""
+        return one_of(self._snapshot.kinds, self._scope.kinds)
+
+    @cached_property
+    def answering_contents(self) -> Bools:
+        """Contents with rows that may be hits."""
+        if self.answering.all():
+            return np.diff(self._snapshot.starts) > 0
+        answering = np.zeros(len(self._snapshot.contents), bool)
+        answering[self._snapshot.content_of_row[self.answering]] = True
+        return answering
+
+    def rows_of(self, documents: Bools) -> Bools:
+        """The rows of some documents."""
+        if np.array_equal(documents, self._snapshot.documents.alive):
+            return self._snapshot.living
+        return self._snapshot.rows_of(documents)

@@ -1,0 +1,89 @@
+"""A snapshot that was moved forward answers as one that is read from disk, whatever happened in between."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contextd.stores.sqlite import documents, snapshot
+from contextd.stores.sqlite.store import SqliteStore, open_index
+from contextd.terms import FOLDER, STEM, key
+from contextd.types import Reader, Scope
+from tests.stores.test_conformance import SPACE, WORKSPACE, Shelf
+
+OWNER = Reader("owner")
+WORDS = ("heron", "owl", "crane", "lark", "stork")
+FOLDERS = ("", "src/", "src/app/", "docs/")
+
+
+def everything(store: SqliteStore, scope: Scope) -> dict[str, object]:
+    """All that a view tells."""
+    with store.view(scope) as view:
+        terms = {key(word): 1.0 for word in WORDS}
+        names = {key(word, salt): 1.0 for word in WORDS for salt in (STEM, FOLDER)}
+        arms = {
+            "chunk": view.words(terms, 40, field="chunk"),
+            "document": view.words(terms, 40, field="document"),
+            "stem": view.words(names, 40, field="stem"),
+            "near": view.near(np.array([1, 0.5, 0.2, 0], np.float32), 40, space=SPACE),
+            "at": view.at([("owl.py", 1), ("src/heron.py", 1), ("/elsewhere/docs/crane.py", 1)]),
+            "during": view.during([(0, 2_000_000)], 40),
+        }
+        chunks = sorted({one.chunk for found in arms.values() for one in found})
+        filled = {name: np.round(values, 5).tolist() for name, values in view.fill(chunks).items()}
+        return {
+            "arms": {name: sorted((one.chunk, round(one.score, 5)) for one in found) for name, found in arms.items()},
+            "filled": filled,
+            "texts": [(chunk.uri, chunk.text, chunk.language) for chunk in view.get(chunks)],
+            "about": view.about(chunks),
+            "uris": list(view.uris().items()),
+            "size": view.size(),
+            "spaces": dict(view.spaces()),
+            "knows": [view.knows(path) for path in ("src", "src/app", "docs/owl.py", "*.py", "none")],
+        }
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_snapshot_that_was_moved_forward_answers_as_one_that_was_loaded(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "_SOME", seed % 4 * 3)  # puts everything in order now and then
+    monkeypatch.setattr(snapshot, "_MERGED", 3 + seed)
+    chance = random.Random(seed)
+    shelf = Shelf(open_index(tmp_path, WORKSPACE), fold=False)
+    scopes = [
+        Scope((WORKSPACE,), OWNER),
+        Scope((WORKSPACE,), Reader("ana")),
+        Scope((WORKSPACE,), OWNER, paths=("src",)),
+        Scope((WORKSPACE,), OWNER, paths=("docs/owl.py", "src/app/", "*rane.py")),
+    ]
+    for _ in range(40):
+        uri = f"{chance.choice(FOLDERS)}{chance.choice(WORDS)}.py"
+        turn = chance.random()
+        if turn < 0.75:
+            readers = frozenset({"owner", "ana"} if chance.random() < 0.5 else {"owner"})
+            text = f"{chance.choice(WORDS)} = {chance.randrange(6)}\n" * chance.randrange(1, 3)
+            shelf.put(uri, text, readers, [chance.random() for _ in range(4)] if chance.random() < 0.7 else None)
+        elif turn < 0.95:
+            shelf.store.remove(5, [uri])
+        else:
+            shelf.store.fold(force=True)
+        scope = chance.choice(scopes)
+        loaded = open_index(tmp_path, WORKSPACE)
+        assert everything(shelf.store, scope) == everything(loaded, scope)
+        loaded.close()
+    shelf.store.close()
+
+
+def test_many_small_writes_leave_few_segments(tmp_path: Path) -> None:
+    shelf = Shelf(open_index(tmp_path, WORKSPACE), fold=False)
+    for number in range(200):
+        shelf.put(f"a{number}.py", f"heron{number} = {number}\n", vector=[1, number, 0, 0])
+        with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
+            assert view.size() == number + 1
+            kept = view._snapshot
+    assert len(kept.segments) <= 10 and len(kept.vectors[SPACE]) <= 10
+    shelf.store.close()
