@@ -184,3 +184,53 @@ def test_settings_of_plug_ins_are_checked(table: str, home: Path) -> None:
     (home / "config.toml").write_text(text + "\n")
     with pytest.raises(InvalidInput, match="providers"):
         open_engine(None, home=home, environment={})
+
+
+def shared(engine: Engine, **tables: dict[str, float | bool]) -> Engine:
+    engine.settings = replace(engine.settings, providers=tables)
+    return engine
+
+
+def test_a_built_in_retriever_can_be_switched_off(engine: Engine) -> None:
+    question = "how is a person looked up in the database"
+    assert any("static" in hit.why for hit in engine.search(question, min_score=0).hits)
+    found = shared(engine, semantic={"enabled": False}).search(question, min_score=0)
+    assert found.hits and not any("static" in hit.why for hit in found.hits) and not found.trace.warnings
+    found = shared(engine, full_text={"enabled": False}).search(question, min_score=0)
+    assert found.hits and not any({"chunk", "document"} & set(hit.why) for hit in found.hits)
+    found = shared(engine, symbol={"enabled": False}).search("load_user", min_score=0)
+    assert found.hits and not any({"name", "defined"} & set(hit.why) for hit in found.hits)
+    for name in ("semantic", "full_text", "symbol", "git_history"):
+        assert shared(engine, **{name: {"enabled": False}}).context("load_user").hits, name
+
+
+def test_without_git_history_commits_do_not_answer(project: Path, home: Path) -> None:
+    for command in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=A", "-c", "user.email=a@b.c", "commit", "-qm", "Load users"],
+    ):
+        subprocess.run(["git", "-C", str(project), *command], check=True)
+    engine = open_engine(project, home=home, environment={})
+    engine.index()
+    question = "which commit loads users"
+    assert any(hit.chunk.language == "commit" for hit in engine.search(question).hits)
+    assert not any(
+        hit.chunk.language == "commit" for hit in shared(engine, git_history={"enabled": False}).search(question).hits
+    )
+
+
+def test_a_built_in_retriever_can_be_weighted(make_project: Callable[..., Path], home: Path) -> None:
+    files = {
+        "one.md": "# Cats\n\nA cat sleeps on the warm sofa all day.\n",
+        "two.md": "# Kitten\n\nThe kitten naps upon the couch.\n",
+    }
+    engine = open_engine(make_project(files), home=home, environment={})
+    engine.index()
+
+    def gap(weight: float) -> float:
+        hits = shared(engine, full_text={"weight": weight}).search("cat sleeps on the sofa", min_score=0).hits
+        by_file = {hit.chunk.uri: hit.rank_score for hit in hits}
+        return by_file["one.md"] - by_file["two.md"]
+
+    assert gap(0.1) == pytest.approx(shared_gap := gap(0.1)) and gap(0.5) > shared_gap > gap(0.02)

@@ -20,13 +20,14 @@ from contextd.machine import Machine
 from contextd.memory import Memory
 from contextd.models.chosen import deep_of, reranker_of, static_of
 from contextd.models.tokens import O200k
+from contextd.other_keys import BUILT_IN
 from contextd.ports import Embedder, Events, Matrix, Recipe, Retriever
 from contextd.private import mend, mend_folder
 from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
 from contextd.scrub_rules import VERSION as SCRUB_VERSION
 from contextd.scrub_rules import Rule
-from contextd.settings import Security, Settings
+from contextd.settings import Chunking, Security, Settings
 from contextd.sources.blame import GitPast
 from contextd.sources.commits import Commits
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
@@ -193,9 +194,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
     workspace = record.workspace("project", place, root.name)
     folder = home / "projects" / f"{workspace:016x}"
     mend_folder(folder)
-    limits = Limits(
-        settings.chunking.code_max_tokens, settings.chunking.markdown_max_tokens, settings.chunking.lines_max_tokens
-    )
+    limits = _limits(settings.chunking)
     rules = _rules(settings.security)
     source = Files(root, boundaries(root, settings), rules)
     count = min(settings.bootstrap.parallel_workers or os.cpu_count() or 1, _MOST_WORKERS)
@@ -233,6 +232,17 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
     return project, damage
 
 
+def _limits(chunking: Chunking) -> Limits:
+    """How long chunks may be; a language without a limit of its own has that of all code."""
+    own = {
+        "python": chunking.python_max_tokens,
+        "kotlin": chunking.kotlin_max_tokens,
+        **dict.fromkeys(("typescript", "tsx", "javascript"), chunking.typescript_max_tokens),
+    }
+    by_language = tuple((language, most) for language, most in own.items() if most)
+    return Limits(chunking.code_max_tokens, chunking.markdown_max_tokens, chunking.lines_max_tokens, by_language=by_language)
+
+
 def _templates(texts: Mapping[str, str]) -> dict[str, Template]:
     """The user's own templates; the built-in ones, which frame retrieved text as data, cannot be replaced."""
     if taken := sorted(set(texts) & set(TEMPLATES)):
@@ -241,11 +251,12 @@ def _templates(texts: Mapping[str, str]) -> dict[str, Template]:
 
 
 def _retrievers(settings: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, tuple[float, Retriever]], tuple[str, ...]]:
-    if not settings:
+    others = {name: table for name, table in settings.items() if name not in BUILT_IN}
+    if not others:
         return {}, ()
     from contextd.plugins import load
 
-    return load(settings)
+    return load(others)
 
 
 def _rules(security: Security) -> tuple[Rule, ...]:

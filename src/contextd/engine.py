@@ -19,6 +19,7 @@ from contextd.project import NOT_INDEXED, Project
 from contextd.querying import pipeline as querying
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker
 from contextd.querying.render import Template, custom
+from contextd.querying.shares import GIT_HISTORY, is_off, shares_of
 from contextd.scrub_rules import Rule
 from contextd.trace import Trace
 from contextd.types import CHATS, COMMIT, MEMORIES, Context, Facet, Hit, Narrow, Plan, Query, Scope
@@ -313,13 +314,16 @@ class Engine(Keeping):
         end = None if deadline is None else time.monotonic() + deadline
         occasional = frozenset(project.commits.id for project in self._asked())
         now = time.time_ns() // 1000
-        return Query(text, scope, diversity=self.settings.query.mmr_lambda, now=now, deadline=end, occasional=occasional)
+        chosen = self.settings.query
+        diversity = chosen.mmr_lambda if chosen.rerank_enabled else 1.0
+        return Query(text, scope, diversity=diversity, now=now, deadline=end, occasional=occasional)
 
     def _sources(self) -> frozenset[int]:
         """Checkouts that the reader may read, memories and chats; other worktrees have documents of their own."""
         asked = self._asked()
         readable = [project for project in asked if self._may_read(project)]
-        found = {number for project in readable for number in (project.source.id, project.commits.id)}
+        past = not is_off(shares_of(self.settings.providers), GIT_HISTORY)
+        found = {project.source.id for project in readable} | {project.commits.id for project in readable if past}
         return frozenset(found | {MEMORIES, CHATS}) if asked else frozenset()
 
     def _asked(self) -> tuple[Project, ...]:
@@ -342,6 +346,7 @@ class Engine(Keeping):
             {project.workspace: project.name for project in self.others},
             self.reranker,
             self.rankers,
+            shares_of(self.settings.providers),
         )
 
     def _embedders(self, spaces: Collection[str]) -> list[Embedder]:

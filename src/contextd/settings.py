@@ -53,6 +53,9 @@ class Chunking:
     code_max_tokens: int = 600
     markdown_max_tokens: int = 400
     lines_max_tokens: int = 512
+    python_max_tokens: int = 0  # 0, here and below: as code_max_tokens
+    kotlin_max_tokens: int = 0
+    typescript_max_tokens: int = 0  # and JavaScript
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class QuerySettings:
     default_k: int = 12
     mmr_lambda: float = 0.7
     min_score_threshold: float = 0.3
+    rerank_enabled: bool = True  # false: near-duplicates are not moved down
     fusion: str = "weighted"  # or "rrf": by ranks alone
 
 

@@ -30,6 +30,11 @@ class Limits:
     lines: int = 512
     whole_class: int = 220
     small: int = 48
+    by_language: tuple[tuple[str, int], ...] = ()  # instead of `code`
+
+    def of(self, language: str) -> int:
+        """The most tokens of a piece of code in a language."""
+        return next((most for name, most in self.by_language if name == language), self.code)
 
 
 @dataclass(slots=True)

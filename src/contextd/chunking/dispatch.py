@@ -29,7 +29,7 @@ def outlined(
 
 def _parts(text: str, language: str, limits: Limits) -> tuple[int, list[Part]]:
     if language in GRAMMARS:
-        return limits.code, code.parts(text, language, limits)
+        return limits.of(language), code.parts(text, language, limits)
     if language == COMMIT:
         return limits.prose, [Part(0, text.count("\n") + 1, "commit", text.split("\n", 1)[0][:120])]
     if language in PROSE:

@@ -33,6 +33,7 @@ from contextd.querying.render import Template, count_hidden, render
 from contextd.querying.rerank import MOST as MOST_READ
 from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
+from contextd.querying.shares import GIT_HISTORY, SEMANTIC, Shares, by_arm, is_off, narrowed
 from contextd.querying.understand import REPORT_WORDS, STOP_STEMS, understand
 from contextd.querying.vectors import given, vectors_of
 from contextd.tongues import is_foreign
@@ -63,6 +64,7 @@ class Means:
     names: Mapping[int, str] = field(default_factory=dict)  # of workspaces that are asked along
     reranker: Callable[[], Reranker | None] = lambda: None
     rankers: Mapping[str, Ranker] = field(default_factory=lambda: RANKERS)
+    shares: Shares = field(default_factory=dict)  # of the built-in retrievers
 
 
 def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
@@ -75,14 +77,14 @@ def _found(query: Query, means: Means, open_views: ExitStack, choose: Choose) ->
     """The hits of all workspaces in scope; `choose` picks those of one out of its candidates."""
     trace = Trace(query.deadline)
     query = checked(query, trace, means.rankers)
-    plan = trace.step("understand", lambda: understand(query))
+    plan = narrowed(trace.step("understand", lambda: understand(query)), means.shares)
     if not plan.text.strip() and query.vector is None:
         trace.warn("there are no words to look for" + (" beside the filters" if query.text.strip() else ": the query is empty"))
     views = views_of(query, plan, means, open_views)
-    vectors = vectors_of(views, plan, means.embedders, trace) if query.vector is None else given(query.vector, views)
+    vectors = _vectors(query, plan, means, views, trace)
     others = {name: retriever for name, (_, retriever) in means.retrievers.items()}
     suggested = trace.step("consult", lambda: consult(others, plan, trace)) if others and plan.text.strip() else {}
-    pasts = _pasts(query, plan, views)
+    pasts = [None] * len(views) if is_off(means.shares, GIT_HISTORY) else _pasts(query, plan, views)
     lists = [
         _search_one(view, past, plan, query, means, vectors, suggested, choose, trace)
         for view, past in zip(views, pasts, strict=True)
@@ -179,6 +181,13 @@ def views_of(query: Query, plan: Plan, means: Means, stack: ExitStack) -> list[V
     ]
 
 
+def _vectors(query: Query, plan: Plan, means: Means, views: Sequence[View], trace: Trace) -> dict[str, NDArray[np.float32]]:
+    """The question as vectors: the caller's, or what the embedders make of its words."""
+    if query.vector is not None:
+        return given(query.vector, views)
+    return {} if is_off(means.shares, SEMANTIC) else vectors_of(views, plan, means.embedders, trace)
+
+
 def _pasts(query: Query, plan: Plan, views: Sequence[View]) -> list[View | None]:
     """For every view the commits beside it, when the text is a report; None where there are none."""
     if plan.wants_history or not query.occasional or len(plan.text.split()) < REPORT_WORDS:
@@ -226,10 +235,12 @@ def _search_one(
     if past is not None:
         before = {"history": trace.attempt("precedents", lambda: precedents(past, plan), [])}
         plan = replace(plan, route="report")
-    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, {**suggested, **before}))
+    shares = by_arm(means.shares)
+    off = [arm for arm, share in shares.items() if not share]
+    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, {**suggested, **before}, off))
     weights = {name: weight for name, (weight, _) in means.retrievers.items()}
     most = max(POOL, query.k) * 2 if "parts" in view.fields else KEPT  # nothing raises a memory as a name does a file
-    fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, means.fusion, weights, most))
+    fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, means.fusion, weights, most, shares))
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
     if query.rerank and view.fields & _SPOKEN and plan.text.strip():
