@@ -9,11 +9,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from contextd import caveats
+from contextd.asking import Asked, checked_facets, checked_recall
 from contextd.errors import IndexMismatch, InvalidInput, StorageError, Unavailable
 from contextd.keeping import Keeping
 from contextd.languages import ALIASES
-from contextd.limits import LIMITS, MOST_HITS, MOST_TOKENS, checked_number, checked_paths, checked_text, checked_texts
-from contextd.memory import Recall, Remembered
+from contextd.limits import MOST_HITS, MOST_TOKENS, checked_number, checked_paths, checked_text, checked_texts
+from contextd.memory import Remembered
 from contextd.ports import Embedder, Reranker, Retriever, Store, Tokens
 from contextd.project import NOT_INDEXED, Project
 from contextd.querying import pipeline as querying
@@ -67,23 +68,25 @@ class Engine(Keeping):
         narrow: Narrow | None = None,
         history: Sequence[str] = (),
         rerank: bool = False,
-        ranker: str = RELEVANCE,
+        ranker: str | Ranker = RELEVANCE,
         vector: Sequence[float] | None = None,
+        mmr_lambda: float | None = None,
         deadline: float | None = None,
     ) -> Found:
         """The best hits for a question; `deadline` is in seconds from now.
 
-        `history` is what was said before it; `rerank` reads the best of chats and memories once more; `ranker` names an order;
-        `vector` asks with a vector instead of words.
+        `history` is what was said before it; `rerank` reads the best of chats and memories once more; `ranker` is an order: a
+        name, weights such as "relevance=0.5,recency=0.5", or a function; `vector` asks with a vector instead of words;
+        `mmr_lambda` trades relevance (1) for diversity (0).
         """
-        settings = self.settings.query
+        settings, asked = self.settings.query, Asked(history, rerank, ranker, vector, mmr_lambda)
         query = replace(
             self._query(text, narrow, deadline),
             k=settings.default_k if k is None else checked_number("k", k, MOST_HITS),
             min_score=settings.min_score_threshold if min_score is None else min_score,
-            **_more(history, rerank, ranker, vector),
+            **asked.fields(settings),
         )
-        hits, plan, trace = querying.search(query, self._means(query))
+        hits, plan, trace = querying.search(query, self._means(query, asked))
         self._warn(hits, query, trace)
         return Found(hits, plan, trace)
 
@@ -129,27 +132,32 @@ class Engine(Keeping):
         narrow: Narrow | None = None,
         history: Sequence[str] = (),
         rerank: bool = False,
-        ranker: str = RELEVANCE,
+        ranker: str | Ranker = RELEVANCE,
         vector: Sequence[float] | None = None,
+        mmr_lambda: float | None = None,
         deadline: float | None = None,
     ) -> Context:
         """The answer to a question as text of at most `budget` tokens; everything else as for `search`.
 
-        It says what it is made of (`ids`, `hits`), how much of the budget it takes, and how it came about (`trace`), so that
-        looking at it before it is used needs nothing more.
+        It says what it is made of (`ids`, `scores`, `hits`), how much of the budget it takes, and how it came about (`trace`).
         """
+        asked = Asked(history, rerank, ranker, vector, mmr_lambda)
         query = replace(
             self._query(text, narrow, deadline),
             budget=self.settings.budget.default_max_tokens if budget is None else checked_number("budget", budget, MOST_TOKENS),
             template=checked_text("template", template),
             k=checked_number("k", k, MOST_HITS),
             min_score=self.settings.query.min_score_threshold if min_score is None else min_score,
-            **_more(history, rerank, ranker, vector),
+            **asked.fields(self.settings.query),
         )
         query = replace(query, rest_score=query.min_score * (querying.REST if min_score is None else 1.0))
-        answer = querying.context(query, self._means(query))
+        answer = querying.context(query, self._means(query, asked))
         self._warn(answer.hits, query, answer.trace)
         return answer
+
+    def preview(self, text: str, **asked: Any) -> Context:
+        """What `context` would answer, to be looked at: the same text, ids, scores and trace. Asking changes nothing."""
+        return self.context(text, **asked)
 
     def register_template(self, name: str, text: str, *, header: str = "", separator: str = "\n", footer: str = "") -> None:
         """Add a template of one's own: `text` for each hit, with placeholders such as `{{content}}`."""
@@ -189,7 +197,7 @@ class Engine(Keeping):
             min_score=min_score,
             history=checked_texts("history", history),
         )
-        own = _checked_facets(own)
+        own = checked_facets(own)
         routing = Routing(self.memories.topics(), self.static)
 
         def topics_of(topic: str) -> Sequence[str]:
@@ -205,7 +213,7 @@ class Engine(Keeping):
         from contextd.tasks import TaskContext, budget_for, checked, prompt_of, question_of
 
         task, settings = checked(task), self.settings
-        limit = budget_for(task, settings.budget.default_max_tokens)
+        limit = budget_for(task, settings.budget.default_max_tokens, settings.budget.reserve_for_prompt)
         if not settings.enabled:
             return TaskContext(None, prompt_of(task, ""), limit, ("context is switched off (enabled = false)",))
         try:
@@ -309,14 +317,13 @@ class Engine(Keeping):
             frozenset(checked_texts("kinds", narrow.kinds)),
             narrow.since,
             narrow.until,
-            _checked_recall(narrow.recall),
+            checked_recall(narrow.recall),
+            tuple(self._relative(path) for path in checked_paths(narrow.exclude)),
         )
         end = None if deadline is None else time.monotonic() + deadline
         occasional = frozenset(project.commits.id for project in self._asked())
         now = time.time_ns() // 1000
-        chosen = self.settings.query
-        diversity = chosen.mmr_lambda if chosen.rerank_enabled else 1.0
-        return Query(text, scope, diversity=diversity, now=now, deadline=end, occasional=occasional)
+        return Query(text, scope, mmr_lambda=self.settings.query.mmr_lambda, now=now, deadline=end, occasional=occasional)
 
     def _sources(self) -> frozenset[int]:
         """Checkouts that the reader may read, memories and chats; other worktrees have documents of their own."""
@@ -330,7 +337,7 @@ class Engine(Keeping):
         """The project, and those that are asked along."""
         return (*([self.project] if self.project is not None else []), *self.others)
 
-    def _means(self, query: Query) -> querying.Means:
+    def _means(self, query: Query, asked: Asked = Asked()) -> querying.Means:  # noqa: B008 - a value that cannot change
         stores: dict[int, Sequence[Store]] = {}
         for workspace in query.scope.workspaces:
             projects = [project.store for project in self._asked() if project.workspace == workspace]
@@ -345,7 +352,7 @@ class Engine(Keeping):
             self.settings.query.fusion,
             {project.workspace: project.name for project in self.others},
             self.reranker,
-            self.rankers,
+            asked.rankers(self.rankers),
             shares_of(self.settings.providers),
         )
 
@@ -353,29 +360,3 @@ class Engine(Keeping):
         """The static one, and the deep one where there are deep vectors: loading it costs half a second."""
         deep = self.deep() if any(space.startswith("deep/") for space in spaces) else None
         return [embedder for embedder in (self.static, deep) if embedder is not None]
-
-
-def _more(history: Sequence[str], rerank: bool, ranker: str, vector: Sequence[float] | None) -> dict[str, Any]:
-    """What a question may have beside its words."""
-    import numpy as np
-
-    if vector is not None and len(vector) > LIMITS["vector"].entries:
-        raise InvalidInput(f"vector: {len(vector):,} numbers are too many; at most {LIMITS['vector'].entries:,}")
-    given = None if vector is None else np.asarray(vector, np.float32)
-    said = {"history": checked_texts("history", history), "ranker": checked_text("ranker", ranker)}
-    return said | {"rerank": rerank, "vector": given}
-
-
-def _checked_recall(recall: Recall | None) -> Recall | None:
-    if recall is not None:
-        checked_texts("topics", recall.topics)
-        checked_text("conversation", recall.conversation)
-    return recall
-
-
-def _checked_facets(facets: Sequence[Facet]) -> Sequence[Facet]:
-    checked_texts("facets", [facet.question for facet in facets])
-    for facet in facets:
-        checked_texts("facets", (facet.name, facet.title, facet.rationale))
-        checked_texts("topics", facet.topics)
-    return facets

@@ -10,10 +10,11 @@ from contextd.limits import MOST_TOKENS, checked_number, checked_text
 from contextd.linking.impact import Dependent, impact
 from contextd.linking.overview import Overview, headings, most_used, overview
 from contextd.linking.symbols import Definition, Use, definitions, outline, uses
+from contextd.past import Edit, History
 from contextd.paths import names_file
 from contextd.ports import Tokens, View
 from contextd.project import Project, inside
-from contextd.types import Edit, History, Reader, Scope
+from contextd.types import Reader, Scope
 
 
 @dataclass(frozen=True, slots=True)

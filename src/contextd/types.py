@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from contextd.memory import Recall
+    from contextd.memory import Recall, Relation
     from contextd.trace import Trace
 
 OWNER = "owner"
@@ -60,6 +60,7 @@ class Scope:
     since: int | None = None
     until: int | None = None
     recall: Recall | None = None  # what of the memories
+    excluded: tuple[str, ...] = ()  # paths and patterns of what may not answer
     now: int = 0  # of the question, in microseconds; 0 for the time at which it is answered
 
 
@@ -252,7 +253,7 @@ class Query:
     k: int = 12
     min_score: float = 0.3
     rest_score: float = 0.3  # what may fill the room that is left in an answer, once something reaches `min_score`
-    diversity: float = 0.7
+    mmr_lambda: float = 0.7  # of maximal marginal relevance: 1 keeps the order as it is
     history: tuple[str, ...] = ()
     now: int = 0
     deadline: float | None = None
@@ -274,6 +275,7 @@ class Narrow:
     until: int | None = None
     recall: Recall | None = None
     memories_only: bool = False
+    exclude: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +358,7 @@ class Hit:
     why: Mapping[str, float] = field(default_factory=dict)
     facet: str = ""  # the name of the facet it answers
     focus: int = 0  # the line that counts most, where one does: of a declaration
+    relation: Relation | None = None  # of one that is there because it is linked with another
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,23 +381,12 @@ class Context:
         return tuple(dict.fromkeys(hit.chunk.uri.removeprefix("memory:") for hit in self.hits))
 
     @property
+    def scores(self) -> Mapping[str, float]:
+        """The best rank score of each of them."""
+        ranked = sorted(self.hits, key=lambda hit: hit.rank_score)
+        return {hit.chunk.uri.removeprefix("memory:"): hit.rank_score for hit in ranked}
+
+    @property
     def budget_used(self) -> float:
         """The share of the budget it takes, in percent."""
         return 100 * self.tokens / self.budget
-
-
-class Edit(NamedTuple):
-    """A commit that touched a file."""
-
-    commit: str
-    author: str
-    day: str
-    subject: str
-
-
-class History(NamedTuple):
-    """What is known of a file's past: edits, newest first; how many each author made; what changes with it, by share."""
-
-    edits: tuple[Edit, ...]
-    authors: tuple[tuple[str, int], ...]
-    together: tuple[tuple[str, float], ...]

@@ -155,7 +155,7 @@ def _found(
     enough = trace.step("cut", lambda: cut(best_first, by_chunk, least, trace))
     kept = [*enough, *_nearly(best_first, enough, side, by_chunk, least)]
     close = view.vectors([one.chunk for one in kept], held[0].space)
-    spread = trace.step("diversify", lambda: diversify(kept, close, query.k, relevance=query.diversity))
+    spread = trace.step("diversify", lambda: diversify(kept, close, query.k, relevance=query.mmr_lambda))
     return [
         Hit(
             facts.read[one.chunk], by_chunk[one.chunk], one.score, {"relevance": round(by_chunk[one.chunk], 4)}, side[one.chunk]

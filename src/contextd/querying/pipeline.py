@@ -304,7 +304,7 @@ def _spread(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
     space = max(pool.vectors, key=lambda name: (name.startswith("static/"), name), default="")
     vectors = pool.view.vectors([one.chunk for one in best], space)
     return trace.attempt(
-        "diversify", lambda: diversify(best, vectors, query.k, relevance=query.diversity, most=most), best[: query.k]
+        "diversify", lambda: diversify(best, vectors, query.k, relevance=query.mmr_lambda, most=most), best[: query.k]
     )
 
 

@@ -5,12 +5,14 @@ formula of how near, how new and how sure a memory is:
 
     0.85 * relevance + 0.10 * recency + 0.05 * confidence
 
+Weights of one's own are a text, "relevance=0.5,recency=0.5".
 Recency halves with every three months; `1 / (1 + days)`, which would halve a fact after a day, can be registered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from contextd.errors import InvalidInput
@@ -49,6 +51,32 @@ def _balanced(hit: Hit, now: int) -> float:
         + _WEIGHTS["recency"] * recency(hit, now)
         + _WEIGHTS["confidence"] * hit.chunk.confidence
     )
+
+
+def weighted(weights: Mapping[str, float], known: Mapping[str, Ranker]) -> Ranker:
+    """A weighted sum of rankers, each by its name; `relevance` is the calibrated score."""
+    parts = {name: _score if name == RELEVANCE else known[name] for name in weights}
+    return lambda hit, now: sum(weight * parts[name](hit, now) for name, weight in weights.items())
+
+
+def ranker_of(text: str, known: Mapping[str, Ranker]) -> Ranker:
+    """The ranker that a text of weights means: "relevance=0.5,recency=0.5"."""
+    weights: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = (side.strip() for side in part.partition("="))
+        if name not in (RELEVANCE, *known):
+            raise InvalidInput(f"no ranker {name!r}; there are {', '.join(sorted((RELEVANCE, *known)))}")
+        try:
+            weights[name] = float(number)
+        except ValueError:
+            weights[name] = math.nan
+        if not math.isfinite(weights[name]):
+            raise InvalidInput(f"the weight of {name} is {number!r}; write a number, such as {name}=0.5")
+    return weighted(weights, known)
+
+
+def _score(hit: Hit, now: int) -> float:
+    return hit.score
 
 
 RANKERS: dict[str, Ranker] = {

@@ -16,7 +16,7 @@ from contextd.times import windows, without_times
 from contextd.tongues import is_grammar, small_words
 from contextd.types import Plan, Query, Scope
 
-_FILTER = re.compile(r"(?<!\S)(path|lang|language|kind):(\"[^\"]{1,300}\"|\S{1,300})")
+_FILTER = re.compile(r"(?<!\S)(-path|path|lang|language|kind):(\"[^\"]{1,300}\"|\S{1,300})")
 _SYMBOL = re.compile(r"^[A-Za-z_$@][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_$][\w$]*)*[?!]?(?:\(\))?$")
 _PATH = re.compile(r"^[\w.@~+-]*(?:[/\\][\w.@+-]+)+/?$|^[\w-]+\.[A-Za-z]{1,5}$")
 # Every repetition inside these is bounded: a question may be a megabyte of anything.
@@ -164,7 +164,7 @@ def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
     found: dict[str, list[str]] = {}
     for name, value in _FILTER.findall(text)[:_MOST_FILTERS]:
         if value.strip('"'):
-            found.setdefault(name[:4], []).append(value.strip('"').removeprefix("./"))
+            found.setdefault(name.removesuffix("uage"), []).append(value.strip('"').removeprefix("./"))
     if not found:
         return text, scope
     narrowed = replace(
@@ -172,6 +172,7 @@ def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
         paths=_narrower(scope.paths, found.get("path", [])),
         languages=_both(scope.languages, [ALIASES.get(value.lower(), value.lower()) for value in found.get("lang", [])]),
         kinds=_both(scope.kinds, [value.lower() for value in found.get("kind", [])]),
+        excluded=(*scope.excluded, *(value.rstrip("/") for value in found.get("-path", []))),
     )
     return _FILTER.sub(" ", text).strip(), narrowed
 

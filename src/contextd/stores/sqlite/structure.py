@@ -9,6 +9,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from contextd.memory import Related
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.links import defined_as, defined_in, imports_by_stem, imports_of, references_to
 from contextd.stores.sqlite.snapshot import Snapshot
@@ -40,7 +41,7 @@ class Structure:
         stored = rows(self._connection, _TEXT, (self._snapshot.workspace, self._snapshot.rows[document][3]))
         return unpacked(stored[0][0]) if stored else ""
 
-    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[int]]:
+    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
         """What a person linked with some documents; nobody links files."""
         return {}
 

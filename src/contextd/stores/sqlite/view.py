@@ -258,6 +258,9 @@ class View(Structure):
         if scope.paths:
             inside = below(scope.paths)
             keep &= np.array([inside(row[2]) for row in documents], bool)
+        if scope.excluded:
+            outside = below(scope.excluded)
+            keep &= np.array([not outside(row[2]) for row in documents], bool)
         if scope.languages:
             keep &= np.array([row[5] in scope.languages for row in documents], bool)
         if scope.since is not None:
