@@ -87,7 +87,7 @@ class Engine(Keeping):
             **asked.fields(settings),
         )
         hits, plan, trace = querying.search(query, self._means(query, asked))
-        self._warn(hits, query, trace)
+        self._warn(hits, query, plan, trace)
         return Found(hits, plan, trace)
 
     def find(
@@ -152,7 +152,7 @@ class Engine(Keeping):
         )
         query = replace(query, rest_score=query.min_score * (querying.REST if min_score is None else 1.0))
         answer = querying.context(query, self._means(query, asked))
-        self._warn(answer.hits, query, answer.trace)
+        self._warn(answer.hits, query, answer.plan, answer.trace)
         return answer
 
     def preview(self, text: str, **asked: Any) -> Context:
@@ -287,7 +287,7 @@ class Engine(Keeping):
         root = f"{self.project.root}/" if self.project is not None else ""
         return path.removeprefix(root).removeprefix("./").rstrip("/") or "."
 
-    def _warn(self, hits: Sequence[Hit], query: Query, trace: Trace) -> None:
+    def _warn(self, hits: Sequence[Hit], query: Query, plan: Plan, trace: Trace) -> None:
         """Say what an answer has to be taken with."""
         if self.unindexed is not None:
             trace.warn(NOT_INDEXED)
@@ -296,6 +296,8 @@ class Engine(Keeping):
                 trace.warn(caveats.unreadable(self.reader, "this project" if project is self.project else project.name))
             elif project is self.project and query.text.strip():
                 caveats.warn(project, self.reader, self._sources(), hits, trace)
+                if plan.wants_people:
+                    caveats.tell_who(project, hits, trace)
 
     def _workspaces(self, *, personal: bool) -> tuple[int, ...]:
         own = tuple(dict.fromkeys(project.workspace for project in self._asked()))

@@ -26,6 +26,7 @@ def hit(one: Hit, *, text: bool = True) -> dict[str, Any]:
         "score": round(one.score, 4),
         "rank_score": round(one.rank_score, 4),
         "kind": chunk.kind,
+        "kinds": list(chunk.kinds or (chunk.kind,)),
         "label": chunk.label,
         "heading": list(chunk.heading),
         "language": chunk.language,

@@ -72,7 +72,7 @@ class Piece:
     end: int
     start_line: int
     end_line: int
-    kind: str
+    kind: str  # of the largest unit in it, then of the others, with spaces between
     label: str = ""
     heading: tuple[str, ...] = ()
     tokens: int = 0
@@ -184,6 +184,7 @@ class Chunk:
     pieces_in_document: int = 1
     confidence: float = 1.0
     value: str = ""  # what a memory states of its label, with the unit
+    kinds: tuple[str, ...] = ()  # of all units in it: small neighbors share a chunk; the first is `kind`
 
     @property
     def unit(self) -> ChunkId:
@@ -204,6 +205,7 @@ class About(NamedTuple):
     feedback: int = 0  # how often it was called useful, less how often it was not
     topics: tuple[str, ...] = ()
     whose: str = ""  # whom a memory is about; empty for who told it
+    kinds: tuple[str, ...] = ()  # of all units in it; the first is `kind`
 
 
 class Found(NamedTuple):
@@ -316,6 +318,8 @@ class Plan:
     subject: str = ""  # shopping, recommendation, planning, information or nothing
     proposal: str = ""  # what could be remembered, if the person wants it
     facets: tuple[Facet, ...] = ()
+    wants_latest: bool = False  # of the past what is newest
+    wants_people: bool = False  # of the past who did it
 
     @property
     def strategy(self) -> str:

@@ -74,3 +74,20 @@ def test_the_json_of_an_answer_has_highlights_and_offsets(engine: Engine, projec
         text = (project / "src/app/store.py").read_text()[hit["offsets"]["start"] : hit["offsets"]["end"]]
         assert "delete" in {text[first:end].lower() for first, end in hit["highlights"]}, command
     assert told["ids"] and told["budget_used"] > 0 and set(told["scores"]) == set(told["ids"])
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "text"),
+    [
+        ("delete a user", "code_function", "def delete_user"),
+        ("handler for a request", "code_class", "class Router"),
+        ("match a request", "code_function", "def match"),
+        ("backups", "markdown_section", "Backups run nightly"),
+    ],
+)
+def test_a_filter_by_kind_sees_units_that_share_a_chunk(engine: Engine, question: str, kind: str, text: str) -> None:
+    narrow = Narrow(kinds=[kind])
+    for hits in (engine.search(question, narrow=narrow).hits, engine.context(f"{question} kind:{kind}").hits):
+        assert any(text in hit.chunk.text for hit in hits) and all(kind in hit.chunk.kinds for hit in hits)
+    assert engine.find(text, narrow=narrow), "and by its text"
+    assert not engine.search(question, narrow=Narrow(kinds=["sql_statement"])).hits

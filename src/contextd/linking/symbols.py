@@ -17,6 +17,7 @@ PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala")
 _GENERATIONS = 4
 _LONGEST = 2000  # characters of a line that are looked at
 _IMPORT_LINES = 40
+_SIGNATURE, _SIGNATURE_LINES = 400, 30  # characters and lines of a signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def definitions(view: View, name: str) -> list[Definition]:
     fitting = _closest([(document, one) for document, one in found if _is_called(one.label, uris[document], name)], name)
     texts = {document: view.chunks_of(document) for document in {document for document, _ in fitting}}
     places = [
-        Definition(uris[document], one.line, one.kind, one.label, line_of(texts[document], one.line))
+        Definition(uris[document], one.line, one.kind, one.label, signature_of(texts[document], one.line))
         for document, one in fitting
     ]
     return sorted(places, key=lambda one: (one.uri, one.line))
@@ -60,7 +61,7 @@ def outline(view: View, document: int) -> list[Definition]:
     uri, chunks = view.uris()[document], view.chunks_of(document)
     defined = [(one.line, one.kind, one.label) for _, one in view.outline([document])]
     places = defined or [(chunk.start_line, chunk.kind, chunk.label) for chunk in chunks if chunk.label]
-    return [Definition(uri, line, kind, label, line_of(chunks, line)) for line, kind, label in sorted(places)]
+    return [Definition(uri, line, kind, label, signature_of(chunks, line)) for line, kind, label in sorted(places)]
 
 
 _JOINT = re.compile(r"::|[.:#/]|->")
@@ -104,6 +105,20 @@ def line_of(chunks: Sequence[Chunk], line: int, most: int = 200) -> str:
             if line - chunk.start_line < len(lines):
                 return lines[line - chunk.start_line].strip()[:most]
     return ""
+
+
+def signature_of(chunks: Sequence[Chunk], line: int) -> str:
+    """The signature that begins on a line, on one line: to the bracket that closes its first one."""
+    text = line_of(chunks, line)
+    for number in range(line + 1, line + _SIGNATURE_LINES):
+        if _open_brackets(text) <= 0 or len(text) >= _SIGNATURE or not (more := line_of(chunks, number)):
+            break
+        text += ("" if text.endswith(("(", "[")) or more.startswith((")", "]")) else " ") + more
+    return text.replace(",)", ")")[:_SIGNATURE]
+
+
+def _open_brackets(text: str) -> int:
+    return sum(text.count(sign) for sign in "([") - sum(text.count(sign) for sign in ")]")
 
 
 def uses(view: View, name: str, defined: Sequence[Definition]) -> list[Use]:

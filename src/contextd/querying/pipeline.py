@@ -27,7 +27,7 @@ from contextd.querying.gather import gather
 from contextd.querying.order import asked_for, known_of, order, placed, shortlist, worth
 from contextd.querying.pack import Prices, pack
 from contextd.querying.precedents import precedents
-from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, rank
+from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, authors, commits_first, rank
 from contextd.querying.relate import relate
 from contextd.querying.render import Template, count_hidden, render
 from contextd.querying.rerank import MOST as MOST_READ
@@ -93,6 +93,10 @@ def _found(query: Query, means: Means, open_views: ExitStack, choose: Choose) ->
     hits = _merged(lists, query.k)
     if query.ranker != RELEVANCE:
         hits = trace.step("rank", lambda: rank(hits, means.rankers[query.ranker], query.now))
+    elif plan.wants_history:
+        hits = _agreeing(commits_first(hits, newest=plan.wants_latest))
+    if plan.wants_people and (people := authors(hits)):
+        trace.warn(f"authors of the commits that were found: {people}")
     if not hits:
         _say_why(views, plan, trace)
     told = replace(plan, route="report") if any(pasts) else plan
@@ -114,6 +118,8 @@ def context(query: Query, means: Means) -> Context:
         found = "1 piece was" if len(hits) == 1 else f"{len(hits)} pieces were"
         trace.warn(f"{found} found, but a budget of {query.budget} tokens holds none of them; ask for more")
     shown = _likeliest_first(chosen.hits) if query.ranker == RELEVANCE else chosen.hits
+    if plan.wants_history and query.ranker == RELEVANCE:
+        shown = _agreeing(commits_first(shown, newest=plan.wants_latest))
     text = trace.step("render", lambda: render(shown, template))
     warn_of_hidden(shown, trace)
     tokens = means.tokens.count(text)
@@ -126,8 +132,13 @@ def _likeliest_first(hits: Sequence[Hit]) -> list[Hit]:
     for hit in sorted((hit for hit in hits if CHANCE in hit.why), key=lambda hit: hit.why[CHANCE]):
         ordered.setdefault(hit.chunk.workspace, []).append(hit)
     found = [ordered[hit.chunk.workspace].pop() if CHANCE in hit.why else hit for hit in hits]
-    scores = falling([hit.score for hit in found])
-    return [replace(hit, score=score) for hit, score in zip(found, scores, strict=True)]
+    return _agreeing(found)
+
+
+def _agreeing(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with scores that agree with their order."""
+    scores = falling([hit.score for hit in hits])
+    return [replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)]
 
 
 def warn_of_hidden(hits: Sequence[Hit], trace: Trace) -> None:

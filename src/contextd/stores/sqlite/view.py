@@ -174,7 +174,7 @@ class View(Structure):
     def kinds(self) -> frozenset[str]:
         """The kinds of the chunks that may be seen."""
         kinds = self._snapshot.kinds
-        return frozenset((kinds if self._visible is None else kinds[self._visible]).tolist())
+        return frozenset(" ".join(set((kinds if self._visible is None else kinds[self._visible]).tolist())).split())
 
     def topics(self) -> frozenset[str]:
         """The topics of what may be seen: files have none."""
@@ -235,9 +235,10 @@ class View(Structure):
         contents = self._snapshot.content_of_row[places]
         sizes = (self._snapshot.starts[contents + 1] - self._snapshot.starts[contents]).tolist()
         documents = [self._snapshot.rows[chunk.document] for chunk in chunks]
+        kinds = [tuple(kind.split(" ")) for kind in self._snapshot.kinds[places].tolist()]
         return [
-            About(document[2], document[5], kind, document[6], size)
-            for document, kind, size in zip(documents, self._snapshot.kinds[places].tolist(), sizes, strict=True)
+            About(document[2], document[5], several[0], document[6], size, kinds=several)
+            for document, several, size in zip(documents, kinds, sizes, strict=True)
         ]
 
     # Rights and scope
@@ -259,8 +260,7 @@ class View(Structure):
             inside = below(scope.paths)
             keep &= np.array([inside(row[2]) for row in documents], bool)
         if scope.excluded:
-            outside = below(scope.excluded)
-            keep &= np.array([not outside(row[2]) for row in documents], bool)
+            keep &= np.array([not outside(row[2]) for outside in [below(scope.excluded)] for row in documents], bool)
         if scope.languages:
             keep &= np.array([row[5] in scope.languages for row in documents], bool)
         if scope.since is not None:
@@ -284,7 +284,8 @@ class View(Structure):
         return mask
 
     def _of_kinds(self) -> Bools:
-        return one_of(self._snapshot.kinds, self._scope.kinds)
+        names = set(self._snapshot.kinds.tolist())
+        return one_of(self._snapshot.kinds, [name for name in names if not self._scope.kinds.isdisjoint(name.split(" "))])
 
     @cached_property
     def _answering_contents(self) -> Bools:
@@ -390,8 +391,8 @@ class View(Structure):
         total = int(self._snapshot.starts[place + 1] - self._snapshot.starts[place])
         kind, label, heading, start_line, end_line, start, end, tokens = piece
         return Chunk(
-            chunk, self._snapshot.workspace, row[2], row[5], kind, label, tuple(json.loads(heading)), whole[start:end],
-            start_line, end_line, start, end, tokens, row[6], total,
+            chunk, self._snapshot.workspace, row[2], row[5], kind.partition(" ")[0], label, tuple(json.loads(heading)),
+            whole[start:end], start_line, end_line, start, end, tokens, row[6], total, kinds=tuple(kind.split(" ")),
         )  # fmt: skip
 
     def _may_see(self, document: int) -> bool:
