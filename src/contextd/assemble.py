@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from contextd import chunking, config
 from contextd.chunking.cut import Limits
 from contextd.conversation import Conversation, Forgotten, Note, Unread
 from contextd.engine import Engine
-from contextd.errors import InvalidInput, StorageError
+from contextd.errors import InvalidInput, StorageError, Unavailable
 from contextd.extracting import missing
 from contextd.limits import checked_name, checked_path, checked_texts
 from contextd.machine import Machine
@@ -42,6 +43,7 @@ from contextd.types import EVERYONE, OWNER, Reader
 
 _MOST_WORKERS = 8
 _LONG_LOG = 64 << 20  # bytes
+_PLUGIN = "plugin:"  # before the name of an embedder that is a plug-in
 
 
 def open_engine(
@@ -100,7 +102,7 @@ def _opened(
     missing_others = [f"{one} is not indexed yet. Run `contextd index {one}`." for one, other in others.items() if not other]
     templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
     retrievers, broken = _retrievers(loaded.settings.providers)
-    static, warnings = static_of(home, loaded.settings.embedding.model)
+    static, warnings = _static(home, loaded.settings)
     user = config.load(home / "config.toml", None, {}, None).settings.security  # the same for every command
     warnings = (*warnings, *_rescrubbed(record, _rules(user), static))
     return Engine(
@@ -109,7 +111,7 @@ def _opened(
         Reader(reader),
         record,
         static,
-        deep_of(home, loaded.settings.embedding.deep_model),
+        _deep(home, loaded.settings),
         personal,
         O200k(),
         templates,
@@ -257,6 +259,38 @@ def _retrievers(settings: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, tu
     from contextd.plugins import load
 
     return load(others)
+
+
+def _static(home: Path, settings: Settings) -> tuple[Embedder | None, tuple[str, ...]]:
+    """The static model: of the data directory, of a folder, or of a plug-in."""
+    name = settings.embedding.model
+    if not name.startswith(_PLUGIN):
+        return static_of(home, name)
+    from contextd.plugins import load_embedder
+
+    try:
+        return load_embedder(name.removeprefix(_PLUGIN), settings.embedders.get(name.removeprefix(_PLUGIN), {}), "static"), ()
+    except Unavailable as error:
+        return None, (f"{error}: searching by words alone",)
+
+
+def _deep(home: Path, settings: Settings) -> Callable[[], Embedder | None]:
+    """The deep model, loaded when it is asked for."""
+    name = settings.embedding.deep_model
+    if not name.startswith(_PLUGIN):
+        return deep_of(home, name)
+
+    @lru_cache(maxsize=1)
+    def load() -> Embedder | None:
+        from contextd.plugins import load_embedder
+
+        own = name.removeprefix(_PLUGIN)
+        try:
+            return load_embedder(own, settings.embedders.get(own, {}), "deep")
+        except Unavailable:
+            return None
+
+    return load
 
 
 def _rules(security: Security) -> tuple[Rule, ...]:

@@ -16,7 +16,7 @@ from typing import Any, get_type_hints
 
 from contextd.errors import InvalidInput
 from contextd.limits import checked_path
-from contextd.other_keys import BUILT_IN, WITHOUT_EFFECT, flattened
+from contextd.other_keys import BUILT_IN, NAMED_TABLES, WITHOUT_EFFECT, flattened
 from contextd.settings import Settings
 
 FILE_NAME = "context.toml"
@@ -29,6 +29,7 @@ _UNTRUSTED = {
     "embedding.deep_model": "a project cannot choose models",
     "indexing.follow_symlinks": "a project cannot have links followed",
     "providers": "a project cannot switch plug-ins on",
+    "embedders": "a project cannot choose models",
     "security.allow": "a project cannot switch scrubbing off",
     "projects": "a project cannot name other projects",
 }
@@ -253,6 +254,13 @@ def _providers(value: Any, origin: str) -> dict[str, dict[str, Any]]:
     return dict(value)
 
 
+def _embedders(value: Any, origin: str) -> dict[str, dict[str, Any]]:
+    """Tables by name, each with settings that only the plug-in knows."""
+    if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
+        raise InvalidInput(f"{origin}: embedders must be tables, such as [context.embedders.name]")
+    return dict(value)
+
+
 def _projects(value: Any, origin: str) -> dict[str, str]:
     """Folders by name: `app = "~/code/app"`."""
     if not isinstance(value, dict) or not all(isinstance(path, str) and path for path in value.values()):
@@ -260,7 +268,11 @@ def _projects(value: Any, origin: str) -> dict[str, str]:
     return dict(value)
 
 
-_TABLES: Mapping[str, Callable[[Any, str], dict[str, Any]]] = {"providers": _providers, "projects": _projects}
+_TABLES: Mapping[str, Callable[[Any, str], dict[str, Any]]] = {
+    "providers": _providers,
+    "embedders": _embedders,
+    "projects": _projects,
+}
 # The least and the most of every number; more than the most is a slip of the keyboard, or meant to break something.
 RANGES: dict[str, tuple[float, float]] = {
     "watcher.debounce_ms": (1, 60_000),
@@ -327,7 +339,7 @@ def _build(values: Mapping[str, Any]) -> Settings:
     hints = get_type_hints(Settings)
     sections: dict[str, Any] = {}
     for section in fields(Settings):
-        if section.name in ("templates", "providers", "projects"):
+        if section.name in NAMED_TABLES:
             sections[section.name] = values.get(section.name, {})
             continue
         if section.type in (bool, "bool"):

@@ -21,6 +21,7 @@ from contextd.querying import pipeline as querying
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker
 from contextd.querying.render import Template, custom
 from contextd.querying.shares import GIT_HISTORY, is_off, shares_of
+from contextd.querying.vectors import QueryVectors
 from contextd.scrub_rules import Rule
 from contextd.trace import Trace
 from contextd.types import CHATS, COMMIT, MEMORIES, Context, Facet, Hit, Narrow, Plan, Query, Scope
@@ -56,6 +57,7 @@ class Engine(Keeping):
     warnings: tuple[str, ...] = ()
     reranker: Callable[[], Reranker | None] = lambda: None
     rankers: dict[str, Ranker] = field(default_factory=lambda: dict(RANKERS))
+    query_vectors: QueryVectors = field(default_factory=QueryVectors)
 
     # Query
 
@@ -356,6 +358,7 @@ class Engine(Keeping):
             self.reranker,
             asked.rankers(self.rankers),
             shares_of(self.settings.providers),
+            self.query_vectors if self.settings.embedding.cache_enabled else QueryVectors(0),
         )
 
     def _embedders(self, spaces: Collection[str]) -> list[Embedder]:

@@ -60,14 +60,14 @@ WITHOUT_EFFECT = {
     "security.encrypt_db": "there is no encryption yet",
 }
 BUILT_IN = ("semantic", "symbol", "full_text", "git_history", "hybrid")  # retrievers
-_NAMED_TABLES = ("templates", "providers", "projects")  # whose keys are names that the user gives
+NAMED_TABLES = ("templates", "providers", "embedders", "projects")  # whose keys are names that the user gives
 
 
 def flattened(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every value by its dotted key; of the founding documents, by its name here."""
     for name, value in table.items():
         key = f"{prefix}{name}"
-        if isinstance(value, dict) and key not in _NAMED_TABLES:
+        if isinstance(value, dict) and key not in NAMED_TABLES:
             yield from flattened(value, key + ".")
         elif key == "providers" and isinstance(value, dict):
             yield from _providers(value)

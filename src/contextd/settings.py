@@ -40,10 +40,11 @@ class Indexing:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """The models of the two tiers: a name from `contextd models`, a folder of your own, or "none"."""
+    """The models of the two tiers: a name from `contextd models`, a folder of your own, "plugin:NAME", or "none"."""
 
     model: str = "potion-base-8M"
     deep_model: str = "snowflake-arctic-embed-s"
+    cache_enabled: bool = True  # vectors of questions are kept while the process runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,4 +131,5 @@ class Settings:
     storage: Storage = field(default_factory=Storage)
     templates: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tables of embedders that are plug-ins
     projects: Mapping[str, str] = field(default_factory=dict)  # names for folders

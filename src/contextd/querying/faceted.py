@@ -64,7 +64,7 @@ def faceted(query: Query, means: Means, asked: Facets) -> Context:
     plan = trace.step("understand", lambda: understand(query))
     with ExitStack() as open_views:
         views = [view for view in pipeline.views_of(query, plan, means, open_views) if view.size()]
-        vectors = vectors_of(views, replace(plan, text=without_amounts(plan.text)), means.embedders, trace)
+        vectors = vectors_of(views, replace(plan, text=without_amounts(plan.text)), means.embedders, trace, means.known)
         embedders = [one for one in means.embedders(set(vectors)) if one.space in vectors]
         plan = trace.attempt("interpret", lambda: interpret(plan, _as_text(plan.text, embedders)), plan)
         plan = replace(plan, facets=trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own)))

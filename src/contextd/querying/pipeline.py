@@ -35,7 +35,7 @@ from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
 from contextd.querying.shares import GIT_HISTORY, SEMANTIC, Shares, by_arm, is_off, narrowed
 from contextd.querying.understand import REPORT_WORDS, STOP_STEMS, understand
-from contextd.querying.vectors import given, vectors_of
+from contextd.querying.vectors import QueryVectors, given, vectors_of
 from contextd.tongues import is_foreign
 from contextd.trace import Trace
 from contextd.types import CHANCE, Candidate, Chunk, ChunkId, Context, Hit, Plan, Query, Retrieved, Scope, Suggestion
@@ -65,6 +65,7 @@ class Means:
     reranker: Callable[[], Reranker | None] = lambda: None
     rankers: Mapping[str, Ranker] = field(default_factory=lambda: RANKERS)
     shares: Shares = field(default_factory=dict)  # of the built-in retrievers
+    known: QueryVectors = field(default_factory=lambda: QueryVectors(0))
 
 
 def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
@@ -196,7 +197,7 @@ def _vectors(query: Query, plan: Plan, means: Means, views: Sequence[View], trac
     """The question as vectors: the caller's, or what the embedders make of its words."""
     if query.vector is not None:
         return given(query.vector, views)
-    return {} if is_off(means.shares, SEMANTIC) else vectors_of(views, plan, means.embedders, trace)
+    return {} if is_off(means.shares, SEMANTIC) else vectors_of(views, plan, means.embedders, trace, means.known)
 
 
 def _pasts(query: Query, plan: Plan, views: Sequence[View]) -> list[View | None]:
