@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from contextd.assemble import open_engine
 from contextd.engine import Engine
 from contextd.errors import InvalidInput
-from contextd.types import Narrow
+from contextd.querying.pipeline import _Pool, _spread
+from contextd.trace import Trace
+from contextd.types import THE_OWNER, Candidate, ChunkId, Narrow, Query, Scope
 from tests.conftest import Run
 
 
@@ -91,3 +95,28 @@ def test_a_filter_by_kind_sees_units_that_share_a_chunk(engine: Engine, question
         assert any(text in hit.chunk.text for hit in hits) and all(kind in hit.chunk.kinds for hit in hits)
     assert engine.find(text, narrow=narrow), "and by its text"
     assert not engine.search(question, narrow=Narrow(kinds=["sql_statement"])).hits
+
+
+class Vectors:
+    """As much of a view as choosing hits needs: the vectors of chunks by document."""
+
+    fields = frozenset({"chunk"})
+    rows = ((1.0, 0.0), (1.0, 0.0), (0.0, 1.0))
+
+    def vectors(self, chunks: Sequence[ChunkId], space: str) -> NDArray[np.float32]:
+        return np.array([self.rows[chunk.document] for chunk in chunks], np.float32)
+
+
+def test_the_order_of_hits_does_not_depend_on_the_threshold() -> None:
+    """The second repeats the first, so it comes late, whether or not the first is relevant enough to be shown."""
+    first, second, third = (Candidate(ChunkId(n, 0), {}, score) for n, score in enumerate((1.0, 0.95, 0.9)))
+    every = [first, second, third]
+    likely = {first.chunk: 0.1, second.chunk: 0.8, third.chunk: 0.8}
+    query = Query("x", Scope((1,), THE_OWNER))
+
+    def chosen(threshold: float) -> list[int]:
+        kept = [one for one in every if likely[one.chunk] >= threshold]
+        pool = _Pool(Vectors(), every, kept, likely, {}, {"static/x": np.zeros(2, np.float32)})  # type: ignore[arg-type]
+        return [one.chunk.document for one in _spread(pool, query, Trace(None))]
+
+    assert chosen(0.0) == [0, 2, 1] and chosen(0.3) == [2, 1]

@@ -47,7 +47,7 @@ _SPOKEN = frozenset({"turns", "parts"})  # fields of chats and memories: reading
 REST = 0.5  # of the threshold: once something is relevant, the room that is left may show files that are so less surely
 _MOST_SAID = 40  # messages and memories that an answer may have
 _LEAST_CHANCE = 0.004  # chosen on questions with lines: what is less likely only takes room
-POOL = 60  # candidates that are looked at for diversity
+POOL = 60  # messages of one chat that are looked at for diversity
 OF_ONE_DOCUMENT = 6
 
 
@@ -309,14 +309,17 @@ Choose = Callable[[_Pool, Query, Trace], list[Candidate]]
 
 
 def _spread(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
-    """For a list of hits: the best of several files, near-duplicates late."""
+    """For a list of hits: the best of several files, near-duplicates late; in one order, whatever the threshold."""
     several = "turns" in pool.view.fields  # of a chat any number of messages may answer
-    best = _few_of_each(pool.kept, max(POOL, 2 * query.k), POOL if several else max(OF_ONE_DOCUMENT, query.k))
+    best = _few_of_each(pool.candidates, POOL if several else max(OF_ONE_DOCUMENT, query.k))
     most = query.k if several else PER_DOCUMENT
     space = max(pool.vectors, key=lambda name: (name.startswith("static/"), name), default="")
     vectors = pool.view.vectors([one.chunk for one in best], space)
+    share, kept = query.mmr_lambda, {one.chunk for one in pool.kept}
     return trace.attempt(
-        "diversify", lambda: diversify(best, vectors, query.k, relevance=query.mmr_lambda, most=most), best[: query.k]
+        "diversify",
+        lambda: diversify(best, vectors, query.k, relevance=share, most=most, shown=kept),
+        [one for one in best if one.chunk in kept][: query.k],
     )
 
 
@@ -364,16 +367,14 @@ def _named_after(chunk: Chunk, names: Mapping[int, str]) -> Chunk:
     return replace(chunk, uri=f"{name}:{chunk.uri}") if name else chunk
 
 
-def _few_of_each(candidates: Sequence[Candidate], size: int, most: int) -> list[Candidate]:
-    """The best candidates, a few of each document, so that a long one does not fill it."""
+def _few_of_each(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
+    """The candidates, a few of each document, so that a long one does not fill the list."""
     seen: Counter[int] = Counter()
     found: list[Candidate] = []
     for candidate in candidates:
         seen[candidate.chunk.document] += 1
         if seen[candidate.chunk.document] <= most:
             found.append(candidate)
-        if len(found) == size:
-            break
     return found
 
 
