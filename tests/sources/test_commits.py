@@ -99,7 +99,7 @@ def test_shallow_clones_worktrees_and_folders_without_git(repository: Path, home
     (tmp_path / "plain/a.py").write_text("x = 1\n")
     plain = open_engine(tmp_path / "plain", home=home, environment={})
     assert plain.index().others == 0
-    with pytest.raises(InvalidInput, match="git knows nothing"):
+    with pytest.raises(InvalidInput, match="is not a git repository"):
         plain.structure.history("a.py")
 
 
@@ -173,3 +173,18 @@ def test_who_knows_something_names_people_and_what_changes_with_it(repository: P
 def test_only_questions_about_the_past_are_asked_of_it(question: str, past: bool) -> None:
     plan = understand(Query(question, Scope((1,), THE_OWNER, frozenset({7, 9})), occasional=frozenset({9})))
     assert plan.wants_history is past and (9 in plan.scope.sources) is past
+
+
+def test_without_git_the_past_of_a_file_says_what_to_do(project: Path, home: Path, contextd: Callable[..., Run]) -> None:
+    open_engine(project, home=home, environment={}).index()
+    for command in (("why", "src/app/store.py:4"), ("history", "src/app/store.py")):
+        run = contextd(*command, "-p", str(project), cwd=project)
+        assert run.code == 2 and "is not a git repository with commits. Run `git init`" in run.err, run.err
+
+
+def test_an_untracked_file_says_so(repository: Path, home: Path) -> None:
+    (repository / "new.py").write_text("x = 1\n")
+    engine = open_engine(repository, home=home, environment={})
+    engine.index()
+    with pytest.raises(InvalidInput, match=r"new.py is not tracked by git\. Commit it"):
+        engine.structure.why("new.py", 1)
