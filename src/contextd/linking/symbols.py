@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from contextd.linking.calls import Imported, Target, call_of, likeness
+from contextd.linking.calls import Call, Imported, Target, call_of, likeness, module_of
 from contextd.linking.resolve import Places, resolve
 from contextd.ports import View
 from contextd.types import INHERIT, Chunk, Site
@@ -134,7 +134,7 @@ def uses(view: View, name: str, defined: Sequence[Definition]) -> list[Use]:
     found: list[Use] = []
     for site in sites:
         for use in around.uses(site):
-            call = call_of(last, use.uri, around.whole(site, use.line), use.inside)
+            call = around.typed(call_of(last, use.uri, around.whole(site, use.line), use.inside), site, use.line)
             if (use.uri, use.line) in own and len(call.receivers) < 2:
                 continue
             mine = max((likeness(call, target, around.imported) for target in asked.values()), default=1)
@@ -169,6 +169,13 @@ class _Around:
         before = line_of(chunks, line - 1, _LONGEST).rstrip()
         text = line_of(chunks, line, _LONGEST)
         return f"{before}{text}" if before.endswith((".", "->", "::")) or text.startswith((".", "?.", "->", "::")) else text
+
+    def typed(self, call: Call, site: Site, line: int) -> Call:
+        """A call with the module of others in place of each receiver that is declared to be of a type from there."""
+        text = next((one.text for one in self._texts[site.document] if one.start_line <= line <= one.end_line), "")
+        modules = {one: module_of(one, text) for one in call.receivers if one and one != "?"}
+        foreign = {one: module for one, module in modules.items() if module and self.imported.foreign(call.uri, module)}
+        return replace(call, receivers=tuple(foreign.get(one or "", one) for one in call.receivers))
 
     def _statement(self, site: Site) -> str:
         """What an import says, to the end of its brackets."""
