@@ -49,11 +49,12 @@ def vectors_of(
     plan: Plan,
     embedders: Callable[[Collection[str]], Sequence[Embedder]],
     trace: Trace,
-    known: QueryVectors,
+    known: QueryVectors | None = None,
 ) -> dict[str, NDArray[np.float32]]:
     """The question as a vector in every space some view holds vectors of; without one, words must do."""
     held = {space for view in views for space, count in view.spaces().items() if count}
     found: dict[str, NDArray[np.float32]] = {}
+    kept = known or QueryVectors(0)
     if other_script(plan.text):  # the models are of English: their vectors of it say nothing
         held = {space for space in held if space.startswith("static/")}
     fitting = [embedder for embedder in embedders(held) if embedder.space in held]
@@ -61,7 +62,8 @@ def vectors_of(
     for embedder in fitting:
         if plan.text.strip():
             empty: NDArray[np.float32] = np.zeros(0, np.float32)
-            vector = trace.attempt(f"embed ({embedder.space.split('/')[0]})", lambda e=embedder: known.of(e, plan.text), empty)  # type: ignore[misc]
+            tier = embedder.space.split("/")[0]
+            vector = trace.attempt(f"embed ({tier})", lambda e=embedder: kept.of(e, plan.text), empty)  # type: ignore[misc]
             if vector.shape == (embedder.dimension,) and np.isfinite(vector).all() and vector.any():
                 found[embedder.space] = vector
             without |= not vector.size
