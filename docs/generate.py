@@ -10,6 +10,7 @@ import click
 
 from contextd import config
 from contextd.cli import COMMANDS, cli
+from contextd.other_keys import RENAMED, WITHOUT_EFFECT
 
 TARGET = Path(__file__).parent / "reference.md"
 
@@ -48,17 +49,15 @@ def _settings() -> str:
     )
     lines.append("`{{type}}`, `{{score}}`, `{{confidence}}`, `{{timestamp}}`.\n")
     lines.append(
-        "Known keys that nothing reads yet (they get a warning): "
-        + ", ".join(f"`{key}`" for key in sorted(config.LATER))
-        + ".\n"
+        "Retrievers: `[context.providers.NAME]` with `enabled` and `weight`; the guide has a table of the built-in ones.\n"
     )
+    lines.append("Keys of the founding documents with another name here:\n\n| key | sets |\n|---|---|")
+    lines += [f"| `{key}` | `{own}` |" for key, own in RENAMED.items()]
     lines.append(
-        "Keys of the founding design that are not here, and why: `storage.db_path` (one data directory, `CONTEXTD_HOME`),"
+        "\nKeys of the founding documents without effect; a file that has some gets one warning:\n\n| key | why |\n|---|---|"
     )
-    lines.append(
-        "`embedding.dimension` and `normalize` (the model decides), `chunking.*.split_by_*` and `preserve_*` (always on),"
-    )
-    lines.append("`watcher.max_file_size_mb` (it is `indexing.max_file_size_mb`).\n")
+    lines += [f"| `{key}` | {why} |" for key, why in WITHOUT_EFFECT.items()]
+    lines.append("")
     return "\n".join(lines)
 
 

@@ -11,6 +11,7 @@ from contextd import config
 from contextd.assemble import open_engine
 from contextd.errors import InvalidInput
 from contextd.settings import Embedding
+from tests.conftest import Run
 
 
 def load(tmp_path: Path, project: str = "", user: str = "", environment: dict[str, str] | None = None) -> config.Loaded:
@@ -140,3 +141,144 @@ def test_the_largest_numbers_do_not_break_a_run(make_project: Callable[..., Path
     engine = open_engine(make_project(), home=home, environment={}, flags={**ends, "bootstrap.parallel_workers": 1})
     assert engine.index().written == 4
     assert engine.search("load a user", min_score=0).hits
+
+
+WHOLE = r"""
+[context]
+enabled = true
+mode = "embedded"
+fallback_enabled = true
+[context.engine]
+host = "localhost"
+port = 9090
+timeout_ms = 5000
+retry_attempts = 3
+[context.storage]
+db_path = "./context.duckdb"
+backup_enabled = true
+backup_interval_hours = 24
+[context.watcher]
+enabled = true
+debounce_ms = 400
+watch_paths = ["auto"]
+ignore_patterns = [".git", "node_modules", "build", "dist", ".venv", "target"]
+max_file_size_mb = 4
+use_gitignore = true
+use_contextignore = true
+[context.indexing]
+allowed_extensions = [".kt", ".py", ".ts", ".md", ".yaml"]
+blocked_extensions = [".exe", ".bin", ".jpg", ".zip"]
+warn_file_size_mb = 2
+size_exceptions = ["docs/api-reference.md"]
+follow_symlinks = false
+max_symlink_depth = 3
+binary_detection = "all"
+binary_threshold = 30
+[context.embedding]
+model = "potion-base-8M"
+dimension = 384
+batch_size = 128
+normalize = true
+[context.chunking.markdown]
+max_tokens = 300
+split_by_headings = true
+preserve_code_blocks = true
+[context.chunking.python]
+max_tokens = 500
+split_by_function = true
+overlap_percent = 15
+preserve_docstrings = true
+[context.chunking.kotlin]
+max_tokens = 600
+split_by_class = true
+split_by_function = true
+preserve_kdoc = true
+[context.chunking.typescript]
+max_tokens = 600
+split_by_export = true
+preserve_jsdoc = true
+[context.query]
+default_k = 12
+mmr_lambda = 0.5
+min_score_threshold = 0.3
+rerank_enabled = true
+[context.budget]
+default_max_tokens = 1500
+reserve_for_prompt = 500
+warn_threshold_percent = 80
+[context.providers.semantic]
+enabled = true
+weight = 0.6
+[context.providers.symbol]
+enabled = true
+weight = 0.3
+index_ast = true
+[context.providers.full_text]
+enabled = false
+weight = 0.1
+[context.providers.git_history]
+enabled = true
+weight = 0.2
+max_commits = 100
+[context.providers.hybrid]
+enabled = true
+combines = ["semantic", "symbol", "git_history"]
+fusion_strategy = "rrf"
+[context.metrics]
+enabled = true
+track_latency = true
+track_token_usage = true
+track_cache_hits = true
+export_interval_minutes = 5
+[context.bootstrap]
+enabled = true
+parallel_workers = 7
+batch_size = 128
+priority_extensions = [".kt", ".py", ".ts", ".java", ".md"]
+max_initial_files = 0
+fail_fast = false
+show_progress = true
+progress_interval_seconds = 30
+[context.security]
+scrub_secrets = true
+secret_patterns = ["password\\s*=\\s*['\"].*['\"]", "token\\s*=\\s*['\"].*['\"]"]
+encrypt_db = false
+"""
+
+
+def test_the_whole_configuration_of_the_founding_document_loads_with_one_warning(tmp_path: Path) -> None:
+    for loaded in (load(tmp_path, user=WHOLE), load(tmp_path, project=WHOLE)):
+        settings = loaded.settings
+        assert len(loaded.warnings) == 1 and "engine.port" in loaded.warnings[0] and "metrics.enabled" in loaded.warnings[0]
+        assert (settings.indexing.max_file_size_mb, settings.git.max_commits, settings.query.fusion) == (4, 100, "rrf")
+        assert (settings.chunking.markdown_max_tokens, settings.chunking.python_max_tokens) == (300, 500)
+        assert settings.providers["full_text"] == {"enabled": False, "weight": 0.1}
+
+
+def test_a_key_without_effect_is_listed_with_the_reason(home: Path, project: Path, contextd: Callable[..., Run]) -> None:
+    (home / "config.toml").write_text("[context.engine]\nport = 9090\n[context.providers.semantic]\nweight = 1.2\n")
+    told = contextd("config", cwd=project)
+    assert told.code == 0 and told.err.count("engine.port") == 1 and "there is no service" in told.out
+    assert "providers.semantic.weight" in told.out
+    assert contextd("config", "set", "providers.symbol.enabled", "false", cwd=project).code == 0
+    assert contextd("config", "set", "providers.symbol.enabled", "nope", cwd=project).code == 2
+    loaded = config.load(home / "config.toml", None, {"CONTEXTD_PROVIDERS__FULL_TEXT__WEIGHT": "0.3"})
+    assert loaded.settings.providers == {
+        "semantic": {"weight": 1.2},
+        "symbol": {"enabled": False},
+        "full_text": {"weight": 0.3},
+    }
+
+
+def test_a_language_may_have_a_limit_of_its_own(make_project: Callable[..., Path], home: Path) -> None:
+    body = "def f():\n" + "".join(f"    total_{n} = other_{n} + {n}\n" for n in range(60))
+    root = make_project({"a.py": body, "a.rb": body.replace("def f():", "def f") + "end\n"})
+    engine = open_engine(root, home=home, environment={}, flags={"chunking.python_max_tokens": 100})
+    engine.index()
+    longest = {
+        language: max(
+            hit.chunk.tokens for hit in engine.search("total other", k=50, min_score=0).hits if hit.chunk.language == language
+        )
+        for language in ("python", "ruby")
+    }
+    assert longest["python"] <= 100 < longest["ruby"]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from contextd.assemble import open_engine
 from contextd.engine import Engine
 from contextd.errors import InvalidInput, StorageError
+from contextd.plugins import Plugged
+from contextd.ports import Embedder, Matrix
+from contextd.querying.vectors import QueryVectors
 from contextd.types import ChunkId, Plan, Suggestion
 from tests.conftest import Run
 
@@ -23,10 +29,10 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example package, built and installed as pip does it."""
+    """The example packages, built and installed as pip does it."""
     target = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
-               "--no-index", "--target", str(target), str(ROOT / "examples/contextd-bookmarks")]  # fmt: skip
+               "--no-index", "--target", str(target), *(str(ROOT / f"examples/contextd-{name}") for name in ("bookmarks", "hashing"))]  # fmt: skip
     subprocess.run(command, check=True, timeout=110)
     return target
 
@@ -184,3 +190,136 @@ def test_settings_of_plug_ins_are_checked(table: str, home: Path) -> None:
     (home / "config.toml").write_text(text + "\n")
     with pytest.raises(InvalidInput, match="providers"):
         open_engine(None, home=home, environment={})
+
+
+def shared(engine: Engine, **tables: dict[str, float | bool]) -> Engine:
+    engine.settings = replace(engine.settings, providers=tables)
+    return engine
+
+
+def test_a_built_in_retriever_can_be_switched_off(engine: Engine) -> None:
+    question = "how is a person looked up in the database"
+    assert any("static" in hit.why for hit in engine.search(question, min_score=0).hits)
+    found = shared(engine, semantic={"enabled": False}).search(question, min_score=0)
+    assert found.hits and not any("static" in hit.why for hit in found.hits) and not found.trace.warnings
+    found = shared(engine, full_text={"enabled": False}).search(question, min_score=0)
+    assert found.hits and not any({"chunk", "document"} & set(hit.why) for hit in found.hits)
+    found = shared(engine, symbol={"enabled": False}).search("load_user", min_score=0)
+    assert found.hits and not any({"name", "defined"} & set(hit.why) for hit in found.hits)
+    for name in ("semantic", "full_text", "symbol", "git_history"):
+        assert shared(engine, **{name: {"enabled": False}}).context("load_user").hits, name
+
+
+def test_without_git_history_commits_do_not_answer(project: Path, home: Path) -> None:
+    for command in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=A", "-c", "user.email=a@b.c", "commit", "-qm", "Load users"],
+    ):
+        subprocess.run(["git", "-C", str(project), *command], check=True)
+    engine = open_engine(project, home=home, environment={})
+    engine.index()
+    question = "which commit loads users"
+    assert any(hit.chunk.language == "commit" for hit in engine.search(question).hits)
+    assert not any(
+        hit.chunk.language == "commit" for hit in shared(engine, git_history={"enabled": False}).search(question).hits
+    )
+
+
+def test_a_built_in_retriever_can_be_weighted(make_project: Callable[..., Path], home: Path) -> None:
+    files = {
+        "one.md": "# Cats\n\nA cat sleeps on the warm sofa all day.\n",
+        "two.md": "# Kitten\n\nThe kitten naps upon the couch.\n",
+    }
+    engine = open_engine(make_project(files), home=home, environment={})
+    engine.index()
+
+    def gap(weight: float) -> float:
+        hits = shared(engine, full_text={"weight": weight}).search("cat sleeps on the sofa", min_score=0).hits
+        by_file = {hit.chunk.uri: hit.rank_score for hit in hits}
+        return by_file["one.md"] - by_file["two.md"]
+
+    assert gap(0.1) == pytest.approx(shared_gap := gap(0.1)) and gap(0.5) > shared_gap > gap(0.02)
+
+
+def test_an_embedder_of_ones_own_embeds_texts_and_questions(
+    project: Path, home: Path, installed: Path, contextd: Callable[..., Run]
+) -> None:
+    path = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
+    (home / "config.toml").write_text(
+        '[context.embedding]\nmodel = "plugin:hashing"\ndeep_model = "none"\n[context.embedders.hashing]\ndimension = 128\n'
+    )
+    assert contextd("index", "-p", str(project), PYTHONPATH=path).code == 0
+    found = json.loads(contextd("search", "deployments", "--json", "--min-score", "0", "-p", str(project), PYTHONPATH=path).out)
+    assert found["hits"][0]["path"] == "docs/guide.md" and found["hits"][0]["why"]["static"] > 0 and not found["warnings"]
+    told = contextd("search", "deploy", "-p", str(project))
+    assert told.code == 0 and "no embedder 'hashing' is installed" in told.err, "without it, words serve"
+
+
+class Backwards:
+    """Vectors that are wrong in some way."""
+
+    space, dimension = "backwards", 4
+
+    def __init__(self, answer: Callable[[int], object]) -> None:
+        self._answer = answer
+
+    def documents(self, texts: list[str]) -> object:
+        return self._answer(len(texts))
+
+    def query(self, text: str) -> object:
+        return self._answer(1)
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda n: 1 / 0, lambda n: "text", lambda n: [[1.0] * 3] * n, lambda n: [[float("nan")] * 4] * n]
+)
+def test_a_broken_embedder_costs_vectors_and_not_the_answer(engine: Engine, answer: Callable[[int], object]) -> None:
+    engine.static = Plugged("backwards", Backwards(answer), "static")
+    assert engine.project is not None
+    (engine.project.root / "new.md").write_text("# Zebras\n\nZebras are striped.\n")
+    engine.index()
+    assert engine.search("zebras", min_score=0).hits[0].chunk.uri == "new.md"
+
+
+def test_a_project_cannot_choose_an_embedder(project: Path, home: Path) -> None:
+    (project / "context.toml").write_text('[context.embedding]\nmodel = "plugin:x"\n[context.embedders.x]\ny = 1\n')
+    engine = open_engine(project, home=home, environment={})
+    assert sum("cannot choose models" in one for one in engine.warnings) == 2 and not engine.settings.embedders
+
+
+class Counting:
+    """An embedder that counts how often it is asked for a question."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner, self.asked = inner, 0
+        self.space, self.dimension = inner.space, inner.dimension
+
+    def documents(self, texts: Sequence[str]) -> Matrix:
+        return self.inner.documents(texts)
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        self.asked += 1
+        return self.inner.query(text)
+
+
+def test_the_vector_of_a_question_is_made_once(engine: Engine) -> None:
+    assert engine.static is not None
+    counting = engine.static = Counting(engine.static)
+    first = engine.search("load a user")
+    assert [hit.score for hit in engine.search("load a user").hits] == [hit.score for hit in first.hits] and counting.asked == 1
+    engine.context("load a user")
+    assert counting.asked == 1
+    engine.search("delete a user")
+    assert counting.asked == 2
+    engine.settings = replace(engine.settings, embedding=replace(engine.settings.embedding, cache_enabled=False))
+    engine.search("load a user")
+    assert counting.asked == 3
+
+
+def test_only_so_many_vectors_of_questions_are_kept(engine: Engine) -> None:
+    assert engine.static is not None
+    counting, kept = Counting(engine.static), QueryVectors(most=2)
+    for text in ("one", "two", "one", "three", "one", "two"):
+        kept.of(counting, text)
+    assert counting.asked == 4, "the one that was used longest ago made room"

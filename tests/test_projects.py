@@ -83,3 +83,29 @@ def test_two_worktrees_share_chunks_and_vectors(home: Path, make_project: Callab
     contents = second.project.store.rows("select count(*) from content where workspace_id = ?")[0][0]  # type: ignore[attr-defined]
     assert contents == 61, "stored once"
     assert second.search("changed_here").hits and not first.search("changed_here").hits
+
+
+def test_worktrees_share_again_after_one_of_them_was_rebuilt(
+    home: Path, make_project: Callable[..., Path], tmp_path: Path
+) -> None:
+    root = make_project({f"m{n}.py": f"def f{n}():\n    return {n}\n" for n in range(12)})
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"], ["worktree", "add", "-q", str(tmp_path / "tree")]):
+        subprocess.run([*git, *command], check=True)
+    first, second = (
+        open_engine(path, home=home, environment={"CONTEXTD_GIT__MAX_COMMITS": "0"}) for path in (root, tmp_path / "tree")
+    )
+
+    def contents() -> tuple[set[int], set[int]]:
+        return tuple(  # type: ignore[return-value]
+            {row.content for row in engine.known().store.documents(engine.known().source.id).values()}
+            for engine in (first, second)
+        )
+
+    first.index(), second.index()
+    assert contents()[0] == contents()[1]
+    first.rebuild()
+    assert contents()[0] != contents()[1], "the other one is as it was"
+    report = second.index()
+    assert contents()[0] == contents()[1] and report.reused == 12 and report.parsed == 0
+    assert second.index().unchanged == 12, "once"

@@ -23,13 +23,18 @@ from tests.conftest import Run
 )  # fmt: skip
 def test_the_budget_follows_complexity_and_type(kind: str, complexity: int, budget: int) -> None:
     assert budget_for(Task("x", type=kind, complexity=complexity), 1500) == budget
+    assert budget_for(Task("x", type=kind, complexity=complexity), 1500, 500) == budget - 500
+
+
+def test_what_is_reserved_for_the_prompt_leaves_a_small_budget_something() -> None:
+    assert budget_for(Task("x"), 400, 500) == 100
 
 
 def test_a_task_gets_its_context_inside_the_prompt(engine: Engine) -> None:
     found = engine.task(Task("Load a user by name", "The store returns the wrong user", "bugfix", 7, "123"))
     assert found.prompt.startswith("You are executing task #123: Load a user by name\nDescription: The store returns")
-    assert "Type: BUGFIX\nComplexity: 7\n" in found.prompt and found.budget == 1200
-    assert found.context is not None and found.context.tokens <= 1200
+    assert "Type: BUGFIX\nComplexity: 7\n" in found.prompt and found.budget == 700
+    assert found.context is not None and found.context.tokens <= 700
     assert "<project_context>" in found.prompt and "src/app/store.py" in found.prompt
     assert found.prompt.endswith("using the provided context.")
     narrowed = engine.task(Task("Load a user by name", hints=Narrow(paths=["docs"])))
@@ -70,7 +75,7 @@ def test_the_command(engine: Engine, project: Path, contextd: Callable[..., Run]
         "task", "--title", "Load a user by name", "--type", "bugfix", "--complexity", "7", "--json", "-p", str(project)
     )
     told = json.loads(run.out)
-    assert told["budget"] == 1200 and told["context"]["hits"] and "<project_context>" in told["prompt"]
+    assert told["budget"] == 700 and told["context"]["hits"] and "<project_context>" in told["prompt"]
     run = contextd("task", "--title", "Load", "--description", "-", "-p", str(project), stdin=b"a user by name")
     assert "Description: a user by name" in run.out
     assert contextd("task", "--title", "x", "--complexity", "42", "-p", str(project)).code == 2

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,20 +14,21 @@ from contextd import chunking, config
 from contextd.chunking.cut import Limits
 from contextd.conversation import Conversation, Forgotten, Note, Unread
 from contextd.engine import Engine
-from contextd.errors import InvalidInput, StorageError
+from contextd.errors import InvalidInput, StorageError, Unavailable
 from contextd.extracting import missing
 from contextd.limits import checked_name, checked_path, checked_texts
 from contextd.machine import Machine
 from contextd.memory import Memory
 from contextd.models.chosen import deep_of, reranker_of, static_of
 from contextd.models.tokens import O200k
+from contextd.other_keys import BUILT_IN
 from contextd.ports import Embedder, Events, Matrix, Recipe, Retriever
 from contextd.private import mend, mend_folder
 from contextd.project import Project
 from contextd.querying.render import TEMPLATES, Template, custom
 from contextd.scrub_rules import VERSION as SCRUB_VERSION
 from contextd.scrub_rules import Rule
-from contextd.settings import Security, Settings
+from contextd.settings import Chunking, Security, Settings
 from contextd.sources.blame import GitPast
 from contextd.sources.commits import Commits
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
@@ -41,6 +43,7 @@ from contextd.types import EVERYONE, OWNER, Reader
 
 _MOST_WORKERS = 8
 _LONG_LOG = 64 << 20  # bytes
+_PLUGIN = "plugin:"  # before the name of an embedder that is a plug-in
 
 
 def open_engine(
@@ -99,7 +102,7 @@ def _opened(
     missing_others = [f"{one} is not indexed yet. Run `contextd index {one}`." for one, other in others.items() if not other]
     templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
     retrievers, broken = _retrievers(loaded.settings.providers)
-    static, warnings = static_of(home, loaded.settings.embedding.model)
+    static, warnings = _static(home, loaded.settings)
     user = config.load(home / "config.toml", None, {}, None).settings.security  # the same for every command
     warnings = (*warnings, *_rescrubbed(record, _rules(user), static))
     return Engine(
@@ -108,7 +111,7 @@ def _opened(
         Reader(reader),
         record,
         static,
-        deep_of(home, loaded.settings.embedding.deep_model),
+        _deep(home, loaded.settings),
         personal,
         O200k(),
         templates,
@@ -193,9 +196,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
     workspace = record.workspace("project", place, root.name)
     folder = home / "projects" / f"{workspace:016x}"
     mend_folder(folder)
-    limits = Limits(
-        settings.chunking.code_max_tokens, settings.chunking.markdown_max_tokens, settings.chunking.lines_max_tokens
-    )
+    limits = _limits(settings.chunking)
     rules = _rules(settings.security)
     source = Files(root, boundaries(root, settings), rules)
     count = min(settings.bootstrap.parallel_workers or os.cpu_count() or 1, _MOST_WORKERS)
@@ -233,6 +234,17 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
     return project, damage
 
 
+def _limits(chunking: Chunking) -> Limits:
+    """How long chunks may be; a language without a limit of its own has that of all code."""
+    own = {
+        "python": chunking.python_max_tokens,
+        "kotlin": chunking.kotlin_max_tokens,
+        **dict.fromkeys(("typescript", "tsx", "javascript"), chunking.typescript_max_tokens),
+    }
+    by_language = tuple((language, most) for language, most in own.items() if most)
+    return Limits(chunking.code_max_tokens, chunking.markdown_max_tokens, chunking.lines_max_tokens, by_language=by_language)
+
+
 def _templates(texts: Mapping[str, str]) -> dict[str, Template]:
     """The user's own templates; the built-in ones, which frame retrieved text as data, cannot be replaced."""
     if taken := sorted(set(texts) & set(TEMPLATES)):
@@ -241,11 +253,44 @@ def _templates(texts: Mapping[str, str]) -> dict[str, Template]:
 
 
 def _retrievers(settings: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, tuple[float, Retriever]], tuple[str, ...]]:
-    if not settings:
+    others = {name: table for name, table in settings.items() if name not in BUILT_IN}
+    if not others:
         return {}, ()
     from contextd.plugins import load
 
-    return load(settings)
+    return load(others)
+
+
+def _static(home: Path, settings: Settings) -> tuple[Embedder | None, tuple[str, ...]]:
+    """The static model: of the data directory, of a folder, or of a plug-in."""
+    name = settings.embedding.model
+    if not name.startswith(_PLUGIN):
+        return static_of(home, name)
+    from contextd.plugins import load_embedder
+
+    try:
+        return load_embedder(name.removeprefix(_PLUGIN), settings.embedders.get(name.removeprefix(_PLUGIN), {}), "static"), ()
+    except Unavailable as error:
+        return None, (f"{error}: searching by words alone",)
+
+
+def _deep(home: Path, settings: Settings) -> Callable[[], Embedder | None]:
+    """The deep model, loaded when it is asked for."""
+    name = settings.embedding.deep_model
+    if not name.startswith(_PLUGIN):
+        return deep_of(home, name)
+
+    @lru_cache(maxsize=1)
+    def load() -> Embedder | None:
+        from contextd.plugins import load_embedder
+
+        own = name.removeprefix(_PLUGIN)
+        try:
+            return load_embedder(own, settings.embedders.get(own, {}), "deep")
+        except Unavailable:
+            return None
+
+    return load
 
 
 def _rules(security: Security) -> tuple[Rule, ...]:

@@ -10,6 +10,7 @@ from contextd.project import NOT_INDEXED, Project
 from contextd.trace import Trace
 from contextd.types import OWNER, Hit, Reader, Scope
 
+_NAMED_FILES, _NAMED_PEOPLE = 2, 4  # in a note about who did something
 _FRESH = 10_000_000  # microseconds in which a job that was asked for is begun, if anybody is there to begin it
 
 
@@ -54,3 +55,14 @@ def _of_changes(project: Project, hits: Sequence[Hit], trace: Trace) -> None:
     for uri, stamp in project.store.stamps(project.source.id, sorted(own)).items():
         if what := project.source.change(uri, stamp):
             trace.warn(f"{uri} {what} since it was indexed; `contextd index` or `contextd watch` brings it up to date")
+
+
+def tell_who(project: Project, hits: Sequence[Hit], trace: Trace) -> None:
+    """Name the people behind the best files of an answer, and what changes together with each."""
+    files = dict.fromkeys(hit.chunk.uri for hit in hits if project.source.present(hit.chunk.uri))
+    for path in list(files)[:_NAMED_FILES]:
+        past = project.past.history(path, 1)
+        if past is not None and past.authors:
+            people = ", ".join(f"{name} ({count})" for name, count in past.authors[:_NAMED_PEOPLE])
+            others = ", ".join(other for other, _ in past.together[:_NAMED_PEOPLE])
+            trace.warn(f"{path} was changed by {people}" + (f"; {others} often changes with it" if others else ""))

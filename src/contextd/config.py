@@ -1,40 +1,35 @@
 """Settings: defaults, then the user's file, the project's `context.toml`, the environment, and flags; later ones win.
 
-A key nobody knows is an error with a suggestion; a known key whose feature is not built yet is a warning. A project's own file
-is not trusted to widen anything: it cannot name places outside the project, choose models, or switch scrubbing off.
+A key nobody knows is an error with a suggestion; keys of the founding documents without effect (`other_keys.py`) are one
+warning. A project's own file is not trusted to widen anything: it cannot name places outside the project, choose models,
+or switch scrubbing off.
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from contextd.errors import InvalidInput
 from contextd.limits import checked_path
+from contextd.other_keys import BUILT_IN, NAMED_TABLES, WITHOUT_EFFECT, flattened
 from contextd.settings import Settings
 
 FILE_NAME = "context.toml"
 _LARGEST = 1 << 20
 _MOST_ENTRIES = 200
 
-# Known from the founding documents, read by features that are still to come.
-LATER = frozenset(
-    "mode engine.host engine.port engine.timeout_ms engine.retry_attempts storage.backup_enabled "
-    "storage.backup_interval_hours watcher.enabled query.rerank_enabled "
-    "metrics.enabled metrics.track_latency metrics.track_token_usage "
-    "metrics.track_cache_hits metrics.export_interval_minutes security.encrypt_db indexing.max_symlink_depth "
-    "security.scrub_secrets indexing.binary_detection bootstrap.enabled budget.warn_threshold_percent".split()
-)
 # What a project's file may not say, and why.
 _UNTRUSTED = {
     "embedding.model": "a project cannot choose models",
     "embedding.deep_model": "a project cannot choose models",
     "indexing.follow_symlinks": "a project cannot have links followed",
     "providers": "a project cannot switch plug-ins on",
+    "embedders": "a project cannot choose models",
     "security.allow": "a project cannot switch scrubbing off",
     "projects": "a project cannot name other projects",
 }
@@ -50,6 +45,7 @@ class Loaded:
     settings: Settings
     origins: Mapping[str, str]
     warnings: tuple[str, ...]
+    idle: tuple[str, ...] = ()  # keys without effect
 
 
 def load(
@@ -62,13 +58,24 @@ def load(
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     warnings: list[str] = []
+    without: list[str] = []
     for name, layer, trusted in _layers(user_file, project_file, environment, flags or {}):
-        for key, value in layer.items():
+        if idle := [key for key in layer if key in WITHOUT_EFFECT]:
+            warnings.append(f"{name}: without effect, `contextd config` says why: {', '.join(idle)}")
+            without += idle
+        for key, value in ((key, value) for key, value in layer.items() if key not in WITHOUT_EFFECT):
             checked = _checked(key, value, name, trusted, warnings)
             if checked is not None:
-                values[key] = values.get(key, ()) + checked if key == _ADDED else checked
+                values[key] = _together(key, values.get(key), checked)
                 origins[key] = name
-    return Loaded(_build(values), origins, tuple(warnings))
+    return Loaded(_build(values), origins, tuple(warnings), tuple(dict.fromkeys(without)))
+
+
+def _together(key: str, before: Any, now: Any) -> Any:
+    """The value of a key that an earlier layer had set: a later one wins, patterns of secrets add up, tables are joined."""
+    if key == _ADDED:
+        return (before or ()) + now
+    return {**(before or {}), **now} if key == "providers" else now
 
 
 def stamp(root: Path) -> tuple[int, ...]:
@@ -106,10 +113,15 @@ def value_of(settings: Settings, key: str) -> Any:
 
 def value_from(key: str, text: str, origin: str, *, trusted: bool) -> Any:
     """The value that a text means for a key, as a file of settings has it; one that would have no effect is an error."""
+    if key in WITHOUT_EFFECT:
+        raise InvalidInput(f"{key} has no effect: {WITHOUT_EFFECT[key]}")
     value, (section, _, name) = _parsed(text), key.partition(".")
     warnings: list[str] = []
     if section in ("templates", "projects") and name:
         _checked(section, {name: value}, origin, trusted, warnings)
+    elif section == "providers" and "." in name:
+        retriever, _, own = name.partition(".")
+        _checked(section, {retriever: {own: value}}, origin, trusted, warnings)
     else:
         if isinstance(value, str) and isinstance(known_keys().get(key), tuple):
             value = [part.strip() for part in value.split(",") if part.strip()]
@@ -149,7 +161,7 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(document.get("context", {}), dict):
         raise InvalidInput(f"{path}: [context] must be a table")
     try:
-        return dict(_flattened(document.get("context", {}), ""))
+        return dict(flattened(document.get("context", {})))
     except RecursionError:
         raise InvalidInput(f"{path} is nested too deeply") from None
 
@@ -165,22 +177,18 @@ def _read_inside(path: Path) -> dict[str, Any]:
     return _read(path)
 
 
-def _flattened(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for name, value in table.items():
-        key = f"{prefix}{name}"
-        if isinstance(value, dict) and key not in ("templates", "providers", "projects"):
-            yield from _flattened(value, key + ".")
-        else:
-            yield key, value
-
-
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """`CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS=800` sets budget.default_max_tokens."""
     found: dict[str, Any] = {}
     for name, text in environment.items():
         if name.startswith("CONTEXTD_") and "__" in name:
-            found[name.removeprefix("CONTEXTD_").lower().replace("__", ".", 1)] = _parsed(text)
-    return found
+            *sections, last = name.removeprefix("CONTEXTD_").lower().split("__")
+            table = found
+            for section in sections:
+                inner = table.get(section)
+                table[section] = table = inner if isinstance(inner, dict) else {}
+            table[last] = _parsed(text)
+    return dict(flattened(found))
 
 
 def _parsed(text: str) -> Any:
@@ -192,16 +200,13 @@ def _parsed(text: str) -> Any:
 
 def _checked(key: str, value: Any, origin: str, trusted: bool, warnings: list[str]) -> Any:
     """The value in its proper type; None when it is left out with a warning."""
-    if key in LATER or key.split(".")[0] in LATER:
-        warnings.append(f"{origin}: {key} is known, but nothing reads it yet")
-        return None
     if key == "templates":
         return _templates(value, origin)
     if key in _TABLES:
-        if not trusted:
+        table = _TABLES[key](value, origin)
+        if not trusted and set(table) - set(BUILT_IN):
             warnings.append(f"{origin}: {key} is ignored: {_UNTRUSTED[key]}")
-            return None
-        return _TABLES[key](value, origin)
+        return table if trusted else {name: one for name, one in table.items() if name in BUILT_IN} or None
     known = known_keys()
     if key not in known:
         from difflib import get_close_matches
@@ -244,6 +249,15 @@ def _providers(value: Any, origin: str) -> dict[str, dict[str, Any]]:
             raise InvalidInput(f"{origin}: providers.{name}.enabled must be true or false")
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 100:
             raise InvalidInput(f"{origin}: providers.{name}.weight must be a number from 0 to 100")
+        if name in BUILT_IN and (unknown := sorted(set(table) - {"enabled", "weight"})):
+            raise InvalidInput(f"{origin}: there is no setting 'providers.{name}.{unknown[0]}'; there are enabled and weight")
+    return dict(value)
+
+
+def _embedders(value: Any, origin: str) -> dict[str, dict[str, Any]]:
+    """Tables by name, each with settings that only the plug-in knows."""
+    if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
+        raise InvalidInput(f"{origin}: embedders must be tables, such as [context.embedders.name]")
     return dict(value)
 
 
@@ -254,7 +268,11 @@ def _projects(value: Any, origin: str) -> dict[str, str]:
     return dict(value)
 
 
-_TABLES = {"providers": _providers, "projects": _projects}
+_TABLES: Mapping[str, Callable[[Any, str], dict[str, Any]]] = {
+    "providers": _providers,
+    "embedders": _embedders,
+    "projects": _projects,
+}
 # The least and the most of every number; more than the most is a slip of the keyboard, or meant to break something.
 RANGES: dict[str, tuple[float, float]] = {
     "watcher.debounce_ms": (1, 60_000),
@@ -264,6 +282,9 @@ RANGES: dict[str, tuple[float, float]] = {
     "chunking.code_max_tokens": (1, 100_000),
     "chunking.markdown_max_tokens": (1, 100_000),
     "chunking.lines_max_tokens": (1, 100_000),
+    "chunking.python_max_tokens": (0, 100_000),
+    "chunking.kotlin_max_tokens": (0, 100_000),
+    "chunking.typescript_max_tokens": (0, 100_000),
     "query.default_k": (1, 1_000),
     "query.mmr_lambda": (0, 1),
     "query.min_score_threshold": (0, 1),
@@ -318,7 +339,7 @@ def _build(values: Mapping[str, Any]) -> Settings:
     hints = get_type_hints(Settings)
     sections: dict[str, Any] = {}
     for section in fields(Settings):
-        if section.name in ("templates", "providers", "projects"):
+        if section.name in NAMED_TABLES:
             sections[section.name] = values.get(section.name, {})
             continue
         if section.type in (bool, "bool"):

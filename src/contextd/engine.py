@@ -9,16 +9,19 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from contextd import caveats
+from contextd.asking import Asked, checked_facets, checked_recall
 from contextd.errors import IndexMismatch, InvalidInput, StorageError, Unavailable
 from contextd.keeping import Keeping
 from contextd.languages import ALIASES
-from contextd.limits import LIMITS, MOST_HITS, MOST_TOKENS, checked_number, checked_paths, checked_text, checked_texts
-from contextd.memory import Recall, Remembered
+from contextd.limits import MOST_HITS, MOST_TOKENS, checked_number, checked_paths, checked_text, checked_texts
+from contextd.memory import Remembered
 from contextd.ports import Embedder, Reranker, Retriever, Store, Tokens
 from contextd.project import NOT_INDEXED, Project
 from contextd.querying import pipeline as querying
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker
 from contextd.querying.render import Template, custom
+from contextd.querying.shares import GIT_HISTORY, is_off, shares_of
+from contextd.querying.vectors import QueryVectors
 from contextd.scrub_rules import Rule
 from contextd.trace import Trace
 from contextd.types import CHATS, COMMIT, MEMORIES, Context, Facet, Hit, Narrow, Plan, Query, Scope
@@ -54,6 +57,7 @@ class Engine(Keeping):
     warnings: tuple[str, ...] = ()
     reranker: Callable[[], Reranker | None] = lambda: None
     rankers: dict[str, Ranker] = field(default_factory=lambda: dict(RANKERS))
+    query_vectors: QueryVectors = field(default_factory=QueryVectors)
 
     # Query
 
@@ -66,24 +70,26 @@ class Engine(Keeping):
         narrow: Narrow | None = None,
         history: Sequence[str] = (),
         rerank: bool = False,
-        ranker: str = RELEVANCE,
+        ranker: str | Ranker = RELEVANCE,
         vector: Sequence[float] | None = None,
+        mmr_lambda: float | None = None,
         deadline: float | None = None,
     ) -> Found:
         """The best hits for a question; `deadline` is in seconds from now.
 
-        `history` is what was said before it; `rerank` reads the best of chats and memories once more; `ranker` names an order;
-        `vector` asks with a vector instead of words.
+        `history` is what was said before it; `rerank` reads the best of chats and memories once more; `ranker` is an order: a
+        name, weights such as "relevance=0.5,recency=0.5", or a function; `vector` asks with a vector instead of words;
+        `mmr_lambda` trades relevance (1) for diversity (0).
         """
-        settings = self.settings.query
+        settings, asked = self.settings.query, Asked(history, rerank, ranker, vector, mmr_lambda)
         query = replace(
             self._query(text, narrow, deadline),
             k=settings.default_k if k is None else checked_number("k", k, MOST_HITS),
             min_score=settings.min_score_threshold if min_score is None else min_score,
-            **_more(history, rerank, ranker, vector),
+            **asked.fields(settings),
         )
-        hits, plan, trace = querying.search(query, self._means(query))
-        self._warn(hits, query, trace)
+        hits, plan, trace = querying.search(query, self._means(query, asked))
+        self._warn(hits, query, plan, trace)
         return Found(hits, plan, trace)
 
     def find(
@@ -128,27 +134,32 @@ class Engine(Keeping):
         narrow: Narrow | None = None,
         history: Sequence[str] = (),
         rerank: bool = False,
-        ranker: str = RELEVANCE,
+        ranker: str | Ranker = RELEVANCE,
         vector: Sequence[float] | None = None,
+        mmr_lambda: float | None = None,
         deadline: float | None = None,
     ) -> Context:
         """The answer to a question as text of at most `budget` tokens; everything else as for `search`.
 
-        It says what it is made of (`ids`, `hits`), how much of the budget it takes, and how it came about (`trace`), so that
-        looking at it before it is used needs nothing more.
+        It says what it is made of (`ids`, `scores`, `hits`), how much of the budget it takes, and how it came about (`trace`).
         """
+        asked = Asked(history, rerank, ranker, vector, mmr_lambda)
         query = replace(
             self._query(text, narrow, deadline),
             budget=self.settings.budget.default_max_tokens if budget is None else checked_number("budget", budget, MOST_TOKENS),
             template=checked_text("template", template),
             k=checked_number("k", k, MOST_HITS),
             min_score=self.settings.query.min_score_threshold if min_score is None else min_score,
-            **_more(history, rerank, ranker, vector),
+            **asked.fields(self.settings.query),
         )
         query = replace(query, rest_score=query.min_score * (querying.REST if min_score is None else 1.0))
-        answer = querying.context(query, self._means(query))
-        self._warn(answer.hits, query, answer.trace)
+        answer = querying.context(query, self._means(query, asked))
+        self._warn(answer.hits, query, answer.plan, answer.trace)
         return answer
+
+    def preview(self, text: str, **asked: Any) -> Context:
+        """What `context` would answer, to be looked at: the same text, ids, scores and trace. Asking changes nothing."""
+        return self.context(text, **asked)
 
     def register_template(self, name: str, text: str, *, header: str = "", separator: str = "\n", footer: str = "") -> None:
         """Add a template of one's own: `text` for each hit, with placeholders such as `{{content}}`."""
@@ -188,7 +199,7 @@ class Engine(Keeping):
             min_score=min_score,
             history=checked_texts("history", history),
         )
-        own = _checked_facets(own)
+        own = checked_facets(own)
         routing = Routing(self.memories.topics(), self.static)
 
         def topics_of(topic: str) -> Sequence[str]:
@@ -204,7 +215,7 @@ class Engine(Keeping):
         from contextd.tasks import TaskContext, budget_for, checked, prompt_of, question_of
 
         task, settings = checked(task), self.settings
-        limit = budget_for(task, settings.budget.default_max_tokens)
+        limit = budget_for(task, settings.budget.default_max_tokens, settings.budget.reserve_for_prompt)
         if not settings.enabled:
             return TaskContext(None, prompt_of(task, ""), limit, ("context is switched off (enabled = false)",))
         try:
@@ -278,7 +289,7 @@ class Engine(Keeping):
         root = f"{self.project.root}/" if self.project is not None else ""
         return path.removeprefix(root).removeprefix("./").rstrip("/") or "."
 
-    def _warn(self, hits: Sequence[Hit], query: Query, trace: Trace) -> None:
+    def _warn(self, hits: Sequence[Hit], query: Query, plan: Plan, trace: Trace) -> None:
         """Say what an answer has to be taken with."""
         if self.unindexed is not None:
             trace.warn(NOT_INDEXED)
@@ -287,6 +298,8 @@ class Engine(Keeping):
                 trace.warn(caveats.unreadable(self.reader, "this project" if project is self.project else project.name))
             elif project is self.project and query.text.strip():
                 caveats.warn(project, self.reader, self._sources(), hits, trace)
+                if plan.wants_people:
+                    caveats.tell_who(project, hits, trace)
 
     def _workspaces(self, *, personal: bool) -> tuple[int, ...]:
         own = tuple(dict.fromkeys(project.workspace for project in self._asked()))
@@ -308,25 +321,27 @@ class Engine(Keeping):
             frozenset(checked_texts("kinds", narrow.kinds)),
             narrow.since,
             narrow.until,
-            _checked_recall(narrow.recall),
+            checked_recall(narrow.recall),
+            tuple(self._relative(path) for path in checked_paths(narrow.exclude)),
         )
         end = None if deadline is None else time.monotonic() + deadline
         occasional = frozenset(project.commits.id for project in self._asked())
         now = time.time_ns() // 1000
-        return Query(text, scope, diversity=self.settings.query.mmr_lambda, now=now, deadline=end, occasional=occasional)
+        return Query(text, scope, mmr_lambda=self.settings.query.mmr_lambda, now=now, deadline=end, occasional=occasional)
 
     def _sources(self) -> frozenset[int]:
         """Checkouts that the reader may read, memories and chats; other worktrees have documents of their own."""
         asked = self._asked()
         readable = [project for project in asked if self._may_read(project)]
-        found = {number for project in readable for number in (project.source.id, project.commits.id)}
+        past = not is_off(shares_of(self.settings.providers), GIT_HISTORY)
+        found = {project.source.id for project in readable} | {project.commits.id for project in readable if past}
         return frozenset(found | {MEMORIES, CHATS}) if asked else frozenset()
 
     def _asked(self) -> tuple[Project, ...]:
         """The project, and those that are asked along."""
         return (*([self.project] if self.project is not None else []), *self.others)
 
-    def _means(self, query: Query) -> querying.Means:
+    def _means(self, query: Query, asked: Asked = Asked()) -> querying.Means:  # noqa: B008 - a value that cannot change
         stores: dict[int, Sequence[Store]] = {}
         for workspace in query.scope.workspaces:
             projects = [project.store for project in self._asked() if project.workspace == workspace]
@@ -341,36 +356,12 @@ class Engine(Keeping):
             self.settings.query.fusion,
             {project.workspace: project.name for project in self.others},
             self.reranker,
-            self.rankers,
+            asked.rankers(self.rankers),
+            shares_of(self.settings.providers),
+            self.query_vectors if self.settings.embedding.cache_enabled else QueryVectors(0),
         )
 
     def _embedders(self, spaces: Collection[str]) -> list[Embedder]:
         """The static one, and the deep one where there are deep vectors: loading it costs half a second."""
         deep = self.deep() if any(space.startswith("deep/") for space in spaces) else None
         return [embedder for embedder in (self.static, deep) if embedder is not None]
-
-
-def _more(history: Sequence[str], rerank: bool, ranker: str, vector: Sequence[float] | None) -> dict[str, Any]:
-    """What a question may have beside its words."""
-    import numpy as np
-
-    if vector is not None and len(vector) > LIMITS["vector"].entries:
-        raise InvalidInput(f"vector: {len(vector):,} numbers are too many; at most {LIMITS['vector'].entries:,}")
-    given = None if vector is None else np.asarray(vector, np.float32)
-    said = {"history": checked_texts("history", history), "ranker": checked_text("ranker", ranker)}
-    return said | {"rerank": rerank, "vector": given}
-
-
-def _checked_recall(recall: Recall | None) -> Recall | None:
-    if recall is not None:
-        checked_texts("topics", recall.topics)
-        checked_text("conversation", recall.conversation)
-    return recall
-
-
-def _checked_facets(facets: Sequence[Facet]) -> Sequence[Facet]:
-    checked_texts("facets", [facet.question for facet in facets])
-    for facet in facets:
-        checked_texts("facets", (facet.name, facet.title, facet.rationale))
-        checked_texts("topics", facet.topics)
-    return facets

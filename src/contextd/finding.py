@@ -70,7 +70,8 @@ def occurrences(view: View, spans: Spans, kinds: Collection[str], deadline: floa
         data = view.text(document).encode()
         found = list(spans(data))
         chunks = view.chunks_of(document) if found else []
-        yield from (one for one in _placed(uri, data, found, chunks) if not kinds or one.kind in kinds)
+        inside = [chunk for chunk in chunks if not kinds or not set(kinds).isdisjoint(chunk.kinds)]
+        yield from (one for one in _placed(uri, data, found, inside) if not kinds or one.kind)
 
 
 def _placed(uri: str, data: bytes, found: list[tuple[int, int]], chunks: list[Chunk]) -> Iterator[Occurrence]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from unicodedata import category
 
 KINDS = ("constraint", "preference", "activity", "characteristic", "goal", "fact", "decision")
@@ -125,6 +126,21 @@ class Link:
     end: str
     kind: str
     clock: str = ""
+
+
+class Related(NamedTuple):
+    """A document that a person linked with another, and the kind of the link."""
+
+    document: int
+    kind: str
+
+
+class Relation(NamedTuple):
+    """Why a hit came along with another: the kind of the link, how many links away, and the uri it is linked with."""
+
+    kind: str
+    depth: int
+    uri: str
 
 
 @dataclass(frozen=True, slots=True)

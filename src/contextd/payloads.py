@@ -26,6 +26,7 @@ def hit(one: Hit, *, text: bool = True) -> dict[str, Any]:
         "score": round(one.score, 4),
         "rank_score": round(one.rank_score, 4),
         "kind": chunk.kind,
+        "kinds": list(chunk.kinds or (chunk.kind,)),
         "label": chunk.label,
         "heading": list(chunk.heading),
         "language": chunk.language,
@@ -33,6 +34,8 @@ def hit(one: Hit, *, text: bool = True) -> dict[str, Any]:
         "offsets": {"start": chunk.start, "end": chunk.end},
         "why": dict(one.why),
     } | ({"facet": one.facet} if one.facet else {})
+    if one.relation is not None:
+        payload["relation"] = {"kind": one.relation.kind, "depth": one.relation.depth, "with": one.relation.uri}
     return payload | {"text": chunk.text} if text else payload
 
 
@@ -117,8 +120,11 @@ def context(answer: Context) -> dict[str, Any]:
         "tokenizer": answer.tokenizer,
         "template": answer.template,
         "truncated": answer.truncated,
+        "budget_used": round(answer.budget_used, 1),
+        "ids": list(answer.ids),
+        "scores": {name: round(score, 4) for name, score in answer.scores.items()},
         "route": answer.plan.route,
-        "hits": [hit(one, text=False) for one in answer.hits],
+        "hits": [hit(one, text=False) | {"highlights": matches(one.chunk.text, answer.plan.terms)} for one in answer.hits],
         "warnings": list(answer.trace.warnings),
     }
 

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.job import Jobs
+from contextd.memory import Related
+from contextd.past import Edit, History
 from contextd.types import (
     About,
     Change,
@@ -18,9 +20,7 @@ from contextd.types import (
     ChunkId,
     Definition,
     DocumentRow,
-    Edit,
     Found,
-    History,
     Outcome,
     Parsed,
     Plan,
@@ -223,7 +223,7 @@ class View(Protocol):
     def dimension(self, space: str) -> int:
         """How long the vectors of a space are; 0 where there are none."""
 
-    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[int]]:
+    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
         """What a person linked with some documents, as far as it may answer, by document."""
 
     def size(self) -> int:

@@ -40,10 +40,11 @@ class Indexing:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """The models of the two tiers: a name from `contextd models`, a folder of your own, or "none"."""
+    """The models of the two tiers: a name from `contextd models`, a folder of your own, "plugin:NAME", or "none"."""
 
     model: str = "potion-base-8M"
     deep_model: str = "snowflake-arctic-embed-s"
+    cache_enabled: bool = True  # vectors of questions are kept while the process runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,9 @@ class Chunking:
     code_max_tokens: int = 600
     markdown_max_tokens: int = 400
     lines_max_tokens: int = 512
+    python_max_tokens: int = 0  # 0, here and below: as code_max_tokens
+    kotlin_max_tokens: int = 0
+    typescript_max_tokens: int = 0  # and JavaScript
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ class QuerySettings:
     default_k: int = 12
     mmr_lambda: float = 0.7
     min_score_threshold: float = 0.3
+    rerank_enabled: bool = True  # false: near-duplicates are not moved down
     fusion: str = "weighted"  # or "rrf": by ranks alone
 
 
@@ -126,4 +131,5 @@ class Settings:
     storage: Storage = field(default_factory=Storage)
     templates: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tables of embedders that are plug-ins
     projects: Mapping[str, str] = field(default_factory=dict)  # names for folders

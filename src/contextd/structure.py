@@ -10,10 +10,11 @@ from contextd.limits import MOST_TOKENS, checked_number, checked_text
 from contextd.linking.impact import Dependent, impact
 from contextd.linking.overview import Overview, headings, most_used, overview
 from contextd.linking.symbols import Definition, Use, definitions, outline, uses
+from contextd.past import Edit, History
 from contextd.paths import names_file
 from contextd.ports import Tokens, View
 from contextd.project import Project, inside
-from contextd.types import Edit, History, Reader, Scope
+from contextd.types import Reader, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +68,21 @@ class Structure:
         """What changed a file or folder lately, who knows it, and what changes with it."""
         found = self.project.past.history(_one(self.project, path), limit)
         if found is None:
-            raise InvalidInput(f"git knows nothing of {path}; is it committed?")
+            raise InvalidInput(self._without_past(path))
         return found
 
     def why(self, path: str, line: int) -> tuple[Edit, str]:
         """The commit that last changed a line, and what it said."""
         found = self.project.past.origin(_one(self.project, path), line)
         if found is None:
-            raise InvalidInput(
-                f"{path} is not committed to git, or its history is not on this machine; `git log -- {path}` shows it"
-            )
+            raise InvalidInput(self._without_past(path))
         return found
+
+    def _without_past(self, path: str) -> str:
+        """Why git tells nothing of a file, and what to do."""
+        if not self.project.commits.position():
+            return f"{self.project.root} is not a git repository with commits. Run `git init`, then commit {path}"
+        return f"{path} is not tracked by git. Commit it, then ask again; in a shallow clone run `git fetch --unshallow`"
 
     def view(self) -> AbstractContextManager[View]:
         """What this reader may see of the project now."""

@@ -8,6 +8,7 @@ from contextd.errors import InvalidInput
 from contextd.types import Context, Narrow
 
 _HARD, _EASY = 8, 3  # complexities from which a task gets more, and up to which it gets less
+_LEAST = 0.25  # of the budget, however much is reserved: a small budget still holds something
 _BY_TYPE = {"architecture": 1.3, "bugfix": 0.8}
 TYPES = (
     "implementation",
@@ -64,10 +65,14 @@ def checked(task: Task) -> Task:
     return task
 
 
-def budget_for(task: Task, base: int) -> int:
-    """The tokens a task's context may take: more for hard tasks and architecture, less for easy ones and bugs."""
+def budget_for(task: Task, base: int, reserved: int = 0) -> int:
+    """The tokens a task's context may take: more for hard tasks and architecture, less for easy ones and bugs.
+
+    What is reserved for the prompt around it is taken off, as long as a part of the budget is left.
+    """
     share = 1.5 if task.complexity >= _HARD else 0.7 if task.complexity <= _EASY else 1.0
-    return max(1, round(base * share * _BY_TYPE.get(task.type.lower(), 1.0)))
+    whole = base * share * _BY_TYPE.get(task.type.lower(), 1.0)
+    return max(1, round(max(whole - reserved, whole * _LEAST)))
 
 
 def question_of(task: Task) -> str:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from contextd.memory import Recall
+    from contextd.memory import Recall, Relation
     from contextd.trace import Trace
 
 OWNER = "owner"
@@ -60,6 +60,7 @@ class Scope:
     since: int | None = None
     until: int | None = None
     recall: Recall | None = None  # what of the memories
+    excluded: tuple[str, ...] = ()  # paths and patterns of what may not answer
     now: int = 0  # of the question, in microseconds; 0 for the time at which it is answered
 
 
@@ -71,7 +72,7 @@ class Piece:
     end: int
     start_line: int
     end_line: int
-    kind: str
+    kind: str  # of the largest unit in it, then of the others, with spaces between
     label: str = ""
     heading: tuple[str, ...] = ()
     tokens: int = 0
@@ -183,6 +184,7 @@ class Chunk:
     pieces_in_document: int = 1
     confidence: float = 1.0
     value: str = ""  # what a memory states of its label, with the unit
+    kinds: tuple[str, ...] = ()  # of all units in it: small neighbors share a chunk; the first is `kind`
 
     @property
     def unit(self) -> ChunkId:
@@ -203,6 +205,7 @@ class About(NamedTuple):
     feedback: int = 0  # how often it was called useful, less how often it was not
     topics: tuple[str, ...] = ()
     whose: str = ""  # whom a memory is about; empty for who told it
+    kinds: tuple[str, ...] = ()  # of all units in it; the first is `kind`
 
 
 class Found(NamedTuple):
@@ -252,7 +255,7 @@ class Query:
     k: int = 12
     min_score: float = 0.3
     rest_score: float = 0.3  # what may fill the room that is left in an answer, once something reaches `min_score`
-    diversity: float = 0.7
+    mmr_lambda: float = 0.7  # of maximal marginal relevance: 1 keeps the order as it is
     history: tuple[str, ...] = ()
     now: int = 0
     deadline: float | None = None
@@ -274,6 +277,7 @@ class Narrow:
     until: int | None = None
     recall: Recall | None = None
     memories_only: bool = False
+    exclude: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +318,8 @@ class Plan:
     subject: str = ""  # shopping, recommendation, planning, information or nothing
     proposal: str = ""  # what could be remembered, if the person wants it
     facets: tuple[Facet, ...] = ()
+    wants_latest: bool = False  # of the past what is newest
+    wants_people: bool = False  # of the past who did it
 
     @property
     def strategy(self) -> str:
@@ -356,6 +362,7 @@ class Hit:
     why: Mapping[str, float] = field(default_factory=dict)
     facet: str = ""  # the name of the facet it answers
     focus: int = 0  # the line that counts most, where one does: of a declaration
+    relation: Relation | None = None  # of one that is there because it is linked with another
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,23 +385,12 @@ class Context:
         return tuple(dict.fromkeys(hit.chunk.uri.removeprefix("memory:") for hit in self.hits))
 
     @property
+    def scores(self) -> Mapping[str, float]:
+        """The best rank score of each of them."""
+        ranked = sorted(self.hits, key=lambda hit: hit.rank_score)
+        return {hit.chunk.uri.removeprefix("memory:"): hit.rank_score for hit in ranked}
+
+    @property
     def budget_used(self) -> float:
         """The share of the budget it takes, in percent."""
         return 100 * self.tokens / self.budget
-
-
-class Edit(NamedTuple):
-    """A commit that touched a file."""
-
-    commit: str
-    author: str
-    day: str
-    subject: str
-
-
-class History(NamedTuple):
-    """What is known of a file's past: edits, newest first; how many each author made; what changes with it, by share."""
-
-    edits: tuple[Edit, ...]
-    authors: tuple[tuple[str, int], ...]
-    together: tuple[tuple[str, float], ...]

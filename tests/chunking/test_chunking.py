@@ -123,3 +123,31 @@ def test_line_chunks_overlap() -> None:
     pieces = chunk(text, "", Limits(lines=128), COUNT)
     shared = [one.end - two.start for one, two in zip(pieces, pieces[1:], strict=False)]
     assert all(value > 0 for value in shared)
+
+
+SHARED = """# Copyright of nobody in particular.
+# All rights are given away, as far as there are any.
+# Use it for whatever you like, and tell nobody.
+# Use it for whatever you like, and tell nobody, twice.
+
+
+def one():
+    return 1
+
+
+class Two:
+    def three(self):
+        return 3
+"""
+
+
+def test_a_chunk_knows_the_kinds_of_all_units_in_it() -> None:
+    joined = chunk(SHARED, "python", Limits(), COUNT)
+    assert {"code_function", "code_class"} <= {kind for piece in joined for kind in piece.kind.split()}
+    alone = chunk(SHARED, "python", Limits(small=0), COUNT)
+    assert [piece.kind for piece in alone] == ["comment", "code_function", "code_class code_function"]
+    text = "# Guide\n\nRun this:\n\n```\nmake\n```\n\n# Other\n\nNothing.\n"
+    assert [piece.kind for piece in chunk(text, "markdown", Limits(small=0), COUNT)] == [
+        "markdown_section code_block",
+        "markdown_section",
+    ]

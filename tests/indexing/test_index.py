@@ -210,3 +210,13 @@ def test_a_full_index_keeps_what_it_knows_up_to_date_and_takes_nothing_new(
     wide = open_engine(root, home=home, environment={})
     wide.index()
     assert len(wide.known().store.documents(wide.known().source.id)) == 300, "a larger quota takes the rest"
+
+
+def test_the_quota_is_not_overrun_by_a_batch(make_project: Callable[..., Path], home: Path) -> None:
+    body = "\n".join(f"def part_{{n}}_{k}():\n    return 'word{{n}}{k} other{{n}}{k} third{{n}}{k}'\n" for k in range(30))
+    root = make_project({f"m{n}.py": body.replace("{n}", str(n)) for n in range(400)})
+    engine = open_engine(root, home=home, environment={"CONTEXTD_STORAGE__MAX_MB": "2"})
+    report = engine.index()
+    size = engine.known().store.size()
+    assert report.skipped["over the quota"] + report.written == 400
+    assert 1_200_000 < size <= 2_100_000, size

@@ -9,7 +9,7 @@ import pytest
 
 from contextd.assemble import open_engine
 from contextd.chunking.references import references
-from contextd.linking.calls import Imported, Target, call_of, likeness
+from contextd.linking.calls import Imported, Target, call_of, likeness, module_of
 from contextd.types import CALL
 
 NEAR = frozenset({"app/views.py"})
@@ -132,3 +132,31 @@ def test_a_package_is_imported_by_its_name_and_a_base_may_have_parameters(
     engine.index()
     assert "tests/test_kit.py" in {one.uri for one in engine.structure.impact("src/kit/__init__.py")}
     assert [(use.uri, use.how) for use in engine.structure.callers("Base")[1]] == [("src/kit/text.py", "inherits")]
+
+
+def test_a_method_of_a_type_from_elsewhere_is_not_ours(make_project: Callable[..., Path], home: Path) -> None:
+    files = {
+        "cache/iter.go": "package cache\n\ntype Iterator struct{ at int }\n\nfunc (it *Iterator) Next() bool { return it.at < 9 }\n\n"
+        "func Walk(it *Iterator) {\n\tfor it.Next() {\n\t}\n}\n",
+        "cache/iter_test.go": 'package cache\n\nimport "testing"\n\nfunc BenchmarkWalk(b *testing.B) {\n'
+        "\tb.RunParallel(func(pb *testing.PB) {\n\t\tfor pb.Next() {\n\t\t}\n\t})\n}\n",
+    }
+    engine = open_engine(make_project(files), home=home, environment={})
+    engine.index()
+    assert [use.uri for use in engine.structure.callers("Next")[1]] == ["cache/iter.go"]
+
+
+@pytest.mark.parametrize(
+    ("text", "module"),
+    [
+        ("func f(a int, pb *testing.PB) {", "testing"),
+        ("var pb testing.PB", "testing"),
+        ("fn f(pb: &testing::PB) {", "testing"),
+        ("def f(pb: testing.PB) -> None:", "testing"),
+        ("void f(testing::PB &pb) {", "testing"),
+        ("func f(pb *PB) {", ""),
+        ("f(pb.testing.PB)", ""),
+    ],
+)
+def test_the_module_that_a_receiver_is_declared_to_come_from(text: str, module: str) -> None:
+    assert module_of("pb", text) == module

@@ -199,3 +199,72 @@ def test_the_commands(linked: Engine, contextd: Callable[..., Run]) -> None:
     assert contextd("map", "--budget", "50", "-p", str(root)).code == 0
     assert contextd("callers", "nothing_like_it", "-p", str(root)).code == 1
     assert contextd("map", "--budget", "0", "-p", str(root)).code == 2
+
+
+SHAPES = {
+    "core.ts": "export class Shape {\n  name = 1;\n}\nexport interface Drawable {\n  draw(): void;\n}\n",
+    "shape.ts": """import * as core from "./core";
+
+export const Widget = make({ name: "widget" });
+
+export function area(x: number): number;
+export function area(x: number, y: number): number;
+export function area(x: number, y?: number): number {
+  return y === undefined ? x * x : x * y;
+}
+
+export class Square extends core.Shape implements core.Drawable, Comparable<Square> {
+  draw(): void;
+  draw(
+    color: string,
+    width: number,
+  ): void {
+    paint(color);
+  }
+}
+""",
+    "rows.py": """from typing import overload
+
+
+@overload
+def fetch(key: int) -> int: ...
+@overload
+def fetch(key: str) -> str: ...
+def fetch(
+    key,
+    default=None,
+):
+    return TABLE.get(key, default)
+""",
+    "stubs.pyi": "from typing import overload\n\n@overload\ndef only(key: int) -> int: ...\n@overload\ndef only(key: str) -> str: ...\n",
+}
+
+
+@pytest.fixture
+def shapes(make_project: Callable[..., Path], home: Path) -> Engine:
+    engine = open_engine(make_project(SHAPES), home=home, environment={})
+    engine.index()
+    return engine
+
+
+def signatures(engine: Engine, name: str) -> list[str]:
+    return [one.signature for one in engine.structure.symbols(name)]
+
+
+def test_types_of_a_namespace_are_inherited_from(shapes: Engine) -> None:
+    for name in ("Shape", "Drawable"):
+        assert [(use.uri, use.how) for use in shapes.structure.callers(name)[1]] == [("shape.ts", "inherits")], name
+
+
+def test_an_exported_constant_is_a_definition(shapes: Engine) -> None:
+    assert signatures(shapes, "Widget") == ['export const Widget = make({ name: "widget" });']
+    assert shapes.search("Widget").hits[0].chunk.uri == "shape.ts"
+
+
+def test_overloads_are_one_definition_with_their_implementation(shapes: Engine) -> None:
+    assert signatures(shapes, "area") == ["export function area(x: number, y?: number): number {"]
+    assert signatures(shapes, "fetch") == ["def fetch(key, default=None):"]
+    assert signatures(shapes, "Square.draw") == ["draw(color: string, width: number): void {"]
+    assert len(signatures(shapes, "only")) == 2, "without an implementation the signatures are all there is"
+    first = shapes.search("fetch").hits[0].chunk
+    assert "key: int" in first.text and "TABLE.get" in first.text

@@ -98,6 +98,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"query": "x", "limit": 5}, "unknown argument 'limit'; did you mean k?"),
     ({"query": "x", "path": "src"}, "unknown argument 'path'; did you mean scope.paths?"),
     ({"query": "x", "paths": ["src"]}, "unknown argument 'paths'; did you mean scope.paths?"),
+    ({"query": "x", "exclude": ["tests"]}, "unknown argument 'exclude'; did you mean scope.excludePatterns?"),
     ({"query": "x", "minimumScore": 1}, "unknown argument 'minimumScore'; did you mean filters.minScore?"),
     ({"query": "x", "colour": "red"}, "unknown argument 'colour'; the arguments are query, k, scope.paths"),
     ({"question": "x"}, "unknown argument 'question'; did you mean query?\nargument 'query' is missing"),
@@ -126,8 +127,8 @@ def test_a_wrong_argument_is_an_error_that_names_the_right_one_and_links_to_noth
 
 def test_every_argument_of_the_schema_is_accepted(server: Server) -> None:
     full = {
-        "query": "load_user", "k": 3, "format": "text", "filters": {"minScore": 0.1, "maxTokens": 300},
-        "scope": {"paths": ["src"], "languages": ["python"], "kinds": ["code_block", "code_function"]},
+        "query": "load_user", "k": 3, "format": "text", "filters": {"minScore": 0.1, "maxTokens": 300, "mmrLambda": 0.5},
+        "scope": {"paths": ["src"], "languages": ["python"], "kinds": ["code_block", "code_function"], "excludePatterns": ["docs"]},
     }  # fmt: skip
     schema = server.asked({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})["result"]["tools"][0]["inputSchema"]
     assert set(schema["properties"]) == set(full) and schema["additionalProperties"] is False

@@ -154,3 +154,22 @@ def test_the_cross_encoder_knows_an_answer_from_a_topic(person: Engine) -> None:
     assert scores[1] > scores[0] > scores[2]
     assert scores == reranker.scores("When does the flight to Paris leave?", texts, None)
     assert reranker.scores("q", texts, time.monotonic() - 1) == []
+
+
+def test_a_ranker_may_be_made_of_weights_or_be_a_function(person: Engine) -> None:
+    for text in ("the harbor is in the north", "the harbor office opens at nine in the morning, every day of the week"):
+        person.remember(text)
+    texts = [one.chunk.text for one in person.search("harbor", ranker=lambda one, _: len(one.chunk.text), min_score=0).hits]
+    assert [len(text) for text in texts] == sorted((len(text) for text in texts), reverse=True)
+    found = person.search("harbor", ranker="relevance=0.25,confidence=2", min_score=0).hits
+    assert all(one.rank_score == pytest.approx(0.25 * one.score + 2 * one.chunk.confidence) for one in found)
+    for wrong in ("relevance=much", "luck=1", "relevance=nan", "relevance=0.5,"):
+        with pytest.raises(InvalidInput):
+            person.search("harbor", ranker=wrong)
+
+
+def test_a_preview_is_the_answer_with_what_it_is_made_of(person: Engine) -> None:
+    person.remember("the harbor is in the north")
+    seen, answer = person.preview("where is the harbor", budget=300), person.context("where is the harbor", budget=300)
+    assert seen.text == answer.text and seen.ids == answer.ids and set(seen.scores) == set(seen.ids)
+    assert 0 < seen.budget_used <= 100 and seen.trace.steps

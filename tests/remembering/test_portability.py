@@ -137,7 +137,7 @@ def test_markdown_is_for_people_and_can_be_read_back(person: Engine, elsewhere: 
 def test_lists_of_every_kind_are_read_and_prose_is_not(person: Engine) -> None:
     portability.imported(person, "# Me\n\n1. I like tea\n2) I like rye bread\n+ I like rain\n")
     assert {"I like tea", "I like rye bread", "I like rain"} < {one.text for one in person.memories.all()}
-    with pytest.raises(InvalidInput, match="no list in it"):
+    with pytest.raises(InvalidInput, match="is no list"):
         portability.imported(person, "First line\n" + "word " * 200)
     with pytest.raises(InvalidInput, match="is no time"):
         portability.imported(person, '[{"text": "I like fog", "said": "soon"}]')
@@ -152,3 +152,31 @@ def test_an_export_can_be_read_by_its_owner_alone(person: Engine, contextd: Call
         target = tmp_path / f"{arguments[0]}.json"
         assert contextd(*arguments, str(target)).code == 0
         assert target.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f():\n    return 1\n",
+        "import os\n\nprint(os.name)\n",
+        "Dear all,\n\nthis is a letter. It says nothing.\n\nRegards\n",
+        "name,age,city\nAnn,33,Rome\nBob,44,Bonn\n",
+        "2024-05-01 10:00:00 started\n2024-05-01 10:00:01 stopped\n",
+        "<html>\n<body>Hello</body>\n</html>\n",
+        "# Tool\n\nA tool for all.\nIt does everything.\nInstall it so:\n\n- with pip\n\nThen run it.\nDone.\n",
+    ],
+)
+def test_what_is_plainly_no_list_is_refused_with_a_remedy(person: Engine, text: str) -> None:
+    before = person.memories.all()
+    with pytest.raises(InvalidInput, match="no list"):
+        portability.imported(person, text)
+    assert person.memories.all() == before
+
+
+def test_the_command_refuses_a_program_and_takes_a_list(tmp_path: Path, contextd: Callable[..., Run]) -> None:
+    (tmp_path / "a.txt").write_text("def f():\n    return 1\n")
+    for command in (("import",), ("memories", "import")):
+        run = contextd(*command, str(tmp_path / "a.txt"))
+        assert run.code == 2 and "each beginning with `- `" in run.err
+    (tmp_path / "facts.txt").write_text("I live in Rome\nMy shoe size is 42\nI drink tea, never coffee; it keeps me awake\n")
+    assert "3 added" in contextd("import", str(tmp_path / "facts.txt")).out

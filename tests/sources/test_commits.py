@@ -13,6 +13,8 @@ import pytest
 from contextd.assemble import open_engine
 from contextd.engine import Engine
 from contextd.errors import InvalidInput
+from contextd.querying.understand import understand
+from contextd.types import THE_OWNER, Query, Scope
 from tests.conftest import Run
 
 
@@ -97,7 +99,7 @@ def test_shallow_clones_worktrees_and_folders_without_git(repository: Path, home
     (tmp_path / "plain/a.py").write_text("x = 1\n")
     plain = open_engine(tmp_path / "plain", home=home, environment={})
     assert plain.index().others == 0
-    with pytest.raises(InvalidInput, match="git knows nothing"):
+    with pytest.raises(InvalidInput, match="is not a git repository"):
         plain.structure.history("a.py")
 
 
@@ -129,3 +131,60 @@ def test_who_knows_a_file_what_changes_with_it_and_why_a_line_is_there(
     assert "Long sessions were kept by bots" in contextd("why", "auth/login.py:2", "-p", str(repository)).out
     assert contextd("why", "auth/login.py", "-p", str(repository)).code == 2
     assert contextd("why", "auth/login.py:99", "-p", str(repository)).code == 2
+
+
+@pytest.mark.parametrize(
+    "question", ["recent changes to auth login", "what changed recently in auth login", "latest commits to auth login"]
+)
+def test_recent_changes_are_the_newest_matching_commits_before_any_code(repository: Path, home: Path, question: str) -> None:
+    engine = open_engine(repository, home=home, environment={})
+    engine.index()
+    for hits in (engine.search(question, min_score=0).hits, engine.context(question, min_score=0, budget=2000).hits):
+        assert [hit.chunk.label for hit in hits[:3]] == [
+            "Lock accounts after five failed logins",
+            "Let sessions expire after an hour",
+            "Begin with a login form",
+        ]
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_who_knows_something_names_people_and_what_changes_with_it(repository: Path, home: Path) -> None:
+    engine = open_engine(repository, home=home, environment={})
+    engine.index()
+    told = " ".join(engine.context("who knows the login", min_score=0).trace.warnings)
+    assert "authors of the commits that were found: " in told and "auth/login.py was changed by Ana (2), Bob (1)" in told
+    assert "auth/session.py often changes with it" in told
+
+
+@pytest.mark.parametrize(
+    ("question", "past"),
+    [
+        ("how does commit write a transaction", False),
+        ("where is a transaction committed", False),
+        ("evict the least recently used session", False),
+        ("commit and roll back a transaction", False),
+        ("which commit locks accounts", True),
+        ("commits touching the login", True),
+        ("who maintains the login", True),
+        ("when was the lock introduced", True),
+        ("show the commits about sessions", True),
+    ],
+)
+def test_only_questions_about_the_past_are_asked_of_it(question: str, past: bool) -> None:
+    plan = understand(Query(question, Scope((1,), THE_OWNER, frozenset({7, 9})), occasional=frozenset({9})))
+    assert plan.wants_history is past and (9 in plan.scope.sources) is past
+
+
+def test_without_git_the_past_of_a_file_says_what_to_do(project: Path, home: Path, contextd: Callable[..., Run]) -> None:
+    open_engine(project, home=home, environment={}).index()
+    for command in (("why", "src/app/store.py:4"), ("history", "src/app/store.py")):
+        run = contextd(*command, "-p", str(project), cwd=project)
+        assert run.code == 2 and "is not a git repository with commits. Run `git init`" in run.err, run.err
+
+
+def test_an_untracked_file_says_so(repository: Path, home: Path) -> None:
+    (repository / "new.py").write_text("x = 1\n")
+    engine = open_engine(repository, home=home, environment={})
+    engine.index()
+    with pytest.raises(InvalidInput, match=r"new.py is not tracked by git\. Commit it"):
+        engine.structure.why("new.py", 1)

@@ -16,7 +16,7 @@ from contextd.types import Definition
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_FUNCTION, _CLASS = "code_function", "code_class"
+_FUNCTION, _CLASS, _BLOCK = "code_function", "code_class", "code_block"
 _DEEPEST = 12
 _ATTACHED = frozenset(
     "comment line_comment block_comment multiline_comment decorator attribute_item haddock attribute pragma annotation".split()
@@ -57,7 +57,26 @@ def _members(node: Node, walk: _Walk, heading: tuple[str, ...], depth: int) -> l
             found.append(_part(child, definition, walk, heading, depth))
         elif depth < _DEEPEST and child.type in walk.grammar.opened:
             found += _members(child, walk, heading, depth + 1)
-    return _in_order(found)
+    return _with_overloads(_in_order(found))
+
+
+def _with_overloads(parts: list[Part]) -> list[Part]:
+    """Signatures of overloads belong to the implementation that follows them; without one they stand for themselves."""
+    kept: list[Part] = []
+    for part in parts:
+        while kept and kept[-1].stub and not part.stub and kept[-1].label == part.label:
+            part.first = kept.pop().first
+        kept.append(part)
+    return kept
+
+
+def _is_stub(node: Node) -> bool:
+    """Whether a definition is the signature of an overload, in Python or TypeScript."""
+    if node.type in ("function_signature", "method_signature"):
+        return True
+    inner = node.named_children[0] if node.type == "export_statement" and node.named_children else node
+    decorators = [child for child in node.named_children if child.type == "decorator"]
+    return inner.type == "function_signature" or any(_text(one).endswith("overload") for one in decorators)
 
 
 def _part(node: Node, definition: _Definition, walk: _Walk, heading: tuple[str, ...], depth: int) -> Part:
@@ -65,7 +84,7 @@ def _part(node: Node, definition: _Definition, walk: _Walk, heading: tuple[str, 
     last = node.end_point.row + (1 if node.end_point.column else 0)
     label = ".".join((*heading, definition.name)) if definition.name else ".".join(heading)
     names = (definition.name,) if definition.name else ()
-    part = Part(first, max(last, first + 1), definition.kind, label, heading, names)
+    part = Part(first, max(last, first + 1), definition.kind, label, heading, names, stub=_is_stub(node))
     if definition.name:
         line = _unwrapped(node).start_point.row + 1
         part.definition = Definition(label, definition.kind, line, max(last, line))
@@ -76,6 +95,7 @@ def _part(node: Node, definition: _Definition, walk: _Walk, heading: tuple[str, 
             part.members = members
         else:
             part.inside = members
+            part.kinds = tuple(dict.fromkeys(kind for member in members for kind in (member.kind, *member.kinds)))
             part.names = tuple(dict.fromkeys(names + tuple(name for member in members for name in member.names)))
     return part
 
@@ -186,12 +206,14 @@ _FUNCTION_VALUES = frozenset(["arrow_function", "function_expression", "generato
 
 
 def _script(node: Node) -> _Definition | None:
-    """`const f = () => …`, `exports.f = function …`, `const C = class …`."""
+    """`const f = () => …`, `exports.f = function …`, `const C = class …`, and every exported constant: `export const x = …`."""
     for name, value in _assigned(node):
         if value.type in _FUNCTION_VALUES:
             return _Definition(_FUNCTION, name, None)
         if value.type == "class":
             return _Definition(_CLASS, name, value)
+        if node.parent is not None and node.parent.type == "export_statement" and name.isidentifier():
+            return _Definition(_BLOCK, name, None)
     return None
 
 

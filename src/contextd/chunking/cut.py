@@ -30,6 +30,11 @@ class Limits:
     lines: int = 512
     whole_class: int = 220
     small: int = 48
+    by_language: tuple[tuple[str, int], ...] = ()  # instead of `code`
+
+    def of(self, language: str) -> int:
+        """The most tokens of a piece of code in a language."""
+        return next((most for name, most in self.by_language if name == language), self.code)
 
 
 @dataclass(slots=True)
@@ -45,6 +50,8 @@ class Part:
     members: list[Part] = field(default_factory=list)
     definition: Definition | None = None
     inside: list[Part] = field(default_factory=list)  # definitions of a part that stays whole
+    kinds: tuple[str, ...] = ()  # of the units in it, beside its own
+    stub: bool = False  # the signature of an overload: what it does stands elsewhere
 
 
 class Lines:
@@ -132,7 +139,17 @@ def _together(one: Part, two: Part) -> Part:
         ", ".join(labels)[:_LABELS],
         min(one.heading, two.heading, key=len),
         one.names + two.names,
+        kinds=tuple(dict.fromkeys((*_units(one), *_units(two)))),
     )
+
+
+def _units(part: Part) -> tuple[str, ...]:
+    """The kinds of the units in a part; lines between definitions are none."""
+    return part.kinds if part.kind == "code_block" and not part.names else _kinds(part)
+
+
+def _kinds(part: Part) -> tuple[str, ...]:
+    return (part.kind, *part.kinds)
 
 
 def _fit(part: Part, lines: Lines, limit: int, count: Callable[[str], int]) -> Iterator[Piece]:
@@ -232,7 +249,8 @@ def _back(lines: Lines, position: int, end: int, overlap: int) -> int:
 def _piece(part: Part, lines: Lines, start: int, end: int, tokens: int) -> Piece:
     first = _line_at(lines, start)
     last = _line_at(lines, max(start, end - 1))
-    return Piece(start, end, first + 1, last + 1, part.kind, part.label[:_LABELS], part.heading, tokens, part.names)
+    kind = " ".join(dict.fromkeys(_kinds(part)))
+    return Piece(start, end, first + 1, last + 1, kind, part.label[:_LABELS], part.heading, tokens, part.names)
 
 
 def _line_at(lines: Lines, offset: int) -> int:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from contextd.chunking import code, data, lines, prose, sql
+from contextd.chunking.comments import without_comments
 from contextd.chunking.cut import Limits, Part, cut, outline
 from contextd.chunking.grammars import GRAMMARS
 from contextd.languages import PROSE
 from contextd.types import COMMIT, Definition, Piece
 
+_BEGINNINGS = ("#", "//", "/*", "--", ";", "%", "(*", "{-", "<!--")  # of comments
 _DATA = frozenset({"yaml", "toml", "json"})
 
 
@@ -24,12 +27,21 @@ def outlined(
     """The pieces of a text, and what it defines."""
     limit, parts = _parts(text, "" if plain else language, limits)
     defined = outline(parts)
-    return cut(text, parts, limit, limits, count), defined
+    pieces = cut(text, parts, limit, limits, count)
+    return [_of_comments(piece, text, language) for piece in pieces] if language in GRAMMARS and not plain else pieces, defined
+
+
+def _of_comments(piece: Piece, text: str, language: str) -> Piece:
+    """A piece of code that is nothing but comments says so."""
+    own = text[piece.start : piece.end].strip()
+    if piece.kind != "code_block" or not own.startswith(_BEGINNINGS) or without_comments(own, language).strip():
+        return piece
+    return replace(piece, kind="comment")
 
 
 def _parts(text: str, language: str, limits: Limits) -> tuple[int, list[Part]]:
     if language in GRAMMARS:
-        return limits.code, code.parts(text, language, limits)
+        return limits.of(language), code.parts(text, language, limits)
     if language == COMMIT:
         return limits.prose, [Part(0, text.count("\n") + 1, "commit", text.split("\n", 1)[0][:120])]
     if language in PROSE:

@@ -30,7 +30,8 @@ def parts(text: str, markup: str) -> list[Part]:
     for number, (line, level, title) in enumerate(headings):
         path = [above for above in path if above[0] < level]
         last = headings[number + 1][0] if number + 1 < len(headings) else len(lines)
-        found.append(Part(line, last, "markdown_section", title, tuple(name for _, name in path)))
+        inside = ("code_block",) if markup == "markdown" and any(map(_FENCE.match, lines[line:last])) else ()
+        found.append(Part(line, last, "markdown_section", title, tuple(name for _, name in path), kinds=inside))
         path.append((level, title))
     return found
 

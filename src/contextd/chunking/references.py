@@ -35,8 +35,11 @@ _TYPED = """
 (extends_clause value: (member_expression property: (property_identifier) @inherit))
 (implements_clause (type_identifier) @inherit)
 (implements_clause (generic_type name: (type_identifier) @inherit))
+(implements_clause (nested_type_identifier name: (type_identifier) @inherit))
+(implements_clause (generic_type name: (nested_type_identifier name: (type_identifier) @inherit)))
 (extends_type_clause type: (type_identifier) @inherit)
 (extends_type_clause type: (generic_type name: (type_identifier) @inherit))
+(extends_type_clause type: (nested_type_identifier name: (type_identifier) @inherit))
 """
 _C = """
 (call_expression function: (identifier) @call)

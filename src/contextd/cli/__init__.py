@@ -53,6 +53,7 @@ COMMANDS = {
     "status": ("status", "Show on one screen whether this project is indexed, up to date and watched."),
     "projects": ("projects", "List the indexed projects; remove them."),
     "stats": ("look", "Show what is indexed."),
+    "export": ("export", "Write this project's index as JSON lines, with a manifest."),
     "config": ("settings", "Show every setting and where it comes from; change one."),
     "validate-config": ("look", "Check the settings and what they would index."),
     "list-indexable": ("look", "List the files that would be indexed."),

@@ -35,6 +35,9 @@ def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
             "--also", multiple=True, metavar="PROJECT", help="Ask this one, too: a folder or a name; may be repeated."
         ),
         click.option("--path", "paths", multiple=True, metavar="PATH", help="Only below this path; may be repeated."),
+        click.option(
+            "--exclude", multiple=True, metavar="PATTERN", help="Not at or below this path or pattern; may be repeated."
+        ),
         click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated."),
         click.option(
             "--kind",
@@ -59,17 +62,25 @@ def ordered(command: Callable[..., Any]) -> Callable[..., Any]:
             "--ranker",
             default="relevance",
             show_default=True,
-            help="The order: relevance, default, similarity, recency or confidence.",
+            help="The order: relevance, default, similarity, recency, confidence, or weights: relevance=0.5,recency=0.5.",
+        ),
+        click.option(
+            "--mmr-lambda", type=float, default=None, metavar="NUMBER", help="1: by relevance alone; 0: as diverse as can be."
         ),
     ):
         command = option(command)
     return command
 
 
-def _narrow(paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...]) -> Any:
+def _narrow(paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], exclude: tuple[str, ...]) -> Any:
     from contextd.types import Narrow
 
-    return Narrow(tuple(str(Path(path).resolve()) if Path(path).exists() else path for path in paths), languages, kinds)
+    return Narrow(_resolved(paths), languages, kinds, exclude=_resolved(exclude))
+
+
+def _resolved(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Paths that are there from here in full; others are those of the project's root."""
+    return tuple(str(Path(path).resolve()) if Path(path).exists() else path for path in paths)
 
 
 def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,7 +103,8 @@ def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
 def _answer(
     query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, limit: int | None,
     template: str, paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None,
-    timeout: float | None, rerank: bool, ranker: str, history: tuple[str, ...],
+    timeout: float | None, rerank: bool, ranker: str, history: tuple[str, ...], exclude: tuple[str, ...],
+    mmr_lambda: float | None,
 ) -> Any:  # fmt: skip
     """The context of a question, whichever command asks."""
     return asked(project, reader, also).context(
@@ -101,11 +113,12 @@ def _answer(
         **({"k": limit} if limit else {}),
         template=template,
         min_score=min_score,
-        narrow=_narrow(paths, languages, kinds),
+        narrow=_narrow(paths, languages, kinds, exclude),
         deadline=timeout,
         rerank=rerank,
         ranker=ranker,
         history=history,
+        mmr_lambda=mmr_lambda,
     )
 
 
@@ -120,7 +133,8 @@ def _answer(
 def search(
     query: tuple[str, ...], project: str, reader: str, json_output: bool, limit: int | None, also: tuple[str, ...],
     paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
-    rerank: bool, ranker: str, history: tuple[str, ...], exact: bool, regex: bool,
+    rerank: bool, ranker: str, history: tuple[str, ...], exact: bool, regex: bool, exclude: tuple[str, ...],
+    mmr_lambda: float | None,
 ) -> int:  # fmt: skip
     """Find the places that answer QUERY, best first, grouped by file. The path of a file gives its outline.
 
@@ -135,7 +149,8 @@ def search(
       pbpaste | contextd search -
     """
     engine, text = asked(project, reader, also), spoken(query)
-    narrow, order = _narrow(paths, languages, kinds), {"rerank": rerank, "ranker": ranker, "history": history}
+    narrow = _narrow(paths, languages, kinds, exclude)
+    order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda}
     if exact or regex:
         if exact and regex:
             raise click.UsageError("use --exact or --regex, not both")
@@ -273,7 +288,7 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
 def task(
     title: str, description: str, kind: str, complexity: int, number: str, project: str, reader: str, json_output: bool,
     also: tuple[str, ...], paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None,
-    timeout: float | None,
+    timeout: float | None, exclude: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Print the prompt of a task with the project's context in it, within the budget the task deserves.
 
@@ -286,7 +301,7 @@ def task(
     from contextd.tasks import Task
 
     text = spoken((description,)) if description == "-" else description
-    wanted = Task(title, text, kind, complexity, number, _narrow(paths, languages, kinds))
+    wanted = Task(title, text, kind, complexity, number, _narrow(paths, languages, kinds, exclude))
     found = asked(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
     if json_output:
         inner = payloads.context(found.context) if found.context is not None else None

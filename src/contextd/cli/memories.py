@@ -45,7 +45,7 @@ def date(text: str | None, *, end: bool = False) -> int | None:
 def recall(
     query: tuple[str, ...], project: str | None, reader: str, json_output: bool, limit: int | None, kinds: tuple[str, ...],
     topics: tuple[str, ...], since: str | None, until: str | None, as_of: str | None, min_confidence: float, conversation: str,
-    min_score: float | None, links: int, rerank: bool, ranker: str, history: tuple[str, ...],
+    min_score: float | None, links: int, rerank: bool, ranker: str, history: tuple[str, ...], mmr_lambda: float | None,
 ) -> int:  # fmt: skip
     """Find the memories that answer QUERY.
 
@@ -62,7 +62,9 @@ def recall(
     engine, text = asked(project, reader), spoken(query)
     wanted = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
     narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=wanted)
-    found = engine.recall(text, k=limit, min_score=min_score, narrow=narrow, rerank=rerank, ranker=ranker, history=history)
+    found = engine.recall(
+        text, k=limit, min_score=min_score, narrow=narrow, rerank=rerank, ranker=ranker, history=history, mmr_lambda=mmr_lambda
+    )
     if json_output:
         as_json(payloads.found(found.hits, found.plan, found.trace, text))
         return 0 if found.hits else 1
@@ -71,9 +73,18 @@ def recall(
         note("nothing found")
         return 1
     known = engine.memories.several([hit.chunk.uri for hit in found.hits])
-    rows = [(f"{hit.score:.2f}", one.id[:8], one.kind, one.text) for hit, one in zip(found.hits, known, strict=True)]
+    rows = [
+        (f"{hit.score:.2f}", one.id[:8], one.kind, one.text + _linked(hit)) for hit, one in zip(found.hits, known, strict=True)
+    ]
     table(("score", "id", "kind", "memory"), rows)
     return 0 if found.hits else 1
+
+
+def _linked(hit: Any) -> str:
+    """Why a memory came along with another."""
+    if hit.relation is None:
+        return ""
+    return f" ({hit.relation.kind}, {hit.relation.uri.removeprefix('memory:')[:8]})"
 
 
 @click.group(invoke_without_command=True)

@@ -23,14 +23,23 @@ def config(ctx: click.Context, project: str, reader: str, json_output: bool) -> 
         return
     from contextd import config as settings
     from contextd.assemble import settings_of
+    from contextd.other_keys import WITHOUT_EFFECT
 
     loaded = settings_of(project)
     rows = [(key, settings.value_of(loaded.settings, key), loaded.origins.get(key, "default")) for key in settings.known_keys()]
+    rows += [
+        (f"providers.{name}.{key}", value, loaded.origins["providers"])
+        for name, own in loaded.settings.providers.items()
+        for key, value in own.items()
+    ]
     warn(loaded.warnings)
     if json_output:
-        as_json({key: {"value": value, "from": origin} for key, value, origin in rows})
+        without = {key: {"without_effect": WITHOUT_EFFECT[key]} for key in loaded.idle}
+        as_json({key: {"value": value, "from": origin} for key, value, origin in rows} | without)
     else:
         table(("setting", "value", "from"), [(key, _short(value), origin) for key, value, origin in rows])
+        if loaded.idle:
+            table(("without effect", "why"), [(key, WITHOUT_EFFECT[key]) for key in loaded.idle])
 
 
 def _short(value: object) -> str:

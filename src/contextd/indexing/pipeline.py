@@ -72,6 +72,7 @@ Progress = Callable[[Report], None]
 LISTING, READING, FOLDING = "listing files", "indexing files", "folding the index"
 _EVERY = 200  # files between two signs of progress while they are listed
 _OVER = "over the quota"
+_PIECE = 4096  # bytes that a piece takes with its words and vector, and some to spare
 
 
 @dataclass(slots=True)
@@ -88,9 +89,11 @@ class _Run:
     progress: Progress
     epoch: int
     recipe_changed: bool
+    rebuilt: bool = False  # another worktree was, since this one was read
     pending: dict[str, tuple[Stamp, bytes]] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
     full: bool = False  # the index has reached its quota: what is known is kept up to date, nothing is added
+    room: int = 0  # bytes that are left of the quota
 
 
 def index(
@@ -111,7 +114,9 @@ def index(
     changed = bool(known) and store.setting(f"recipe {source.id}") != recipe.text
     if not known:  # nothing is of another recipe
         store.set_setting(f"recipe {source.id}", recipe.text)
-    run = _Run(source, store, parser, embedder, recipe, options, acl, known, Report(), progress, epoch, changed)
+    # Another worktree was rebuilt since: what is stored for it is shared again by looking at every file once.
+    rebuilt = bool(known and epoch) and store.setting(f"epoch {source.id}") != str(epoch)
+    run = _Run(source, store, parser, embedder, recipe, options, acl, known, Report(), progress, epoch, changed, rebuilt)
     found = changes(
         _listed(run, source.scan(options.paths)),
         known,
@@ -125,7 +130,7 @@ def index(
     batch: list[tuple[DocumentRow, Parsed]] = []
     for outcome in parser.parse(_raws(run, found.to_read)):
         _collect(run, outcome, batch)
-        if sum(len(parsed.pieces) for _, parsed in batch) >= options.batch:
+        if sum(len(parsed.pieces) for _, parsed in batch) >= _most_at_once(run):
             _write(run, batch)
         run.report.seconds = time.monotonic() - began
         _tell(run, READING, run.report.files, run.report.total)
@@ -154,7 +159,8 @@ def _listed(run: _Run, states: Iterable[FileState | Skip]) -> Iterator[FileState
 
 def _look_again(run: _Run) -> bool:
     """Whether files are read though nothing tells that they changed."""
-    return run.options.verify or bool(run.options.epoch) or (run.recipe_changed and not run.options.paths)
+    outdated = run.recipe_changed or run.rebuilt
+    return run.options.verify or bool(run.options.epoch) or (outdated and not run.options.paths)
 
 
 def _begin(run: _Run, found: Changes) -> None:
@@ -230,6 +236,9 @@ def _collect(run: _Run, outcome: Outcome, batch: list[tuple[DocumentRow, Parsed]
         if run.options.fail_fast:
             raise ContextdError(f"{raw.uri}: {outcome.error} (fail_fast is set)")
         return
+    if run.full and raw.uri not in run.known:  # parsed while the quota was reached
+        report.skipped[_OVER] = report.skipped.get(_OVER, 0) + 1
+        return
     parsed = outcome.parsed
     report.chunks += len(parsed.pieces)
     report.lines += parsed.text.count("\n")
@@ -265,7 +274,13 @@ def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
 
 def _mind_quota(run: _Run) -> None:
     most = run.options.most_bytes
-    run.full = bool(most) and run.store.size() >= most
+    run.room = most - run.store.size() if most else 0
+    run.full = bool(most) and run.room < _PIECE
+
+
+def _most_at_once(run: _Run) -> int:
+    """How many pieces are written at once: fewer where the quota is near, so that it is not overrun by a batch."""
+    return max(1, min(run.options.batch, run.room // _PIECE // 2)) if run.options.most_bytes else run.options.batch
 
 
 def _end(run: _Run, found: Changes) -> None:
@@ -300,6 +315,8 @@ def _settle(run: _Run) -> None:
         run.store.set_setting(f"recipe {run.source.id}", run.recipe.text)
         if run.options.epoch:
             run.store.set_setting("epoch", str(run.options.epoch))
+        if run.epoch and run.store.setting(own := f"epoch {run.source.id}") != str(run.epoch):
+            run.store.set_setting(own, str(run.epoch))
     if run.report.written or run.report.removed or dropped:
         _tell(run, FOLDING, 0, 0)
         run.store.fold(force=True)

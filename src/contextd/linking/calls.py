@@ -38,6 +38,15 @@ def call_of(name: str, uri: str, text: str, inside: str) -> Call:
     return Call(uri, text, inside, (*on, *([None] if bare or not on else [])))
 
 
+def module_of(receiver: str, text: str) -> str:
+    """The module that the type of a name comes from: testing in `pb *testing.PB`, `pb: testing.PB`, `testing.PB pb`."""
+    name, module = re.escape(receiver), r"([\w$]+)(?:\.|::)[\w$]+"
+    patterns = (rf"[(,]\s*{name}\s+[*&]?{module}", rf"\bvar\s+{name}\s+[*&]?{module}", rf"\b{name}\s*:\s*[*&]?{module}",
+                rf"\b{module}(?:<[^<>\n]*>)?[*&\s]+{name}\s*[=;,)]")  # fmt: skip
+    found = (re.search(pattern, text) for pattern in patterns)
+    return next((match[1] for match in found if match), "")
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A definition that a call may mean, with what is known around it."""

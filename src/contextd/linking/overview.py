@@ -11,13 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from contextd.linking.symbols import line_of
+from contextd.linking.symbols import signature_of
 from contextd.paths import is_test
 from contextd.ports import View
 from contextd.terms import parts_of
 from contextd.types import Chunk, Definition
 
 _DAMPING, _ROUNDS = 0.85, 20
+_SIGNATURE = 200  # characters
 _SIGNATURES = 6  # of one file
 _PROSE = (".md", ".rst", ".adoc")
 _NO_TOPICS = re.compile(r"(?i)(^|/)(changelog|changes|license|history|news|code_of_conduct)")
@@ -116,7 +117,7 @@ def _signatures(defined: list[Definition], chunks: list[Chunk], used: Mapping[st
     """The signatures that others use most, in the order of the file."""
     named = [one for one in defined if not _last(one).startswith("_")]
     best = sorted(named, key=lambda one: -used.get(_last(one).lower(), 0))[:_SIGNATURES]
-    return [f"  {one.line}: {line_of(chunks, one.line)[:120]}" for one in sorted(best, key=lambda one: one.line)]
+    return [f"  {one.line}: {signature_of(chunks, one.line)[:_SIGNATURE]}" for one in sorted(best, key=lambda one: one.line)]
 
 
 def _last(one: Definition) -> str:

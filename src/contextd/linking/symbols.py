@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from contextd.linking.calls import Imported, Target, call_of, likeness
+from contextd.linking.calls import Call, Imported, Target, call_of, likeness, module_of
 from contextd.linking.resolve import Places, resolve
 from contextd.ports import View
 from contextd.types import INHERIT, Chunk, Site
@@ -17,6 +17,7 @@ PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala")
 _GENERATIONS = 4
 _LONGEST = 2000  # characters of a line that are looked at
 _IMPORT_LINES = 40
+_SIGNATURE, _SIGNATURE_LINES = 400, 30  # characters and lines of a signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def definitions(view: View, name: str) -> list[Definition]:
     fitting = _closest([(document, one) for document, one in found if _is_called(one.label, uris[document], name)], name)
     texts = {document: view.chunks_of(document) for document in {document for document, _ in fitting}}
     places = [
-        Definition(uris[document], one.line, one.kind, one.label, line_of(texts[document], one.line))
+        Definition(uris[document], one.line, one.kind, one.label, signature_of(texts[document], one.line))
         for document, one in fitting
     ]
     return sorted(places, key=lambda one: (one.uri, one.line))
@@ -60,7 +61,7 @@ def outline(view: View, document: int) -> list[Definition]:
     uri, chunks = view.uris()[document], view.chunks_of(document)
     defined = [(one.line, one.kind, one.label) for _, one in view.outline([document])]
     places = defined or [(chunk.start_line, chunk.kind, chunk.label) for chunk in chunks if chunk.label]
-    return [Definition(uri, line, kind, label, line_of(chunks, line)) for line, kind, label in sorted(places)]
+    return [Definition(uri, line, kind, label, signature_of(chunks, line)) for line, kind, label in sorted(places)]
 
 
 _JOINT = re.compile(r"::|[.:#/]|->")
@@ -106,6 +107,20 @@ def line_of(chunks: Sequence[Chunk], line: int, most: int = 200) -> str:
     return ""
 
 
+def signature_of(chunks: Sequence[Chunk], line: int) -> str:
+    """The signature that begins on a line, on one line: to the bracket that closes its first one."""
+    text = line_of(chunks, line)
+    for number in range(line + 1, line + _SIGNATURE_LINES):
+        if _open_brackets(text) <= 0 or len(text) >= _SIGNATURE or not (more := line_of(chunks, number)):
+            break
+        text += ("" if text.endswith(("(", "[")) or more.startswith((")", "]")) else " ") + more
+    return text.replace(",)", ")")[:_SIGNATURE]
+
+
+def _open_brackets(text: str) -> int:
+    return sum(text.count(sign) for sign in "([") - sum(text.count(sign) for sign in ")]")
+
+
 def uses(view: View, name: str, defined: Sequence[Definition]) -> list[Use]:
     """Where a name is called or inherited from; where several define it, what rather means one of those asked about."""
     uris = view.uris()
@@ -119,7 +134,7 @@ def uses(view: View, name: str, defined: Sequence[Definition]) -> list[Use]:
     found: list[Use] = []
     for site in sites:
         for use in around.uses(site):
-            call = call_of(last, use.uri, around.whole(site, use.line), use.inside)
+            call = around.typed(call_of(last, use.uri, around.whole(site, use.line), use.inside), site, use.line)
             if (use.uri, use.line) in own and len(call.receivers) < 2:
                 continue
             mine = max((likeness(call, target, around.imported) for target in asked.values()), default=1)
@@ -154,6 +169,13 @@ class _Around:
         before = line_of(chunks, line - 1, _LONGEST).rstrip()
         text = line_of(chunks, line, _LONGEST)
         return f"{before}{text}" if before.endswith((".", "->", "::")) or text.startswith((".", "?.", "->", "::")) else text
+
+    def typed(self, call: Call, site: Site, line: int) -> Call:
+        """A call with the module of others in place of each receiver that is declared to be of a type from there."""
+        text = next((one.text for one in self._texts[site.document] if one.start_line <= line <= one.end_line), "")
+        modules = {one: module_of(one, text) for one in call.receivers if one and one != "?"}
+        foreign = {one: module for one, module in modules.items() if module and self.imported.foreign(call.uri, module)}
+        return replace(call, receivers=tuple(foreign.get(one or "", one) for one in call.receivers))
 
     def _statement(self, site: Site) -> str:
         """What an import says, to the end of its brackets."""

@@ -19,6 +19,8 @@ _ALIASES = {
     "scope.kinds": "kind type types",
     "filters.minScore": "threshold score minrelevance",
     "filters.maxTokens": "budget tokens tokenbudget maxtokens tokenlimit",
+    "scope.excludePatterns": "exclude excludes excluded ignore excludepaths",
+    "filters.mmrLambda": "lambda diversity diversityweight mmr",
     "format": "template output outputformat",
 }
 

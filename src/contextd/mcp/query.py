@@ -44,6 +44,9 @@ SCHEMA = _object(
                 "paths": _list("Only files at or below these paths, relative to the project."),
                 "languages": _list("Only these languages, such as python or go."),
                 "kinds": _list("Only these kinds of chunk, such as code_function or markdown_section."),
+                "excludePatterns": _list(
+                    "Not files at or below these paths, or that fit these patterns, such as tests or *.min.js."
+                ),
             },
             "Where to look.",
         ),
@@ -51,6 +54,12 @@ SCHEMA = _object(
             {
                 "minScore": {"type": "number", "minimum": 0, "maximum": 1, "description": "Minimum relevance."},
                 "maxTokens": {"type": "integer", "minimum": 1, "description": "Maximum number of tokens of the answer."},
+                "mmrLambda": {
+                    "type": "number",
+                    "minimum": 0,
+                    "maximum": 1,
+                    "description": "1: by relevance alone; 0: diverse.",
+                },
             },
             "Limits of the answer.",
         ),
@@ -97,13 +106,15 @@ def _found(engine: Engine, asked: Mapping[str, Any], budget: int) -> Context:
     from contextd.types import Narrow
 
     languages, kinds = ([one.lower() for one in asked.get(f"scope.{name}", [])] for name in ("languages", "kinds"))
-    narrow = Narrow(asked.get("scope.paths", []), languages, kinds, recall=Recall(private=False))  # an agent may be anywhere
+    paths, exclude = (asked.get(f"scope.{name}", []) for name in ("paths", "excludePatterns"))
+    narrow = Narrow(paths, languages, kinds, recall=Recall(private=False), exclude=exclude)  # an agent may be anywhere
     return engine.context(
         asked["query"],
         budget=budget,
         template="json" if asked.get("format") == "json" else "markdown",
         **({"k": asked["k"]} if "k" in asked else {}),
         min_score=asked.get("filters.minScore"),
+        mmr_lambda=asked.get("filters.mmrLambda"),
         narrow=narrow,
         deadline=_SECONDS,
     )

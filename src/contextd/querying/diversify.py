@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.types import Candidate
+from contextd.types import Candidate, ChunkId
 
 PER_DOCUMENT = 3
 _ALIKE = 0.88  # cosines of chunks on one subject reach this; above it the text itself repeats
 
 
 def diversify(
-    candidates: Sequence[Candidate], vectors: NDArray[np.float32], k: int, *, relevance: float = 0.7, most: int = PER_DOCUMENT
+    candidates: Sequence[Candidate],
+    vectors: NDArray[np.float32],
+    k: int,
+    *,
+    relevance: float = 0.7,
+    most: int = PER_DOCUMENT,
+    shown: Collection[ChunkId] | None = None,
 ) -> list[Candidate]:
     """Choose k by maximal marginal relevance, at most so many of one document unless that is all there is.
+
+    Only those that are `shown` (None: all) count and are returned; the others take part, so that the order does not depend on
+    which they are.
 
     `relevance` is lambda in the literature: 1 keeps the order as it is. Scores are divided by the best, so that both sides of
     the trade are between 0 and 1; similarity counts only where texts nearly repeat each other.
@@ -29,6 +38,7 @@ def diversify(
     chosen: list[int] = []
     taken: Counter[int] = Counter()
     left = np.ones(len(candidates), bool)
+    eligible = [shown is None or one.chunk in shown for one in candidates]
     while left.any() and len(chosen) < k:
         worth = np.where(left, relevance * scores - (1 - relevance) * alike, -np.inf)
         best = int(np.argmax(worth))
@@ -37,12 +47,12 @@ def diversify(
         if taken[document] >= most:
             continue
         taken[document] += 1
-        chosen.append(best)
+        chosen += [best] if eligible[best] else []
         if vectors.shape[1]:
             cosine = vectors @ vectors[best]
             alike = np.maximum(alike, np.clip((cosine - _ALIKE) / (1 - _ALIKE), 0, 1))
     if len(chosen) < k:
-        chosen += [place for place in range(len(candidates)) if place not in chosen][: k - len(chosen)]
+        chosen += [place for place in range(len(candidates)) if place not in chosen and eligible[place]][: k - len(chosen)]
     return [candidates[place] for place in chosen]
 
 

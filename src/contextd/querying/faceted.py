@@ -64,7 +64,7 @@ def faceted(query: Query, means: Means, asked: Facets) -> Context:
     plan = trace.step("understand", lambda: understand(query))
     with ExitStack() as open_views:
         views = [view for view in pipeline.views_of(query, plan, means, open_views) if view.size()]
-        vectors = vectors_of(views, replace(plan, text=without_amounts(plan.text)), means.embedders, trace)
+        vectors = vectors_of(views, replace(plan, text=without_amounts(plan.text)), means.embedders, trace, means.known)
         embedders = [one for one in means.embedders(set(vectors)) if one.space in vectors]
         plan = trace.attempt("interpret", lambda: interpret(plan, _as_text(plan.text, embedders)), plan)
         plan = replace(plan, facets=trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own)))
@@ -155,7 +155,7 @@ def _found(
     enough = trace.step("cut", lambda: cut(best_first, by_chunk, least, trace))
     kept = [*enough, *_nearly(best_first, enough, side, by_chunk, least)]
     close = view.vectors([one.chunk for one in kept], held[0].space)
-    spread = trace.step("diversify", lambda: diversify(kept, close, query.k, relevance=query.diversity))
+    spread = trace.step("diversify", lambda: diversify(kept, close, query.k, relevance=query.mmr_lambda))
     return [
         Hit(
             facts.read[one.chunk], by_chunk[one.chunk], one.score, {"relevance": round(by_chunk[one.chunk], 4)}, side[one.chunk]

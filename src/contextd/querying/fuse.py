@@ -55,9 +55,17 @@ _LOCAL = ("chunk", "chunk_coverage", "name", "parts", "static", "deep")  # arms 
 
 
 def fuse(
-    retrieved: Retrieved, route: str, method: str = "weighted", more: Mapping[str, float] | None = None, most: int = KEPT
+    retrieved: Retrieved,
+    route: str,
+    method: str = "weighted",
+    more: Mapping[str, float] | None = None,
+    most: int = KEPT,
+    shares: Mapping[str, float] | None = None,
 ) -> list[Candidate]:
-    """The `most` best candidates with one score each, best first; `more` holds the weights of arms from outside."""
+    """The `most` best candidates with one score each, best first; `more` holds the weights of arms from outside.
+
+    `shares` are factors on the weights of arms, as the settings have them.
+    """
     if not retrieved.chunks:
         return []
     arms, documents = normalized(retrieved)
@@ -68,6 +76,7 @@ def fuse(
     )
     if method == "rrf":
         arms, weights = _by_rank(arms), dict.fromkeys(arms, _OF_RANKS)
+    weights = {arm: weight * (shares or {}).get(arm.split(" ")[-1], 1.0) for arm, weight in weights.items()}
     score = (_by_turn if route == "chat" else _by_document)(arms, documents, weights)
     best = _promising(score, arms)[:most]
     ids, ordinals = np.array([retrieved.chunks[place] for place in best.tolist()]).T

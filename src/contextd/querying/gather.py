@@ -48,7 +48,8 @@ def gather(ranked: Sequence[Candidate], retrieved: Retrieved, plan: Plan, view: 
     ]
     about = dict(zip(every, view.about(every), strict=True))
     kinds = plan.scope.kinds
-    chunks = tuple(chunk for chunk in every if not kinds or about[chunk].kind in kinds)
+    chunks = tuple(chunk for chunk in every if not kinds or not kinds.isdisjoint(about[chunk].kinds))
+    inside = frozenset(chunks)
     declared = _declared(list(best), plan, view) if plan.route in ("symbol", "path") else {}
     return Gathered(
         chunks,
@@ -56,7 +57,7 @@ def gather(ranked: Sequence[Candidate], retrieved: Retrieved, plan: Plan, view: 
         view.fill(chunks),
         {name: _range(values) for name, values in retrieved.arms.items()},
         np.array([best[chunk.document].score for chunk in chunks]),
-        {chunk: found for chunk, found in declared.items() if chunk in about and (not kinds or about[chunk].kind in kinds)},
+        {chunk: found for chunk, found in declared.items() if chunk in inside},
     )
 
 

@@ -27,14 +27,15 @@ from contextd.querying.gather import gather
 from contextd.querying.order import asked_for, known_of, order, placed, shortlist, worth
 from contextd.querying.pack import Prices, pack
 from contextd.querying.precedents import precedents
-from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, rank
+from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, authors, commits_first, rank
 from contextd.querying.relate import relate
 from contextd.querying.render import Template, count_hidden, render
 from contextd.querying.rerank import MOST as MOST_READ
 from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
+from contextd.querying.shares import GIT_HISTORY, SEMANTIC, Shares, by_arm, is_off, narrowed
 from contextd.querying.understand import REPORT_WORDS, STOP_STEMS, understand
-from contextd.querying.vectors import given, vectors_of
+from contextd.querying.vectors import QueryVectors, given, vectors_of
 from contextd.tongues import is_foreign
 from contextd.trace import Trace
 from contextd.types import CHANCE, Candidate, Chunk, ChunkId, Context, Hit, Plan, Query, Retrieved, Scope, Suggestion
@@ -46,7 +47,7 @@ _SPOKEN = frozenset({"turns", "parts"})  # fields of chats and memories: reading
 REST = 0.5  # of the threshold: once something is relevant, the room that is left may show files that are so less surely
 _MOST_SAID = 40  # messages and memories that an answer may have
 _LEAST_CHANCE = 0.004  # chosen on questions with lines: what is less likely only takes room
-POOL = 60  # candidates that are looked at for diversity
+POOL = 60  # messages of one chat that are looked at for diversity
 OF_ONE_DOCUMENT = 6
 
 
@@ -63,6 +64,8 @@ class Means:
     names: Mapping[int, str] = field(default_factory=dict)  # of workspaces that are asked along
     reranker: Callable[[], Reranker | None] = lambda: None
     rankers: Mapping[str, Ranker] = field(default_factory=lambda: RANKERS)
+    shares: Shares = field(default_factory=dict)  # of the built-in retrievers
+    known: QueryVectors = field(default_factory=lambda: QueryVectors(0))
 
 
 def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
@@ -75,14 +78,14 @@ def _found(query: Query, means: Means, open_views: ExitStack, choose: Choose) ->
     """The hits of all workspaces in scope; `choose` picks those of one out of its candidates."""
     trace = Trace(query.deadline)
     query = checked(query, trace, means.rankers)
-    plan = trace.step("understand", lambda: understand(query))
+    plan = narrowed(trace.step("understand", lambda: understand(query)), means.shares)
     if not plan.text.strip() and query.vector is None:
         trace.warn("there are no words to look for" + (" beside the filters" if query.text.strip() else ": the query is empty"))
     views = views_of(query, plan, means, open_views)
-    vectors = vectors_of(views, plan, means.embedders, trace) if query.vector is None else given(query.vector, views)
+    vectors = _vectors(query, plan, means, views, trace)
     others = {name: retriever for name, (_, retriever) in means.retrievers.items()}
     suggested = trace.step("consult", lambda: consult(others, plan, trace)) if others and plan.text.strip() else {}
-    pasts = _pasts(query, plan, views)
+    pasts = [None] * len(views) if is_off(means.shares, GIT_HISTORY) else _pasts(query, plan, views)
     lists = [
         _search_one(view, past, plan, query, means, vectors, suggested, choose, trace)
         for view, past in zip(views, pasts, strict=True)
@@ -91,6 +94,10 @@ def _found(query: Query, means: Means, open_views: ExitStack, choose: Choose) ->
     hits = _merged(lists, query.k)
     if query.ranker != RELEVANCE:
         hits = trace.step("rank", lambda: rank(hits, means.rankers[query.ranker], query.now))
+    elif plan.wants_history:
+        hits = _agreeing(commits_first(hits, newest=plan.wants_latest))
+    if plan.wants_people and (people := authors(hits)):
+        trace.warn(f"authors of the commits that were found: {people}")
     if not hits:
         _say_why(views, plan, trace)
     told = replace(plan, route="report") if any(pasts) else plan
@@ -112,6 +119,8 @@ def context(query: Query, means: Means) -> Context:
         found = "1 piece was" if len(hits) == 1 else f"{len(hits)} pieces were"
         trace.warn(f"{found} found, but a budget of {query.budget} tokens holds none of them; ask for more")
     shown = _likeliest_first(chosen.hits) if query.ranker == RELEVANCE else chosen.hits
+    if plan.wants_history and query.ranker == RELEVANCE:
+        shown = _agreeing(commits_first(shown, newest=plan.wants_latest))
     text = trace.step("render", lambda: render(shown, template))
     warn_of_hidden(shown, trace)
     tokens = means.tokens.count(text)
@@ -124,8 +133,13 @@ def _likeliest_first(hits: Sequence[Hit]) -> list[Hit]:
     for hit in sorted((hit for hit in hits if CHANCE in hit.why), key=lambda hit: hit.why[CHANCE]):
         ordered.setdefault(hit.chunk.workspace, []).append(hit)
     found = [ordered[hit.chunk.workspace].pop() if CHANCE in hit.why else hit for hit in hits]
-    scores = falling([hit.score for hit in found])
-    return [replace(hit, score=score) for hit, score in zip(found, scores, strict=True)]
+    return _agreeing(found)
+
+
+def _agreeing(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with scores that agree with their order."""
+    scores = falling([hit.score for hit in hits])
+    return [replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)]
 
 
 def warn_of_hidden(hits: Sequence[Hit], trace: Trace) -> None:
@@ -179,6 +193,13 @@ def views_of(query: Query, plan: Plan, means: Means, stack: ExitStack) -> list[V
     ]
 
 
+def _vectors(query: Query, plan: Plan, means: Means, views: Sequence[View], trace: Trace) -> dict[str, NDArray[np.float32]]:
+    """The question as vectors: the caller's, or what the embedders make of its words."""
+    if query.vector is not None:
+        return given(query.vector, views)
+    return {} if is_off(means.shares, SEMANTIC) else vectors_of(views, plan, means.embedders, trace, means.known)
+
+
 def _pasts(query: Query, plan: Plan, views: Sequence[View]) -> list[View | None]:
     """For every view the commits beside it, when the text is a report; None where there are none."""
     if plan.wants_history or not query.occasional or len(plan.text.split()) < REPORT_WORDS:
@@ -226,10 +247,12 @@ def _search_one(
     if past is not None:
         before = {"history": trace.attempt("precedents", lambda: precedents(past, plan), [])}
         plan = replace(plan, route="report")
-    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, {**suggested, **before}))
+    shares = by_arm(means.shares)
+    off = [arm for arm, share in shares.items() if not share]
+    retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, {**suggested, **before}, off))
     weights = {name: weight for name, (weight, _) in means.retrievers.items()}
     most = max(POOL, query.k) * 2 if "parts" in view.fields else KEPT  # nothing raises a memory as a name does a file
-    fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, means.fusion, weights, most))
+    fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, means.fusion, weights, most, shares))
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
     if query.rerank and view.fields & _SPOKEN and plan.text.strip():
@@ -286,14 +309,17 @@ Choose = Callable[[_Pool, Query, Trace], list[Candidate]]
 
 
 def _spread(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
-    """For a list of hits: the best of several files, near-duplicates late."""
+    """For a list of hits: the best of several files, near-duplicates late; in one order, whatever the threshold."""
     several = "turns" in pool.view.fields  # of a chat any number of messages may answer
-    best = _few_of_each(pool.kept, max(POOL, 2 * query.k), POOL if several else max(OF_ONE_DOCUMENT, query.k))
+    best = _few_of_each(pool.candidates, POOL if several else max(OF_ONE_DOCUMENT, query.k))
     most = query.k if several else PER_DOCUMENT
     space = max(pool.vectors, key=lambda name: (name.startswith("static/"), name), default="")
     vectors = pool.view.vectors([one.chunk for one in best], space)
+    share, kept = query.mmr_lambda, {one.chunk for one in pool.kept}
     return trace.attempt(
-        "diversify", lambda: diversify(best, vectors, query.k, relevance=query.diversity, most=most), best[: query.k]
+        "diversify",
+        lambda: diversify(best, vectors, query.k, relevance=share, most=most, shown=kept),
+        [one for one in best if one.chunk in kept][: query.k],
     )
 
 
@@ -341,16 +367,14 @@ def _named_after(chunk: Chunk, names: Mapping[int, str]) -> Chunk:
     return replace(chunk, uri=f"{name}:{chunk.uri}") if name else chunk
 
 
-def _few_of_each(candidates: Sequence[Candidate], size: int, most: int) -> list[Candidate]:
-    """The best candidates, a few of each document, so that a long one does not fill it."""
+def _few_of_each(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
+    """The candidates, a few of each document, so that a long one does not fill the list."""
     seen: Counter[int] = Counter()
     found: list[Candidate] = []
     for candidate in candidates:
         seen[candidate.chunk.document] += 1
         if seen[candidate.chunk.document] <= most:
             found.append(candidate)
-        if len(found) == size:
-            break
     return found
 
 

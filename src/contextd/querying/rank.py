@@ -5,21 +5,28 @@ formula of how near, how new and how sure a memory is:
 
     0.85 * relevance + 0.10 * recency + 0.05 * confidence
 
+Weights of one's own are a text, "relevance=0.5,recency=0.5".
 Recency halves with every three months; `1 / (1 + days)`, which would halve a fact after a day, can be registered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from contextd.errors import InvalidInput
-from contextd.types import Hit
+from contextd.types import COMMIT, Hit
 
 RELEVANCE = "relevance"
 _WEIGHTS = {"relevance": 0.85, "recency": 0.10, "confidence": 0.05}
 _DAY = 86_400_000_000
 _HALVES = 90  # days
+_AUTHOR = re.compile(r"Author: (.{1,80}?), \d{4}-\d{2}-\d{2}, [0-9a-f]{7,}$")
+_MOST_AUTHORS = 5
+_MATCHING = 0.6  # of the share of words that the best commit has: a judgment
 
 Ranker = Callable[[Hit, int], float]  # of a hit, now in microseconds
 
@@ -31,6 +38,27 @@ def rank(hits: Sequence[Hit], ranker: Ranker, now: int) -> list[Hit]:
     except Exception as error:
         raise InvalidInput(f"the ranker failed: {type(error).__name__}: {error}") from error
     return sorted(ranked, key=lambda hit: -hit.rank_score)
+
+
+def commits_first(hits: Sequence[Hit], *, newest: bool) -> list[Hit]:
+    """For a question about the past: the commits that match before everything else, the newest of them first if asked for.
+
+    A commit matches if it has nearly as many of the words as the best one.
+    """
+    shares = {hit.chunk.id: hit.why.get("document_coverage", 0.0) for hit in hits if hit.chunk.language == COMMIT}
+    least = _MATCHING * max(shares.values(), default=0.0)
+    matching = [hit for hit in hits if shares.get(hit.chunk.id, -1.0) >= least]
+    chosen = {hit.chunk.id for hit in matching}
+    if newest:
+        matching.sort(key=lambda hit: -hit.chunk.modified)
+    return [*matching, *(hit for hit in hits if hit.chunk.id not in chosen)]
+
+
+def authors(hits: Sequence[Hit]) -> str:
+    """Who wrote the commits among some hits, most first: "Bob (2), Ann (1)"."""
+    lines = (line for hit in hits if hit.chunk.language == COMMIT for line in hit.chunk.text.split("\n"))
+    names = Counter(found[1] for line in lines if (found := _AUTHOR.match(line)))
+    return ", ".join(f"{name} ({count})" for name, count in names.most_common(_MOST_AUTHORS))
 
 
 def recency(hit: Hit, now: int) -> float:
@@ -49,6 +77,32 @@ def _balanced(hit: Hit, now: int) -> float:
         + _WEIGHTS["recency"] * recency(hit, now)
         + _WEIGHTS["confidence"] * hit.chunk.confidence
     )
+
+
+def weighted(weights: Mapping[str, float], known: Mapping[str, Ranker]) -> Ranker:
+    """A weighted sum of rankers, each by its name; `relevance` is the calibrated score."""
+    parts = {name: _score if name == RELEVANCE else known[name] for name in weights}
+    return lambda hit, now: sum(weight * parts[name](hit, now) for name, weight in weights.items())
+
+
+def ranker_of(text: str, known: Mapping[str, Ranker]) -> Ranker:
+    """The ranker that a text of weights means: "relevance=0.5,recency=0.5"."""
+    weights: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = (side.strip() for side in part.partition("="))
+        if name not in (RELEVANCE, *known):
+            raise InvalidInput(f"no ranker {name!r}; there are {', '.join(sorted((RELEVANCE, *known)))}")
+        try:
+            weights[name] = float(number)
+        except ValueError:
+            weights[name] = math.nan
+        if not math.isfinite(weights[name]):
+            raise InvalidInput(f"the weight of {name} is {number!r}; write a number, such as {name}=0.5")
+    return weighted(weights, known)
+
+
+def _score(hit: Hit, now: int) -> float:
+    return hit.score
 
 
 RANKERS: dict[str, Ranker] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from contextd.memory import Relation
 from contextd.ports import View
 from contextd.types import ChunkId, Hit
 
@@ -15,14 +16,16 @@ def relate(hits: Sequence[Hit], view: View, depth: int, k: int) -> list[Hit]:
     found = {hit.chunk.id.document: hit for hit in hits}
     edge = list(found)
     for step in range(1, depth + 1):
-        linked: dict[int, Hit] = {}
+        linked: dict[int, tuple[Hit, str]] = {}
         for document, others in view.related(edge).items():
-            for other in others:
-                if other not in found and (other not in linked or linked[other].score < found[document].score):
-                    linked[other] = found[document]
+            for other, kind in others:
+                if other not in found and (other not in linked or linked[other][0].score < found[document].score):
+                    linked[other] = found[document], kind
         chunks = {chunk.id.document: chunk for chunk in view.get([ChunkId(other, 0) for other in linked])}
         for other, chunk in chunks.items():
-            near = linked[other]
-            found[other] = Hit(chunk, near.score * _LESS, near.rank_score * _LESS, {"link": _LESS**step})
+            near, kind = linked[other]
+            relation = Relation(kind, step, near.chunk.uri)
+            why = {"link": _LESS**step}
+            found[other] = Hit(chunk, near.score * _LESS, near.rank_score * _LESS, why, relation=relation)
         edge = list(chunks)
     return sorted(found.values(), key=lambda hit: -hit.score)[:k] if len(found) > len(hits) else list(hits)

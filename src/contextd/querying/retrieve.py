@@ -6,7 +6,7 @@ are named (`app.py:42`), times that are (of chats), each thing that is named by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, zip_longest
 
 import numpy as np
@@ -32,18 +32,21 @@ def retrieve(
     plan: Plan,
     vectors: Mapping[str, NDArray[np.float32]],
     suggested: Mapping[str, Sequence[Suggestion]] | None = None,
+    off: Collection[str] = (),
 ) -> Retrieved:
-    """Candidates for a plan. `vectors` holds the question in each space, `suggested` what retrievers from outside propose."""
+    """Candidates for a plan. `vectors` holds the question in each space, `suggested` what retrievers from outside propose,
+    `off` the arms that are not asked."""
     found: dict[str, list[Found]] = {}
-    body = {key(term): weight for term, weight in plan.terms.items()}
+    body = {key(term): weight for term, weight in plan.terms.items()} if "chunk" not in off else {}
     for field in ("chunk", "document"):
         found[field] = view.words(body, CANDIDATES, field=field) if body else []
     if plan.names and "name" in view.fields:
         found["name"] = view.words({key(name, NAME): 1.0 for name in plan.names}, CANDIDATES, field="name")
     for field, salt in (("stem", STEM), ("folder", FOLDER), ("defined", DEFINED)):
-        terms = {key(term, salt): weight for term, weight in plan.terms.items()} if field in view.fields else {}
+        asked = field in view.fields and field not in off
+        terms = {key(term, salt): weight for term, weight in plan.terms.items()} if asked else {}
         found[field] = view.words(terms, CANDIDATES, field=field) if terms else []
-    if "parts" in view.fields:
+    if "parts" in view.fields and "parts" not in off:
         found["parts"] = view.words(_parts(plan), CANDIDATES, field="parts")
     if "turns" in view.fields:
         found["own"] = view.words({key(PERSON, NAME): 1.0}, 1, field="own")

@@ -16,7 +16,7 @@ from contextd.times import windows, without_times
 from contextd.tongues import is_grammar, small_words
 from contextd.types import Plan, Query, Scope
 
-_FILTER = re.compile(r"(?<!\S)(path|lang|language|kind):(\"[^\"]{1,300}\"|\S{1,300})")
+_FILTER = re.compile(r"(?<!\S)(-path|path|lang|language|kind):(\"[^\"]{1,300}\"|\S{1,300})")
 _SYMBOL = re.compile(r"^[A-Za-z_$@][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_$][\w$]*)*[?!]?(?:\(\))?$")
 _PATH = re.compile(r"^[\w.@~+-]*(?:[/\\][\w.@+-]+)+/?$|^[\w-]+\.[A-Za-z]{1,5}$")
 # Every repetition inside these is bounded: a question may be a megabyte of anything.
@@ -43,11 +43,27 @@ _VALUE = re.compile(
     r"|timeout|number of)\b",
     re.IGNORECASE,
 )
+_CHANGED = "(?:changed?|changes|added|removed|fixed|modified|touched|updated|edited|refactored|deprecated|done|happened)"
+# A transaction is committed, too, and a cache drops what was used least recently: the words alone do not tell.
+_RECENT = re.compile(
+    r"\b(?:(?:recent|latest|newest|last) (?:\w+ )?(?:changes?|commits?|edits?|work|fix(?:es)?|updates?|activity|modifications?"
+    rf"|development|refactorings?)|{_CHANGED} (?:\w+ )?(?:recently|lately)|(?:recently|lately) {_CHANGED}"
+    rf"|what(?:'s| is| has| was)? {_CHANGED}(?: \w+){{0,8}} (?:recently|lately))\b",
+    re.IGNORECASE,
+)
 _PAST = re.compile(
-    r"\b(commits?|committed|(git|commit|change) history|history of (this|the) (file|project|code|repo\w*)|recent(ly)?|lately"
+    r"\b((?:which|what|whose|first|previous|earlier|git|every|each) commits?|commits (?:\w+ing|by|of|to|about|since)"
+    r"|commits (?:from|that|which)|(?:show|list|find) (?:me )?(?:all )?(?:the )?commits"
+    r"|commit (?:history|log|messages?|hash|[0-9a-f]{7,40}|by|that \w+ed)"
+    r"|committed by|who committed|(git|change) history|history of (this|the) (file|project|code|repo\w*)"
     r"|changelog|blame|introduced|reverted|what changed"
-    r"|changed (since|last|in)|last (week|month|change|commit)|who (wrote|changed|knows|added|removed|broke)|when (was|did)"
+    r"|changed (since|last|in)|last (week|month)|when (was|did)"
     r"|why (was|is) (this|it|that)( \w+){0,3} (here|added|removed|changed|there))\b",
+    re.IGNORECASE,
+)
+_PEOPLE = re.compile(
+    r"\bwho (?:wrote|writes|changed|changes|knows|added|removed|broke|maintains|owns|works on|worked on|committed|touched|fixed"
+    r"|can (?:i|we) ask|is (?:responsible|in charge|the expert))\b",
     re.IGNORECASE,
 )
 
@@ -61,7 +77,8 @@ STOP = frozenset(
 _PAST_STEMS = frozenset(
     term
     for word in "commit commits committed history git recent recently lately latest newest last changed changes change touched "
-    "introduced week month author wrote added".split()
+    "introduced week month author wrote added who knows know maintains owns worked touched broke removed fixed ask expert "
+    "responsible modified updated edited".split()
     for term in terms_of(word)
 )
 _SHORT = 200  # characters of a text that is in one language
@@ -101,6 +118,7 @@ def understand(query: Query) -> Plan:
     names = _names(text, route)
     terms = _terms(text, route, names)
     past = _is_about_the_past(text, route) or "commit" in scope.kinds
+    latest, people = past and bool(_RECENT.search(text)), past and bool(_PEOPLE.search(text))
     terms = _without(terms, _PAST_STEMS) if past else terms
     if not past and query.occasional:
         scope = replace(scope, sources=scope.sources - query.occasional)
@@ -109,7 +127,7 @@ def understand(query: Query) -> Plan:
     bare = _is_bare(text, named) and bool(times or named)
     return Plan(
         route, text, scope, terms, names, _paths(text), _places(text), tests, past, bool(_DOCS.search(text)),
-        bool(_VALUE.search(text)), named, times, bare,
+        bool(_VALUE.search(text)), named, times, bare, wants_latest=latest, wants_people=people,
     )  # fmt: skip
 
 
@@ -151,7 +169,9 @@ def _leans(text: str) -> bool:
 
 def _is_about_the_past(text: str, route: str) -> bool:
     """A question about what was; a trace and a report only mention that something is recent."""
-    return route not in ("trace", "issue") and len(text.split()) < REPORT_WORDS and bool(_PAST.search(text))
+    if route in ("trace", "issue") or len(text.split()) >= REPORT_WORDS:
+        return False
+    return any(pattern.search(text) for pattern in (_PAST, _RECENT, _PEOPLE))
 
 
 def _without(terms: dict[str, float], less: frozenset[str]) -> dict[str, float]:
@@ -164,7 +184,7 @@ def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
     found: dict[str, list[str]] = {}
     for name, value in _FILTER.findall(text)[:_MOST_FILTERS]:
         if value.strip('"'):
-            found.setdefault(name[:4], []).append(value.strip('"').removeprefix("./"))
+            found.setdefault(name.removesuffix("uage"), []).append(value.strip('"').removeprefix("./"))
     if not found:
         return text, scope
     narrowed = replace(
@@ -172,6 +192,7 @@ def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
         paths=_narrower(scope.paths, found.get("path", [])),
         languages=_both(scope.languages, [ALIASES.get(value.lower(), value.lower()) for value in found.get("lang", [])]),
         kinds=_both(scope.kinds, [value.lower() for value in found.get("kind", [])]),
+        excluded=(*scope.excluded, *(value.rstrip("/") for value in found.get("-path", []))),
     )
     return _FILTER.sub(" ", text).strip(), narrowed
 

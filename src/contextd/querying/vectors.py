@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
+from hashlib import blake2b
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +16,45 @@ from contextd.tongues import other_script
 from contextd.trace import Trace
 from contextd.types import Plan
 
+MOST_KEPT = 10_000  # vectors: 15 MB of 384 numbers each
+
+
+class QueryVectors:
+    """The vectors of questions that were asked lately, for all threads of a process; the longest unused is dropped first."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most, self._lock = most, Lock()
+        self._kept: OrderedDict[tuple[str, bytes], NDArray[np.float32]] = OrderedDict()
+
+    def of(self, embedder: Embedder, text: str) -> NDArray[np.float32]:
+        """The vector of a question in the space of an embedder. The text itself is not kept."""
+        if not self._most:
+            return embedder.query(text)
+        key = embedder.space, blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
+        with self._lock:
+            if (known := self._kept.get(key)) is not None:
+                self._kept.move_to_end(key)
+                return known
+        vector = embedder.query(text)
+        vector.flags.writeable = False
+        with self._lock:
+            self._kept[key] = vector
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return vector
+
 
 def vectors_of(
-    views: Sequence[View], plan: Plan, embedders: Callable[[Collection[str]], Sequence[Embedder]], trace: Trace
+    views: Sequence[View],
+    plan: Plan,
+    embedders: Callable[[Collection[str]], Sequence[Embedder]],
+    trace: Trace,
+    known: QueryVectors | None = None,
 ) -> dict[str, NDArray[np.float32]]:
     """The question as a vector in every space some view holds vectors of; without one, words must do."""
     held = {space for view in views for space, count in view.spaces().items() if count}
     found: dict[str, NDArray[np.float32]] = {}
+    kept = known or QueryVectors(0)
     if other_script(plan.text):  # the models are of English: their vectors of it say nothing
         held = {space for space in held if space.startswith("static/")}
     fitting = [embedder for embedder in embedders(held) if embedder.space in held]
@@ -27,7 +62,8 @@ def vectors_of(
     for embedder in fitting:
         if plan.text.strip():
             empty: NDArray[np.float32] = np.zeros(0, np.float32)
-            vector = trace.attempt(f"embed ({embedder.space.split('/')[0]})", lambda e=embedder: e.query(plan.text), empty)  # type: ignore[misc]
+            tier = embedder.space.split("/")[0]
+            vector = trace.attempt(f"embed ({tier})", lambda e=embedder: kept.of(e, plan.text), empty)  # type: ignore[misc]
             if vector.shape == (embedder.dimension,) and np.isfinite(vector).all() and vector.any():
                 found[embedder.space] = vector
             without |= not vector.size

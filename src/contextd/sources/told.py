@@ -19,6 +19,12 @@ OWN = "contextd"
 TOLD = "told"
 _ITEM = re.compile(r"([-*+•]|\d{1,4}[.)])\s+(.+)")
 _LONGEST_LINE = 400  # characters of a line that is a fact: what is longer is prose
+_REMEDY = "Write one fact a line, each beginning with `- `; for pages of notes use `contextd import FOLDER --from obsidian`"
+_CODE = re.compile(
+    r"^[ \t]+\S|[{};]\s*$|</?\w+[^<>]*>|=>|^#!|^\d{4}-\d\d-\d\d[T ]\d\d:|^[^,\s]*(?:,[^,\s]*){2,}$"
+    r"|^(?:def|class|import|from|function|const|let|var|package|using|return|if|for|while)\b.*[:(={]"
+)
+_PARAGRAPHS = re.compile(r"^[^#\s].*\n\s*\n[^#\s]", re.MULTILINE)
 
 Entry = tuple[str, dict[str, Any]]
 
@@ -96,12 +102,31 @@ def _parsed(text: str) -> Any:
 
 
 def _items(data: str) -> list[str]:
-    """The facts of a text: the items of its lists, or its lines."""
-    lines = [line.strip() for line in data.splitlines()]
-    items = [item[2] for line in lines if (item := _ITEM.match(line))]
-    if not items and len(lines) > 1 and max(map(len, lines)) > _LONGEST_LINE:
-        raise InvalidInput("this text has no list in it; facts are lines that begin with `- `, or one short sentence a line")
-    return items or [line for line in lines if line and not line.startswith("#")]
+    """The facts of a text: the items of its lists, or its lines. Raises InvalidInput for prose, code and tables."""
+    lines = data.splitlines()
+    items = [item[2] for line in lines if (item := _ITEM.match(line.strip()))]
+    others = [
+        line for line in lines if line.strip() and not line.strip().startswith(("#", "<!--")) and not _ITEM.match(line.strip())
+    ]
+    if items:
+        beside = [line for line in others if not line.startswith((" ", "\t"))]  # what is indented goes on with an item
+        if len(beside) > len(items):
+            raise InvalidInput(f"this text is no list: {len(items)} items beside {len(beside)} other lines. {_REMEDY}")
+    elif reason := _no_list(data, others):
+        raise InvalidInput(f"this text is no list: {reason}. {_REMEDY}")
+    return items or [line.strip() for line in others]
+
+
+def _no_list(data: str, lines: list[str]) -> str:
+    """Why lines without marks are no facts; empty if they may be."""
+    code = sum(bool(_CODE.search(line)) for line in lines)
+    if code * 4 > len(lines):
+        return "its lines look like code or a table"
+    if len(lines) > 1 and max(map(len, lines)) > _LONGEST_LINE:
+        return "its lines are too long"
+    if len(lines) > 1 and _PARAGRAPHS.search(data.strip()):
+        return "it has paragraphs"
+    return ""
 
 
 def _told(entry: Mapping[str, Any]) -> dict[str, Any]:

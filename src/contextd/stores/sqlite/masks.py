@@ -39,6 +39,8 @@ class Masks:
         keep = self.allowed.copy()
         if scope.paths:
             keep &= documents.below(scope.paths)
+        if scope.excluded:
+            keep &= ~documents.below(scope.excluded)
         if scope.languages:
             keep &= one_of(documents.languages, scope.languages)
         if scope.since is not None:
@@ -62,8 +64,9 @@ class Masks:
         return mask
 
     def of_kinds(self) -> Bools:
-        """Rows of the kinds that are asked for."""
-        return one_of(self._snapshot.kinds, self._scope.kinds)
+        """Rows of the kinds that are asked for; a row may hold units of several."""
+        names = set(self._snapshot.kinds.tolist())
+        return one_of(self._snapshot.kinds, [name for name in names if not self._scope.kinds.isdisjoint(name.split(" "))])
 
     @cached_property
     def answering_contents(self) -> Bools:

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from contextd.memory import Recall
+from contextd.memory import Recall, Related
 from contextd.stores.sqlite.chats import only
 from contextd.stores.sqlite.database import rows
 from contextd.stores.sqlite.masks import Bools, Masks
@@ -33,7 +33,7 @@ _FUTURE = (
 )
 _OTHERS = "select document_id from memory where workspace_id = :workspace and ({conditions})"
 _RELATED = """
-select a.document_id, b.document_id from memory a join link l on l.workspace_id = a.workspace_id
+select a.document_id, b.document_id, l.kind from memory a join link l on l.workspace_id = a.workspace_id
 and a.memory_id in (l.start_id, l.end_id) join memory b on b.workspace_id = l.workspace_id
 and b.memory_id = iif(l.start_id = a.memory_id, l.end_id, l.start_id)
 where a.workspace_id = ? and a.document_id in (select value from json_each(?)) order by l.clock"""
@@ -155,12 +155,12 @@ class MemoryView(View):
             _stated(chunk, *known[chunk.id.document]) if chunk.id.document in known else chunk for chunk in super().get(chunks)
         ]
 
-    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[int]]:
+    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
         """The memories that are linked with some, whichever side they are on."""
-        found: dict[int, list[int]] = {}
-        for here, there in rows(self._connection, _RELATED, (self._snapshot.workspace, json.dumps(sorted(documents)))):
+        found: dict[int, list[Related]] = {}
+        for here, there, kind in rows(self._connection, _RELATED, (self._snapshot.workspace, json.dumps(sorted(documents)))):
             if self._may_see(there):
-                found.setdefault(here, []).append(there)
+                found.setdefault(here, []).append(Related(there, kind))
         return found
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import apsw
 
+from contextd.memory import Related
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.links import defined_as, defined_in, imports_by_stem, imports_of, references_to
 from contextd.stores.sqlite.masks import Masks
@@ -35,7 +36,7 @@ class Structure:
         stored = rows(self._connection, _TEXT, (self._snapshot.workspace, self._snapshot.documents.at(place)[3]))
         return unpacked(stored[0][0]) if stored else ""
 
-    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[int]]:
+    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
         """What a person linked with some documents; nobody links files."""
         return {}
 

@@ -181,7 +181,8 @@ class View(Structure):
     def kinds(self) -> frozenset[str]:
         """The kinds of the chunks that may be seen."""
         kinds = self._snapshot.kinds
-        return frozenset((kinds if self._masks.visible is None else kinds[self._masks.visible]).tolist())
+        seen = kinds if self._masks.visible is None else kinds[self._masks.visible]
+        return frozenset(" ".join(set(seen.tolist())).split())
 
     def topics(self) -> frozenset[str]:
         """The topics of what may be seen: files have none."""
@@ -242,9 +243,10 @@ class View(Structure):
         contents = self._snapshot.content_of_row[places]
         sizes = (self._snapshot.starts[contents + 1] - self._snapshot.starts[contents]).tolist()
         documents = [self._document(chunk.document) for chunk in chunks]
+        kinds = [tuple(kind.split(" ")) for kind in self._snapshot.kinds[places].tolist()]
         return [
-            About(document[2], document[5], kind, document[6], size)
-            for document, kind, size in zip(documents, self._snapshot.kinds[places].tolist(), sizes, strict=True)
+            About(document[2], document[5], several[0], document[6], size, kinds=several)
+            for document, several, size in zip(documents, kinds, sizes, strict=True)
         ]
 
     # Searches
@@ -346,8 +348,8 @@ class View(Structure):
         total = int(self._snapshot.starts[place + 1] - self._snapshot.starts[place])
         kind, label, heading, start_line, end_line, start, end, tokens = piece
         return Chunk(
-            chunk, self._snapshot.workspace, row[2], row[5], kind, label, tuple(json.loads(heading)), whole[start:end],
-            start_line, end_line, start, end, tokens, row[6], total,
+            chunk, self._snapshot.workspace, row[2], row[5], kind.partition(" ")[0], label, tuple(json.loads(heading)),
+            whole[start:end], start_line, end_line, start, end, tokens, row[6], total, kinds=tuple(kind.split(" ")),
         )  # fmt: skip
 
     def _may_see(self, document: int) -> bool:

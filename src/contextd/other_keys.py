@@ -1,0 +1,91 @@
+"""Keys of the founding documents that have another name here, and keys without effect, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# The name in the founding documents, and the setting that it sets.
+RENAMED = {
+    "watcher.max_file_size_mb": "indexing.max_file_size_mb",
+    "chunking.markdown.max_tokens": "chunking.markdown_max_tokens",
+    "chunking.python.max_tokens": "chunking.python_max_tokens",
+    "chunking.kotlin.max_tokens": "chunking.kotlin_max_tokens",
+    "chunking.typescript.max_tokens": "chunking.typescript_max_tokens",
+    "providers.git_history.max_commits": "git.max_commits",
+    "providers.hybrid.fusion_strategy": "query.fusion",
+}
+_SERVICE = "there is no service yet: every command is its own engine"
+_ALWAYS = "always on"
+_BACKUPS = "there are no automatic backups yet; `contextd memories export` writes one"
+_METRICS = "there are no metrics yet"
+# Without effect, and why.
+WITHOUT_EFFECT = {
+    "mode": _SERVICE,
+    "engine.host": _SERVICE,
+    "engine.port": _SERVICE,
+    "engine.timeout_ms": _SERVICE,
+    "engine.retry_attempts": _SERVICE,
+    "storage.db_path": "all data is in one directory, CONTEXTD_HOME",
+    "storage.backup_enabled": _BACKUPS,
+    "storage.backup_interval_hours": _BACKUPS,
+    "watcher.enabled": "`contextd watch` watches; `contextd mcp --no-watch` does not",
+    "indexing.max_symlink_depth": "links to folders are never followed",
+    "indexing.binary_detection": "extension, magic bytes and content are all looked at",
+    "embedding.dimension": "the model decides",
+    "embedding.normalize": _ALWAYS,
+    "embedding.batch_size": "it is bootstrap.batch_size",
+    "chunking.markdown.split_by_headings": _ALWAYS,
+    "chunking.markdown.preserve_code_blocks": _ALWAYS,
+    "chunking.python.split_by_function": _ALWAYS,
+    "chunking.python.overlap_percent": "12 % wherever a unit has to be split",
+    "chunking.python.preserve_docstrings": _ALWAYS,
+    "chunking.kotlin.split_by_class": _ALWAYS,
+    "chunking.kotlin.split_by_function": _ALWAYS,
+    "chunking.kotlin.preserve_kdoc": _ALWAYS,
+    "chunking.typescript.split_by_export": _ALWAYS,
+    "chunking.typescript.preserve_jsdoc": _ALWAYS,
+    "budget.warn_threshold_percent": "a budget is filled on purpose",
+    "providers.symbol.index_ast": _ALWAYS,
+    "providers.hybrid.enabled": "all retrievers are always combined",
+    "providers.hybrid.weight": "all retrievers are always combined",
+    "providers.hybrid.combines": "switch retrievers off by providers.NAME.enabled",
+    "metrics.enabled": _METRICS,
+    "metrics.track_latency": _METRICS,
+    "metrics.track_token_usage": _METRICS,
+    "metrics.track_cache_hits": _METRICS,
+    "metrics.export_interval_minutes": _METRICS,
+    "bootstrap.enabled": "`contextd index` is asked for; `contextd mcp` indexes a project that has no index",
+    "security.scrub_secrets": _ALWAYS,
+    "security.encrypt_db": "there is no encryption yet",
+}
+BUILT_IN = ("semantic", "symbol", "full_text", "git_history", "hybrid")  # retrievers
+NAMED_TABLES = ("templates", "providers", "embedders", "projects")  # whose keys are names that the user gives
+
+
+def flattened(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value by its dotted key; of the founding documents, by its name here."""
+    for name, value in table.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, dict) and key not in NAMED_TABLES:
+            yield from flattened(value, key + ".")
+        elif key == "providers" and isinstance(value, dict):
+            yield from _providers(value)
+        else:
+            yield RENAMED.get(key, key), value
+
+
+def _providers(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The tables of retrievers as one value, and beside it their keys that have another name here or no effect."""
+    kept: dict[str, Any] = {}
+    for name, table in tables.items():
+        kept[name] = table
+        if name in BUILT_IN and isinstance(table, dict):
+            other = {key: f"providers.{name}.{key}" for key in table if not _is_own(f"providers.{name}.{key}")}
+            yield from ((RENAMED.get(long, long), table[key]) for key, long in other.items())
+            kept[name] = {key: value for key, value in table.items() if key not in other}
+    yield "providers", {name: table for name, table in kept.items() if table or name not in BUILT_IN}
+
+
+def _is_own(key: str) -> bool:
+    return key not in RENAMED and key not in WITHOUT_EFFECT
