@@ -261,7 +261,7 @@ def test_an_exported_constant_is_a_definition(shapes: Engine) -> None:
     assert shapes.search("Widget").hits[0].chunk.uri == "shape.ts"
 
 
-def test_overloads_are_one_definition_with_their_implementation(shapes: Engine) -> None:
+def test_of_overloads_the_implementation_is_the_definition(shapes: Engine) -> None:
     assert signatures(shapes, "area") == ["export function area(x: number, y?: number): number {"]
     assert signatures(shapes, "fetch") == ["def fetch(key, default=None):"]
     assert signatures(shapes, "Square.draw") == ["draw(color: string, width: number): void {"]

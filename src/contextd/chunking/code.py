@@ -45,6 +45,7 @@ def parts(text: str, language: str, limits: Limits) -> list[Part]:
     walk = _Walk(language, GRAMMARS[language], limits.whole_class * 4)
     whole = Part(0, text.count("\n") + 1, "code_block")
     whole.members = _in_order(_docstring(tree.root_node, language) + _members(tree.root_node, walk, (), 0))
+    whole.inside = _constants(tree.root_node) if _SPECIAL.get(language) is _script else []
     return [whole]
 
 
@@ -61,13 +62,12 @@ def _members(node: Node, walk: _Walk, heading: tuple[str, ...], depth: int) -> l
 
 
 def _with_overloads(parts: list[Part]) -> list[Part]:
-    """Signatures of overloads belong to the implementation that follows them; without one they stand for themselves."""
-    kept: list[Part] = []
-    for part in parts:
-        while kept and kept[-1].stub and not part.stub and kept[-1].label == part.label:
-            part.first = kept.pop().first
-        kept.append(part)
-    return kept
+    """Signatures of overloads define nothing where the implementation follows them; without one they stand for themselves."""
+    for place in range(len(parts) - 1, 0, -1):
+        part, before = parts[place], parts[place - 1]
+        if before.stub and before.label == part.label and (not part.stub or part.definition is None):
+            before.definition, before.names = None, ()
+    return parts
 
 
 def _is_stub(node: Node) -> bool:
@@ -206,15 +206,24 @@ _FUNCTION_VALUES = frozenset(["arrow_function", "function_expression", "generato
 
 
 def _script(node: Node) -> _Definition | None:
-    """`const f = () => …`, `exports.f = function …`, `const C = class …`, and every exported constant: `export const x = …`."""
+    """`const f = () => …`, `exports.f = function …`, `const C = class …`."""
     for name, value in _assigned(node):
         if value.type in _FUNCTION_VALUES:
             return _Definition(_FUNCTION, name, None)
         if value.type == "class":
             return _Definition(_CLASS, name, value)
-        if node.parent is not None and node.parent.type == "export_statement" and name.isidentifier():
-            return _Definition(_BLOCK, name, None)
     return None
+
+
+def _constants(root: Node) -> list[Part]:
+    """What a script exports beside functions and classes, `export const x = …`: definitions that are no units of their own."""
+    found = []
+    for node in (_unwrapped(child) for child in root.named_children if child.type == "export_statement"):
+        first, last = node.start_point.row, node.end_point.row + 1
+        for name, value in _assigned(node):
+            if value.type not in (*_FUNCTION_VALUES, "class") and name.isidentifier():
+                found.append(Part(first, last, _BLOCK, name, definition=Definition(name, _BLOCK, first + 1, last)))
+    return found
 
 
 def _assigned(node: Node) -> Iterator[tuple[str, Node]]:

@@ -49,7 +49,7 @@ class Part:
     names: tuple[str, ...] = ()
     members: list[Part] = field(default_factory=list)
     definition: Definition | None = None
-    inside: list[Part] = field(default_factory=list)  # definitions of a part that stays whole
+    inside: list[Part] = field(default_factory=list)  # definitions in it that are not cut out
     kinds: tuple[str, ...] = ()  # of the units in it, beside its own
     stub: bool = False  # the signature of an overload: what it does stands elsewhere
 
@@ -76,7 +76,7 @@ def outline(parts: Sequence[Part]) -> list[Definition]:
     found: list[Definition] = []
     for part in parts:
         found += [part.definition] if part.definition is not None else []
-        found += outline(part.members or part.inside)
+        found += outline([*part.members, *part.inside])
     return found
 
 
