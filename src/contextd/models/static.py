@@ -7,7 +7,7 @@ import os
 import re
 import struct
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +59,11 @@ class Static:
 
     def _unique_pieces(self, texts: Sequence[str]) -> tuple[list[int], NDArray[np.int64]]:
         """The ids of the pieces of all texts, one text after the other, and where each text ends."""
-        pieces = self._pieces
-        ends: list[int] = []
+        pieces = self._pieces.__getitem__
         ids: list[int] = []
+        ends: list[int] = []
         for text in texts:
-            found: set[int] = set()
-            for token in set(_TOKEN.findall(text)):
-                found.update(pieces[token])
-            ids.extend(found)
+            ids.extend(set(chain.from_iterable(map(pieces, set(_TOKEN.findall(text))))))
             ends.append(len(ids))
         return ends, np.array(ids, np.int64)
 
@@ -83,12 +80,13 @@ class _Tokens(dict[str, tuple[int, ...]]):
 
     def __missing__(self, token: str) -> tuple[int, ...]:
         if token.isascii() or not token.isalpha() or token[0] < "\u0370":
-            ids = tuple(piece for word in _WORD.findall(token) for piece in self._words[word])
+            ids = tuple(chain.from_iterable(map(self._words.__getitem__, _WORD.findall(token))))
         else:
             whole = self._words.vocabulary.get(token.lower())
             ids = (whole,) if whole is not None else ()
-        if len(self) < _MOST_TOKENS:
-            self[token] = ids
+        if len(self) >= _MOST_TOKENS:  # begin anew: what is common is soon in it again
+            self.clear()
+        self[token] = ids
         return ids
 
 
