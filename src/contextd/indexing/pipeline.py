@@ -115,6 +115,7 @@ def index(
     found = changes(
         _listed(run, source.scan(options.paths)),
         known,
+        store.failed_stamps(),
         look_again=_look_again(run),
         priority=options.priority,
         warn_bytes=options.warn_bytes,
@@ -224,7 +225,7 @@ def _collect(run: _Run, outcome: Outcome, batch: list[tuple[DocumentRow, Parsed]
     stamp, digest = run.pending.pop(raw.uri)
     if outcome.parsed is None:
         report.failed[raw.uri] = outcome.error
-        run.store.note_error(raw.uri, outcome.error)
+        run.store.note_error(raw.uri, outcome.error, stamp)
         if run.recipe_changed:  # what is stored of it may hold what must not be stored any more
             run.refused.append(raw.uri)
         if run.options.fail_fast:
