@@ -1,8 +1,9 @@
 """Speed, memory and disk: indexing Django's source distribution, warm and cold queries at about 10,000 and 100,000 chunks.
 
 `python -m benchmarks.speed`. CPU seconds are user and system time of all processes; memory is the proportional set size of all
-processes together, sampled (Linux). The peer in the same run is plain BM25 in memory over the same files: what reading,
-splitting and counting words alone costs.
+processes together, sampled (Linux). The peers in the same run are plain BM25 in memory over the same files (what reading,
+splitting and counting words alone costs) and, where it is installed, semble with the same static weights. Runs of contextd and
+semble alternate, and the ratio is that of the best of each: other processes on the machine cost either up to twice its time.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 import contextd
 from benchmarks.bm25 import Bm25
-from benchmarks.data import HISTORIES, HOME, REPOS, linked_home, repositories
+from benchmarks.data import HISTORIES, HOME, REPOS, SEMBLE_MODEL, linked_home, repositories
+from contextd import config
 from contextd.ports import FileState
 
 DJANGO = "django==5.2.8"
@@ -124,9 +127,10 @@ def command(*arguments: str) -> tuple[float, int, str]:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak[0], out.decode()
 
 
-def _cpu(arguments: list[str]) -> float:
+def _cpu(arguments: list[str], home: Path = HOME) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(arguments, check=True, env=_ENVIRONMENT)
+    environment = {**_ENVIRONMENT, "CONTEXTD_HOME": str(home.absolute())}
+    subprocess.run(arguments, check=True, env=environment, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -135,6 +139,8 @@ def indexing(folder: Path) -> None:
     """First run, second run, disk."""
     seconds, memory, out = command("index", "-p", str(folder), "--json")
     report = json.loads(out)
+    if not report["written"]:
+        raise SystemExit(f"git ignores {folder}: set CONTEXTD_BENCH_HOME to a folder outside of a repository")
     print(
         f"index {folder.name}: {report['written']} files, {report['commits']} commits, "
         f"{report['lines']} lines, {report['chunks']} chunks, "
@@ -143,6 +149,51 @@ def indexing(folder: Path) -> None:
     again, _, _ = command("index", "-p", str(folder), "--json")
     disk = json.loads(command("stats", "-p", str(folder), "--json")[2])["bytes"]
     print(f"second run without changes: {again:.2f} CPU-s; disk {disk / 1e6:.1f} MB")
+
+
+def beside_semble(folder: Path, runs: int = 3) -> None:
+    """CPU seconds of a first run beside semble's, in turns."""
+    if find_spec("semble") is None:
+        print("skipped semble: `pip install semble`")
+        return
+    model = SEMBLE_MODEL or str(
+        model2vec_layout(config.home() / "models" / "potion-base-8M", linked_home("semble") / "weights")
+    )
+    build = f"from semble import SembleIndex; SembleIndex.from_path({str(folder)!r}, model_path={model!r})"
+    ours, theirs = [], []
+    for _ in range(runs):
+        home = linked_home("beside")
+        ours.append(_cpu([sys.executable, "-m", "contextd", "index", "-p", str(folder), "--json"], home))
+        shutil.rmtree(home)
+        theirs.append(_cpu([sys.executable, "-c", build], HOME))
+    each = ", ".join(f"{one:.1f} / {other:.1f}" for one, other in zip(ours, theirs, strict=True))
+    print(f"index {folder.name} beside semble, CPU-s: {each}; ratio of the best {min(ours) / min(theirs):.2f}")
+
+
+def model2vec_layout(weights: Path, folder: Path) -> Path:
+    """The static weights in the layout that semble's library reads."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    folder.mkdir(exist_ok=True)
+    words = (weights / "vocab.txt").read_text("utf-8").splitlines()
+    tokenizer = Tokenizer(models.WordPiece({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "config.json").write_text(json.dumps({"model_type": "model2vec", "normalize": True}))
+    shutil.copy(weights / "model.safetensors", folder)
+    return folder
+
+
+def small() -> Path:
+    """A project of five files: what a run costs at least."""
+    folder = HOME / "small"
+    folder.mkdir(exist_ok=True)
+    for number in range(5):
+        (folder / f"part{number}.py").write_text(
+            f'"""Part {number}."""\n\n\ndef part{number}(x: int) -> int:\n    return x + {number}\n'
+        )
+    return folder
 
 
 def peer(folder: Path) -> None:
@@ -205,7 +256,9 @@ def queries(folder: Path) -> None:
 
 def main() -> None:
     linked_home()
+    indexing(small())
     indexing(django())
+    beside_semble(django())
     peer(django())
     for folder in (REPOS / "aeson", django(), large()):
         queries(folder)

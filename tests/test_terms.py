@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from array import array
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextd import terms
 from contextd.terms import FOLDER, NAME, STEM, defined_names, encode, encode_path, key, split, terms_of
 
 
@@ -46,3 +48,12 @@ def test_a_method_is_known_by_both_names() -> None:
 @given(st.text())
 def test_any_text_has_terms_without_an_error(text: str) -> None:
     assert len(encode(text)) % 9 == 0
+
+
+def test_counts_are_the_same_when_the_table_of_tokens_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "getUserName C# c++ plain words, 12 € and user_name again and again"
+    whole = terms.encode(text, ["Class.getUserName"])
+    monkeypatch.setattr(terms, "_MOST_TOKENS", 2)
+    assert terms.encode(text, ["Class.getUserName"]) == whole
+    kept = dict(zip(array("Q", whole[: len(whole) // 9 * 8]), whole[len(whole) // 9 * 8 :], strict=True))
+    assert kept[terms.key("again")] == 2 and kept[terms.key("c#")] == kept[terms.key("€")] == 1

@@ -111,9 +111,14 @@ def _notebook(data: bytes) -> str:
     try:
         notebook = json.loads(data)
         language = _language(notebook)
-        return "\n".join(_cell(number, cell, language) for number, cell in enumerate(notebook["cells"], 1))
+        return "\n".join(_cell(number, cell, language) for number, cell in enumerate(_cells(notebook), 1))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Unreadable(f"is not a notebook that can be read ({type(error).__name__})") from None
+
+
+def _cells(notebook: Any) -> list[Any]:
+    """The cells, which before nbformat 4 were in worksheets."""
+    return notebook["cells"] if "cells" in notebook else [cell for sheet in notebook["worksheets"] for cell in sheet["cells"]]
 
 
 def _language(notebook: Any) -> str:
@@ -121,7 +126,7 @@ def _language(notebook: Any) -> str:
 
 
 def _cell(number: int, cell: Any, language: str) -> str:
-    source = "".join(cell["source"])
+    source = "".join(cell["input"] if "input" in cell else cell["source"])  # `input` before nbformat 4
     if cell["cell_type"] != "code":
         return f"# Cell {number}\n\n{_plain(source)}\n"
     shown = [line for output in cell.get("outputs", []) for line in _output(output)][:_OUTPUT_LINES]

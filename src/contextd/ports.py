@@ -338,8 +338,11 @@ class ProjectStore(Store, Waiting, Protocol):
     def finish(self, *, vacuum: bool = True) -> None:
         """Collect what nothing refers to, and give the space back to the disk."""
 
-    def note_error(self, uri: str, error: str) -> None:
-        """Record that a file failed."""
+    def note_error(self, uri: str, error: str, stamp: Stamp) -> None:
+        """Record that a file failed, and in which state of the file."""
+
+    def failed_stamps(self) -> dict[str, Stamp]:
+        """The state in which each file that failed was read."""
 
     def clear_errors(self, uris: Sequence[str]) -> None:
         """Forget failures of files that are well again, or gone."""

@@ -32,7 +32,7 @@ def status(project: Project, reader: Reader) -> Status:
     """Look at a project and its folder; nothing is read but times and sizes of files."""
     store, source = project.store, project.source
     known = store.documents(source.id)
-    now = changes(source.scan(), known, look_again=False, priority=(), warn_bytes=float("inf"))
+    now = changes(source.scan(), known, store.failed_stamps(), look_again=False, priority=(), warn_bytes=float("inf"))
     with store.view(Scope((project.workspace,), reader, frozenset({source.id, project.commits.id}))) as view:
         chunks, spaces = view.size(), view.spaces()
     return Status(

@@ -14,19 +14,21 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import Stemmer
 
 BODY, NAME, STEM, FOLDER, DEFINED, PARTS = "", "\x00", "\x01", "\x02", "\x03", "\x04"
 
 _LONGEST = 64  # longer runs are data, not words
+_MOST_TOKENS = 1 << 16  # most tokens of a project are among these; more would only cost memory in every worker
 _PART_LENGTH = 4  # letters of a part of a word; most stems are longer, most endings shorter
 _TOKEN = re.compile(r"[CcFf]#(?!\w)|[Cc]\+\+|[€£¥]|\w+")
+_WORD = re.compile(r"\w+")  # the same in a text without signs such as these
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _ENTRIES = frozenset("mod index __init__ init lib package-info".split())
-_stem = Stemmer.Stemmer("english", 0).stemWord
+_stem = lru_cache(maxsize=1 << 15)(Stemmer.Stemmer("english", 0).stemWord)
 
 
 def terms_of(token: str) -> tuple[str, ...]:
@@ -43,7 +45,13 @@ def terms_of(token: str) -> tuple[str, ...]:
 
 def split(text: str) -> list[str]:
     """All terms of a text, in order, with repetitions."""
-    return [term for token in _TOKEN.findall(text) for term in terms_of(token)]
+    return [term for token in _tokens(text) for term in terms_of(token)]
+
+
+def _tokens(text: str) -> list[str]:
+    """All tokens of a text. Nearly all texts have words alone, which are found in half the time."""
+    plain = text.isascii() and "#" not in text and "++" not in text
+    return (_WORD if plain else _TOKEN).findall(text)
 
 
 def matches(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
@@ -68,9 +76,27 @@ def key(term: str, field: str = BODY) -> int:
     return int.from_bytes(blake2b((field + term).encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
-@lru_cache(maxsize=1 << 15)  # most tokens of a project are among these; more would only cost memory in every worker
-def _keys_of(token: str) -> tuple[int, ...]:
-    return tuple(key(term) for term in terms_of(token))
+class _Keys(dict[str, tuple[int, ...]]):
+    """Token → keys of its terms, made once for each token. A full table begins anew: what is common is soon in it again."""
+
+    def __missing__(self, token: str) -> tuple[int, ...]:
+        if len(self) >= _MOST_TOKENS:
+            self.clear()
+        keys = self[token] = tuple(map(_body_key, terms_of(token)))
+        return keys
+
+
+_keys = _Keys()
+
+
+@lru_cache(maxsize=1 << 15)  # most identifiers are new, most of their parts are not
+def _body_key(term: str) -> int:
+    return key(term)
+
+
+@lru_cache(maxsize=1 << 14)
+def _defined_key(term: str) -> int:
+    return key(term, DEFINED)
 
 
 def parts_of_words(text: str) -> set[str]:
@@ -96,16 +122,13 @@ def encode(text: str, labels: Iterable[str] = (), parts: Iterable[str] = ()) -> 
     A name that the text defines, by its label, is a key of its own field, and so are the words in it, parts of words and
     concepts. Their count is 0, so that lengths stay those of the text.
     """
-    counts: dict[int, int] = {}
-    get = counts.get
-    for token, times in Counter(_TOKEN.findall(text)).items():
-        for term_key in _keys_of(token):
-            counts[term_key] = get(term_key, 0) + times
+    # No loop of ours over the words: most of the time of an index went there.
+    counts: dict[int, int] = Counter(chain.from_iterable(map(_keys.__getitem__, _tokens(text))))
     for label in labels:
         for name in defined_names(label):
             counts.setdefault(key(name, NAME), 0)
         for term in split(label.rpartition(".")[2]):
-            counts.setdefault(key(term, DEFINED), 0)
+            counts.setdefault(_defined_key(term), 0)
     for part in parts:
         counts.setdefault(key(part, PARTS), 0)
     return array("Q", counts).tobytes() + bytes([count if count < 255 else 255 for count in counts.values()])

@@ -140,6 +140,15 @@ def with_document(text: str) -> bytes:
     return buffer.getvalue()
 
 
+def test_an_old_notebook_has_its_cells_in_worksheets() -> None:
+    code = {"cell_type": "code", "input": ["x = 1\n", "x + 1"], "language": "python", "outputs": [{"text": ["2"]}]}
+    title = {"cell_type": "heading", "level": 1, "source": ["Counting"]}
+    old = {"nbformat": 3, "metadata": {"name": ""}, "worksheets": [{"cells": [title, code]}, {"cells": [title]}]}
+    text = extract(json.dumps(old).encode(), "notebook")
+    assert "# Cell 1\n\nCounting" in text and "```python\nx = 1\nx + 1\n```" in text and "```text\n2\n```" in text
+    assert "# Cell 3\n\nCounting" in text
+
+
 @pytest.mark.parametrize(
     ("language", "data", "reason"),
     [

@@ -157,9 +157,27 @@ def test_a_failed_file_is_recorded_and_the_run_goes_on(project: Path, home: Path
     assert report.written == 3 and report.failed == {"src/app/store.py": "no parser for this"}
     assert engine.project is not None
     assert engine.project.store.failures() == [("src/app/store.py", "no parser for this", 0)]
+    again = engine.index()
+    assert again.files == 0 and again.skipped["failed before"] == 1, "a file that failed is not read in every run"
+    assert engine.project.store.failures() == [("src/app/store.py", "no parser for this", 0)]
     monkeypatch.setattr(pool, "_settled", real)
+    with (project / "src/app/store.py").open("a") as file:
+        file.write("# changed\n")
     assert engine.index().written == 1
     assert engine.project.store.failures() == []
+
+
+def test_a_failed_file_is_read_again_when_asked_for(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from contextd.types import Outcome
+    from contextd.workers import pool
+
+    real = pool._settled
+    monkeypatch.setattr(pool, "_settled", lambda worker, job: Outcome(job, None, "no parser for this"))
+    engine = open_engine(project, home=home, environment={})
+    assert len(engine.index().failed) == 4
+    monkeypatch.setattr(pool, "_settled", real)
+    assert engine.index(verify=True).written == 4
+    assert engine.project is not None and engine.project.store.failures() == []
 
 
 def test_two_writers_do_not_fight(engine: Engine) -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from contextd.languages import CODE, PROSE
 from contextd.ports import FileState, Skip
-from contextd.types import DocumentRow
+from contextd.types import DocumentRow, Stamp
 
 _SMALL = 64 << 10
+FAILED = "failed before"
 
 
 @dataclass(slots=True)
@@ -28,13 +29,17 @@ class Changes:
 def changes(
     seen: Iterable[FileState | Skip],
     known: Mapping[str, DocumentRow],
+    failed: Mapping[str, Stamp],
     *,
     look_again: bool,
     priority: Sequence[str],
     warn_bytes: float,
     paths: Sequence[str] = (),
 ) -> Changes:
-    """Compare by stamps alone; `look_again` reads every file. With `paths`, only what is at or below them is compared."""
+    """Compare by stamps alone; `look_again` reads every file. With `paths`, only what is at or below them is compared.
+
+    A file that failed is left alone as long as it is as it was then.
+    """
     found, present, skipped = Changes(), set(), set()
     for state in seen:
         found.empty = False
@@ -50,6 +55,8 @@ def changes(
         row = known.get(state.uri)
         if row is not None and row.stamp == state.stamp and not look_again:
             found.unchanged += 1
+        elif failed.get(state.uri) == state.stamp and not look_again:
+            found.skipped[FAILED] = found.skipped.get(FAILED, 0) + 1
         else:
             found.to_read.append(state)
     asked = known if not paths else [uri for uri in known if uri in skipped or _below(uri, paths)]

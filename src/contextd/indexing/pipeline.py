@@ -90,7 +90,7 @@ class _Run:
     epoch: int
     recipe_changed: bool
     rebuilt: bool = False  # another worktree was, since this one was read
-    pending: dict[str, tuple[Stamp, bytes]] = field(default_factory=dict)
+    pending: dict[str, DocumentRow] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
     full: bool = False  # the index has reached its quota: what is known is kept up to date, nothing is added
     room: int = 0  # bytes that are left of the quota
@@ -120,6 +120,7 @@ def index(
     found = changes(
         _listed(run, source.scan(options.paths)),
         known,
+        store.failed_stamps(),
         look_again=_look_again(run),
         priority=options.priority,
         warn_bytes=options.warn_bytes,
@@ -202,7 +203,7 @@ def _raws(run: _Run, files: Sequence[FileState]) -> Iterator[Raw]:
         elif run.full and old is None:
             _skip(run, state, Skip(state.uri, _OVER))
         else:
-            run.pending[state.uri] = (stamp, digest)
+            run.pending[state.uri] = row
             yield Raw(state.uri, data, language)
 
 
@@ -227,10 +228,10 @@ def _number(*parts: object) -> int:
 
 def _collect(run: _Run, outcome: Outcome, batch: list[tuple[DocumentRow, Parsed]]) -> None:
     raw, report = outcome.raw, run.report
-    stamp, digest = run.pending.pop(raw.uri)
+    row = run.pending.pop(raw.uri)
     if outcome.parsed is None:
         report.failed[raw.uri] = outcome.error
-        run.store.note_error(raw.uri, outcome.error)
+        run.store.note_error(raw.uri, outcome.error, row.stamp)
         if run.recipe_changed:  # what is stored of it may hold what must not be stored any more
             run.refused.append(raw.uri)
         if run.options.fail_fast:
@@ -244,7 +245,7 @@ def _collect(run: _Run, outcome: Outcome, batch: list[tuple[DocumentRow, Parsed]
     report.lines += parsed.text.count("\n")
     report.finds += len(parsed.finds)
     report.warnings += [f"{raw.uri}: {warning}" for warning in parsed.warnings]
-    batch.append((_row(run, raw.uri, raw.language, stamp, digest), parsed))
+    batch.append((row, parsed))
 
 
 def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:

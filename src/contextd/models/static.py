@@ -7,6 +7,7 @@ import os
 import re
 import struct
 from collections.abc import Sequence
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from contextd.errors import Unavailable
 from contextd.models.wordpiece import Pieces, read_vocabulary
 
-_BATCH = 128  # texts; the product of a batch is counts x pieces, and more texts only make it sparser
+_BATCH = 32  # texts: the rows of their pieces, as floats, stay in the cache of the processor
 _TOKEN = re.compile(r"\w+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _SHIFTS = 8  # a row is int8 times 2**0..2**8: with 256 pieces a sum stays below 2**24
@@ -30,7 +31,8 @@ class Static:
     """Averages of piece vectors, over the words inside identifiers. Words that say little were weighed down in training."""
 
     def __init__(self, folder: Path, version: str = "1") -> None:
-        self._table, self._shifts = _int8_table(folder)
+        self._table, shifts = _int8_table(folder)
+        self._factors = np.ldexp(np.float32(1), shifts)
         self._pieces = _Tokens(read_vocabulary(folder / "vocab.txt"))
         self.dimension = int(self._table.shape[1])
         self.space = f"static/{folder.name}/{self.dimension}/{version}"
@@ -46,24 +48,24 @@ class Static:
         return vector
 
     def _block(self, texts: Sequence[str]) -> Float:
-        rows, ids = self._unique_pieces(texts)
-        used, columns = np.unique(ids, return_inverse=True)
-        counts = np.zeros((len(texts), len(used)), np.float32)
-        counts[rows, columns] = 1.0
-        # Whole numbers below 2**24 add up exactly in any order, so a vector does not depend on its neighbors in a batch.
-        return unit(counts @ np.ldexp(self._table[used].astype(np.float32), self._shifts[used, None]))
+        ends, ids = self._unique_pieces(texts)
+        rows = self._table.take(ids, axis=0) * self._factors.take(ids)[:, None]
+        sums = np.zeros((len(texts), self.dimension), np.float32)
+        # Whole numbers below 2**24 add up exactly in any order. A matrix product is several times as much work: it multiplies
+        # each text with the pieces of all others, and its threads wait for each other busily.
+        for place, (start, end) in enumerate(pairwise([0, *ends])):
+            np.add.reduce(rows[start:end], axis=0, out=sums[place])
+        return unit(sums)
 
-    def _unique_pieces(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        pieces = self._pieces
-        sizes: list[int] = []
+    def _unique_pieces(self, texts: Sequence[str]) -> tuple[list[int], NDArray[np.int64]]:
+        """The ids of the pieces of all texts, one text after the other, and where each text ends."""
+        pieces = self._pieces.__getitem__
         ids: list[int] = []
+        ends: list[int] = []
         for text in texts:
-            found: set[int] = set()
-            for token in set(_TOKEN.findall(text)):
-                found.update(pieces[token])
-            sizes.append(len(found))
-            ids.extend(found)
-        return np.repeat(np.arange(len(texts)), sizes), np.array(ids, np.int64)
+            ids.extend(set(chain.from_iterable(map(pieces, set(_TOKEN.findall(text))))))
+            ends.append(len(ids))
+        return ends, np.array(ids, np.int64)
 
 
 class _Tokens(dict[str, tuple[int, ...]]):
@@ -78,12 +80,13 @@ class _Tokens(dict[str, tuple[int, ...]]):
 
     def __missing__(self, token: str) -> tuple[int, ...]:
         if token.isascii() or not token.isalpha() or token[0] < "\u0370":
-            ids = tuple(piece for word in _WORD.findall(token) for piece in self._words[word])
+            ids = tuple(chain.from_iterable(map(self._words.__getitem__, _WORD.findall(token))))
         else:
             whole = self._words.vocabulary.get(token.lower())
             ids = (whole,) if whole is not None else ()
-        if len(self) < _MOST_TOKENS:
-            self[token] = ids
+        if len(self) >= _MOST_TOKENS:  # begin anew: what is common is soon in it again
+            self.clear()
+        self[token] = ids
         return ids
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 _WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST = 100
+_MOST_WORDS = 1 << 16  # kept at a time
 _WIDE = re.compile(r"([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
 
 
@@ -25,8 +26,9 @@ class Pieces(dict[str, tuple[int, ...]]):
 
     def __missing__(self, word: str) -> tuple[int, ...]:
         ids = tuple(self._split(_plain(word)))
-        if len(self) < 1 << 16:
-            self[word] = ids
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        self[word] = ids
         return ids
 
     def _split(self, word: str) -> list[int]:

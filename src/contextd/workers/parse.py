@@ -28,7 +28,7 @@ def main() -> None:
         return
     limits, rules = Limits(**settings[0]["limits"]), [Rule(*rule) for rule in settings[0]["rules"]]
     count = O200k().count
-    count("")  # loads the vocabulary before the first job's clock starts
+    count("")  # loads the ranks before the clock of the first job starts
     wire.send(sink, {"ready": True})
     while (frame := wire.receive(source)) is not None:
         head, data = frame

@@ -45,10 +45,13 @@ select kind, label, heading, names, start_at, end_at from chunk
 where workspace_id = ? and content_id = ? order by ordinal"""
 
 
-def worth_it(connection: apsw.Connection, workspace: int) -> bool:
-    """Whether enough is newer than the base, compared with what a new base costs."""
-    newer = rows(connection, _NEWER, (workspace,))[0][0]
-    return bool(newer > _SOME and newer * 3 > rows(connection, _ALL, (workspace,))[0][0])
+def missing(connection: apsw.Connection, workspace: int) -> int:
+    """How many more chunks make a new base worth what it costs; 0 if there are enough.
+
+    Half of all: then a first run writes each chunk to a base about twice, however many there are.
+    """
+    newer, total = (int(rows(connection, query, (workspace,))[0][0]) for query in (_NEWER, _ALL))
+    return max(_SOME - newer, total - 2 * newer) + 1 if newer <= _SOME or newer * 2 <= total else 0
 
 
 def write(snapshot: Snapshot, folder: Path, spaces: set[str]) -> int:

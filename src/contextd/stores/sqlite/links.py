@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 
 import apsw
 
@@ -30,11 +31,13 @@ _OF_CONTENT = """
 select content_id, target, line from import where workspace_id = ? and content_id in (select value from json_each(?))"""
 
 
+@lru_cache(maxsize=1 << 14)  # names are used again and again
 def name_key(name: str) -> int:
     """A name that is looked up in any case, as it is stored: 63 bits of its lower-case form."""
     return key(name.lower()) >> 1
 
 
+@lru_cache(maxsize=1 << 14)
 def exact_key(name: str) -> int:
     """A name that is called, as it is stored: `Option` and `option` are two."""
     return key(name) >> 1

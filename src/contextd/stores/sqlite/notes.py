@@ -10,6 +10,7 @@ import apsw
 
 from contextd.stores.sqlite.database import Database
 from contextd.stores.sqlite.snapshot import head_of
+from contextd.types import Stamp
 
 _FINDS = """
 select d.uri, f.line, f.rule from find f join document d
@@ -19,6 +20,11 @@ _LANGUAGES = """
 select language, count(*) from document where workspace_id = ? and dead_seq is null group by language order by 2 desc"""
 
 
+_FAILED = """
+insert into failure values (?, ?, ?, ?, 0, ?, ?, ?, ?)
+on conflict do update set error = excluded.error, at = excluded.at, retries = retries + 1, size = excluded.size,
+  mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, inode = excluded.inode"""
+_NO_STAMP = Stamp(-1, -1, -1, -1)  # that no file has: it is read in the next run
 _CLEAN = "clean"  # a setting: the file holds no copy of deleted text
 
 
@@ -53,12 +59,11 @@ class Notes:
         elif self.database.wipe():
             self.set_setting(_CLEAN, "yes")
 
-    def note_error(self, uri: str, error: str) -> None:
-        """Record that a file failed."""
-        query = """insert into failure values (?, ?, ?, ?, 0)
-        on conflict do update set error = excluded.error, at = excluded.at, retries = retries + 1"""
-        at = time.time_ns() // 1000
-        self.database.transact(lambda connection: connection.execute(query, (self.workspace, uri, error, at)))
+    def note_error(self, uri: str, error: str, stamp: Stamp = _NO_STAMP) -> None:
+        """Record that a file failed, and in which state of the file."""
+        values = (self.workspace, uri, error, time.time_ns() // 1000)
+        state = (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode)
+        self.database.transact(lambda connection: connection.execute(_FAILED, values + state))
 
     def clear_errors(self, uris: Sequence[str]) -> None:
         """Forget failures of files that are well again, or gone."""
@@ -72,6 +77,11 @@ class Notes:
                 self.soil(connection)
 
         self.database.transact(write)
+
+    def failed_stamps(self) -> dict[str, Stamp]:
+        """The state in which each file that failed was read."""
+        query = "select uri, size, mtime_ns, ctime_ns, inode from failure where workspace_id = ?"
+        return {uri: Stamp(*rest) for uri, *rest in self.rows(query)}
 
     def failures(self) -> list[tuple[str, str, int]]:
         """Files that failed: path, error, retries."""

@@ -93,6 +93,7 @@ class SqliteStore(Notes):
         self.folder = folder
         self.jobs = Jobs(database, workspace)
         self.current = Current(database, workspace, folder)
+        self._wait = 0  # chunks to be written before it is counted again whether a new base is worth it
 
     # Reading
 
@@ -144,6 +145,8 @@ class SqliteStore(Notes):
 
         Stored means with its words: in the base, which holds what living documents have, or in the table of newer ones.
         """
+        if not self.rows(_COMPLETE, document.content):  # as for nearly all: no transaction of a writer for these
+            return False
 
         def write(connection: apsw.Connection) -> bool:
             if not connection.execute(_COMPLETE, (self.workspace, document.content)).fetchone():
@@ -291,7 +294,7 @@ class SqliteStore(Notes):
 
     def _fold(self, folder: Path, force: bool) -> bool:
         with self.database.reading() as connection:
-            if not force and not fold.worth_it(connection, self.workspace):
+            if not force and (self._wait or self._counted(connection)):
                 return False
             snapshot = self.current.at(connection, patient=False)
         if snapshot.base.generation != snapshot.head.generation:
@@ -301,8 +304,14 @@ class SqliteStore(Notes):
             generation = fold.write(snapshot, folder, spaces)
         pointed = self.database.transact(lambda connection: fold.point_to(connection, snapshot, generation))
         if pointed:
+            self._wait = 0
             fold.remove_others(folder, generation)
         return pointed
+
+    def _counted(self, connection: apsw.Connection) -> int:
+        """The chunks that are missing for a new base: counted when there may be enough, not with every batch."""
+        self._wait = fold.missing(connection, self.workspace)
+        return self._wait
 
     def finish(self, *, vacuum: bool = True) -> None:
         """Collect what nothing refers to, and give the space back to the disk; of what was deleted no copy stays."""
@@ -353,6 +362,7 @@ class SqliteStore(Notes):
     def _put_content(
         self, connection: apsw.Connection, seq: int, content: int, parsed: Parsed, vectors: Mapping[str, Matrix]
     ) -> None:
+        self._wait = max(0, self._wait - len(parsed.pieces))
         connection.execute(_CONTENT, (self.workspace, content, seq, packed(parsed.text)))
         connection.executemany(
             _CHUNK,
