@@ -199,6 +199,9 @@ class View(Protocol):
     def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
         """The best chunks by words of a field."""
 
+    def scale(self, terms: Mapping[int, float]) -> float:
+        """What the scores of chunks for some words are measured in, to compare those of one question with another's."""
+
     def during(self, times: Sequence[tuple[int, int]], k: int) -> list[Found]:
         """What is of some windows of time, what has most of the words asked for so far first."""
 

@@ -154,3 +154,22 @@ def test_the_last_chunk_of_a_very_long_file_is_found(
     engine.index()
     assert "def zebra_quux(value):" in engine.context("zebra_quux", budget=500).text
     assert "zebra_quux" in engine.search("zebra_quux").hits[0].chunk.label
+
+
+_WORDS = ("retry", "webhook", "backoff", "delivery", "signature", "expired", "tenant", "throttle")
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_words_that_never_stand_together_do_not_make_a_question_one_about_the_project(
+    make_project: Callable[..., Path], home: Path, together: bool
+) -> None:
+    apart = {
+        f"src/part{n}.py": f"def first{n}():\n    {word} = load({n})\n    return {word}\n" for n, word in enumerate(_WORDS)
+    }
+    both = {
+        "src/hooks.py": "def send(webhook, tenant):\n    if delivery.expired:\n        return retry(webhook, backoff, tenant)\n"
+    }
+    engine = open_engine(make_project(apart | (both if together else {})), home=home, environment={})
+    engine.index()
+    hits = engine.search("when does an expired webhook delivery get a retry with backoff for a tenant").hits
+    assert bool(hits) == together

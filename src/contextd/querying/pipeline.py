@@ -242,7 +242,8 @@ def _search_one(
     focus: dict[ChunkId, int] = {}
     if not view.fields & _SPOKEN:
         boosted, read, focus = _opened(view, boosted, retrieved, plan, trace)
-    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested))
+    strength = retrieved.strength if plan.terms and not view.fields & _SPOKEN else None
+    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, strength))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     some = choose(_Pool(view, boosted, kept, likely, read, held), query, trace) if kept else []
     chunks = read | {chunk.id: chunk for chunk in view.get([one.chunk for one in some if one.chunk not in read])}

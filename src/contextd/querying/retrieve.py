@@ -59,7 +59,12 @@ def retrieve(
     for space, vector in vectors.items():
         found[space] = view.near(vector, CANDIDATES, space=space)
     chunks = _together(found)
-    return Retrieved(chunks, view.fill(chunks))
+    return Retrieved(chunks, view.fill(chunks), _strength(view, body, found["chunk"]))
+
+
+def _strength(view: View, body: Mapping[int, float], found: Sequence[Found]) -> float:
+    """How well the best chunk fits the words, comparable between questions."""
+    return max(one.score for one in found) / (view.scale(body) or 1.0) if found else 0.0
 
 
 def _parts(plan: Plan) -> dict[int, float]:

@@ -5,6 +5,7 @@ The entries of all terms of a query are one pile of arrays, so that a long text 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,12 +24,17 @@ Mask = NDArray[np.bool_] | None
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """For every row, and for every content: the score, and the share of the query's weight that occurs in it."""
+    """For every row, and for every content: the score, and the share of the query's weight that occurs in it.
+
+    `scale` makes the scores of rows comparable between queries: what a row full of all terms would score, by the root of their
+    number, since no row has all terms of a long query.
+    """
 
     rows: Float
     row_coverage: Float
     contents: Float
     content_coverage: Float
+    scale: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,7 @@ def bm25(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask) -> Score
         rows.shares(worth, len(lengths)),
         _scores(contents, in_contents, content_lengths, _mean(content_lengths[holding])),
         contents.shares(worth, len(content_lengths)),
+        (_K1 + 1) * float(worth.sum()) / math.sqrt(len(keys)) if keys else 0.0,
     )
 
 

@@ -74,6 +74,10 @@ class View(Structure):
             return self._top(scores.rows, scores.row_coverage, k)
         return self._top_contents(scores.contents, scores.content_coverage, k)
 
+    def scale(self, terms: Mapping[int, float]) -> float:
+        """What the scores of chunks for some words are measured in, to compare those of one question with another's."""
+        return self._bm25(terms).scale
+
     def at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
         """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""
         score = np.zeros(self._snapshot.total, np.float32)
