@@ -290,10 +290,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the query means: its class, the words and names to look for, and the narrowed scope.
-
-    Act and subject are guessed, and facets made, only where memories are asked through facets.
-    """
+    """What the query means: its class, the words and names to look for, the narrowed scope; act to facets only for memories."""
 
     route: str
     text: str
@@ -314,6 +311,7 @@ class Plan:
     subject: str = ""  # shopping, recommendation, planning, information or nothing
     proposal: str = ""  # what could be remembered, if the person wants it
     facets: tuple[Facet, ...] = ()
+    families: Mapping[str, str] = field(default_factory=dict)  # other words of the same family, and the term each stands for
 
     @property
     def strategy(self) -> str:

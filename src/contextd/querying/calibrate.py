@@ -60,7 +60,7 @@ def calibrate(
     arms = arms | {"pair": np.maximum(np.where(pair > -2, pair, deep), 0)}
     likely = _probability(_scores(arms, static, deep, (by_deep, by_static, by_words)))
     if strength is not None:
-        likely = np.minimum(likely, _probability(np.array(_about(evidence(candidates, strength)))))
+        likely = np.minimum(likely, _probability(np.array(about(evidence(candidates, strength)))))
     if "history" in arms:
         likely = np.maximum(likely, np.minimum(_HISTORY * arms["history"], _MOST_BY_HISTORY))
     for name in outside:
@@ -78,7 +78,7 @@ def evidence(candidates: Sequence[Candidate], strength: float) -> dict[str, floa
     return {"best": float(scores.max()), "strength": strength, "near": float(static[first].max())}
 
 
-def _about(told: Mapping[str, float]) -> float:
+def about(told: Mapping[str, float]) -> float:
     """The log-odds that a question is about the project."""
     model = ABOUT_STATIC if told["near"] > NO_VECTOR else ABOUT_WORDS
     return model["bias"] + sum(

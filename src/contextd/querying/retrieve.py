@@ -42,7 +42,7 @@ def retrieve(
         found["name"] = view.words({key(name, NAME): 1.0 for name in plan.names}, CANDIDATES, field="name")
     for field, salt in (("stem", STEM), ("folder", FOLDER), ("defined", DEFINED)):
         terms = {key(term, salt): weight for term, weight in plan.terms.items()} if field in view.fields else {}
-        found[field] = view.words(terms, CANDIDATES, field=field) if terms else []
+        found[field] = view.words(terms, CANDIDATES, field=field, aliases=_aliases(plan, salt)) if terms else []
     if "parts" in view.fields:
         found["parts"] = view.words(_parts(plan), CANDIDATES, field="parts")
     if "turns" in view.fields:
@@ -60,6 +60,11 @@ def retrieve(
         found[space] = view.near(vector, CANDIDATES, space=space)
     chunks = _together(found)
     return Retrieved(chunks, view.fill(chunks), _strength(view, body, found["chunk"]))
+
+
+def _aliases(plan: Plan, salt: str) -> dict[int, int]:
+    """The keys of other words of the same family in a field, and the key each stands for."""
+    return {key(other, salt): key(term, salt) for other, term in plan.families.items()}
 
 
 def _strength(view: View, body: Mapping[int, float], found: Sequence[Found]) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.paths import names_file
-from contextd.stores.sqlite.bm25 import Scores, bm25, in_paths, occurrences
+from contextd.stores.sqlite.bm25 import NO_ALIASES, Scores, bm25, in_paths, occurrences
 from contextd.stores.sqlite.choose import below, best_of, near_the_cut, one_of, weights_of
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.snapshot import Snapshot
@@ -56,12 +56,12 @@ class View(Structure):
         """The same moment, seen by another scope."""
         return View(self._connection, self._snapshot, scope)
 
-    def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
-        """The best chunks by the words of a field."""
+    def words(self, terms: Mapping[int, float], k: int, *, field: str, aliases: Mapping[int, int] = NO_ALIASES) -> list[Found]:
+        """The best chunks by the words of a field; of names and paths, an alias stands for one of the terms."""
         if field in ("stem", "folder"):
-            return self._by_path(terms, k, field)
+            return self._by_path(terms, k, field, aliases)
         if field == "defined":
-            return self._by_definitions(terms, k)
+            return self._by_definitions(terms, k, aliases)
         if field in ("name", "parts", "mention", "own"):
             score = self._arms[field] = self._named(terms)
             return self._top(score, score, k)
@@ -314,9 +314,9 @@ class View(Structure):
         found = occurrences(self._snapshot, list(terms), self._visible)
         return found.shares(found.worth(weights_of(terms), self.size()), self._snapshot.total)
 
-    def _by_path(self, terms: Mapping[int, float], k: int, field: str) -> list[Found]:
+    def _by_path(self, terms: Mapping[int, float], k: int, field: str, aliases: Mapping[int, int]) -> list[Found]:
         """Documents by the share of the terms their paths hold, rare ones counting more."""
-        found = in_paths(self._snapshot, list(terms), self._allowed)
+        found = in_paths(self._snapshot, list(terms), self._allowed, aliases)
         documents = found.shares(found.worth(weights_of(terms), int(self._allowed.sum())), len(self._snapshot.documents))
         contents = np.zeros(len(self._snapshot.contents) + 1, np.float32)
         allowed = np.flatnonzero(self._allowed & (documents > 0))
@@ -324,9 +324,9 @@ class View(Structure):
         self._content_arms[field] = contents[:-1]
         return self._top_contents(contents[:-1], contents[:-1], k)
 
-    def _by_definitions(self, terms: Mapping[int, float], k: int) -> list[Found]:
+    def _by_definitions(self, terms: Mapping[int, float], k: int, aliases: Mapping[int, int]) -> list[Found]:
         """Contents by the share of the terms that are in the names they define, rare ones counting more."""
-        found = occurrences(self._snapshot, list(terms), self._visible).by_content(self._snapshot)
+        found = occurrences(self._snapshot, list(terms), self._visible, aliases).by_content(self._snapshot)
         contents = found.shares(found.worth(weights_of(terms), int(self._allowed.sum())), len(self._snapshot.contents))
         self._content_arms["defined"] = contents
         return self._top_contents(contents, contents, k)
