@@ -23,8 +23,9 @@ from contextd.querying.consult import consult
 from contextd.querying.cut import cut
 from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.fuse import KEPT, fuse
-from contextd.querying.gather import gather
-from contextd.querying.order import asked_for, known_of, order, placed, shortlist, worth
+from contextd.querying.gather import FILES, gather
+from contextd.querying.gathered import Gathered
+from contextd.querying.order import SHORTLIST, asked_for, known_of, order, placed, shortlist, worth
 from contextd.querying.pack import Prices, pack
 from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, rank
@@ -264,11 +265,22 @@ def _opened(
     gathered = trace.step("gather", lambda: gather(ranked, retrieved, plan, view))
     known = known_of(gathered, plan)
     listed = shortlist(known, asked_for(gathered, plan))
+    _note_unread(view, ranked, gathered, listed, trace)
     chunks = {chunk.id: chunk for chunk in view.get([gathered.chunks[place] for place in listed])}
     places = [place for place in listed if gathered.chunks[place] in chunks]
     texts = [chunks[gathered.chunks[place]] for place in places]
     ordered = trace.step("order", lambda: order(gathered, known, places, texts, plan))
     return placed(ranked, gathered, places, ordered, plan), chunks, {one: line for one, (_, line) in gathered.declared.items()}
+
+
+def _note_unread(view: View, ranked: Sequence[Candidate], gathered: Gathered, listed: Sequence[int], trace: Trace) -> None:
+    """A row for every chunk of an opened file that is not read, and for every file with candidates that is not opened."""
+    for what in gathered.without(listed):
+        trace.drop("order", what, f"less likely than the {SHORTLIST} chunks that are read")
+    opened = {chunk.document for chunk in gathered.chunks}
+    closed = list({one.chunk.document: one.chunk for one in ranked if one.chunk.document not in opened}.values())
+    for where in view.about(closed):
+        trace.drop("gather", where.uri, f"behind the {FILES} files that are opened")
 
 
 @dataclass(frozen=True, slots=True)
