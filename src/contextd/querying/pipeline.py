@@ -265,7 +265,7 @@ def _opened(
     gathered = trace.step("gather", lambda: gather(ranked, retrieved, plan, view))
     known = known_of(gathered, plan)
     listed = shortlist(known, asked_for(gathered, plan))
-    _note_unread(view, ranked, gathered, listed, trace)
+    _note_unread(view, retrieved, gathered, listed, trace)
     chunks = {chunk.id: chunk for chunk in view.get([gathered.chunks[place] for place in listed])}
     places = [place for place in listed if gathered.chunks[place] in chunks]
     texts = [chunks[gathered.chunks[place]] for place in places]
@@ -273,13 +273,13 @@ def _opened(
     return placed(ranked, gathered, places, ordered, plan), chunks, {one: line for one, (_, line) in gathered.declared.items()}
 
 
-def _note_unread(view: View, ranked: Sequence[Candidate], gathered: Gathered, listed: Sequence[int], trace: Trace) -> None:
+def _note_unread(view: View, retrieved: Retrieved, gathered: Gathered, listed: Sequence[int], trace: Trace) -> None:
     """A row for every chunk of an opened file that is not read, and for every file with candidates that is not opened."""
     for what in gathered.without(listed):
         trace.drop("order", what, f"less likely than the {SHORTLIST} chunks that are read")
     opened = {chunk.document for chunk in gathered.chunks}
-    closed = list({one.chunk.document: one.chunk for one in ranked if one.chunk.document not in opened}.values())
-    for where in view.about(closed):
+    closed = {chunk.document: chunk for chunk in retrieved.chunks if chunk.document not in opened}
+    for where in view.about(list(closed.values())):
         trace.drop("gather", where.uri, f"behind the {FILES} files that are opened")
 
 
