@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from benchmarks import bugs, callers, chats, code, data, facets, guesses, memories, scifact, secrets, speed, tune, watch
+from benchmarks import (
+    answers,
+    bugs,
+    callers,
+    chats,
+    code,
+    data,
+    facets,
+    gate,
+    guesses,
+    memories,
+    scifact,
+    secrets,
+    speed,
+    tune,
+    watch,
+)
 
 
 def main() -> None:
     """Run all of it."""
     for name, run in (
+        ("answers", answers.main),
+        ("gate", gate.main),
         ("tune", tune.main),
         ("code", code.main),
         ("scifact", scifact.main),

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 import contextd
 from benchmarks.bm25 import Bm25
 from benchmarks.data import REPOS, SEMBLE_MODEL, linked_home
-from benchmarks.lines import BUDGETS, Asked, asked, chunk_lines, share, shown
+from benchmarks.lines import Asked, asked, shown_in
 from contextd import config
 from contextd.engine import Engine
+from contextd.line_answers import BUDGETS, Shown, share, shown
 from contextd.models.tokens import O200k
 from contextd.querying import order, pipeline
 from contextd.querying.boost import boost
@@ -101,7 +102,7 @@ def weighed(deep: bool, names: Sequence[str], weights: Float) -> Iterator[None]:
         table.update(before)
 
 
-def in_order(chunks: Iterable[tuple[str, str]], budget: int) -> dict[str, set[str]]:
+def in_order(chunks: Iterable[tuple[str, str]], budget: int) -> Shown:
     """Whole chunks of a peer, one after the other, while they fit."""
     count, taken = O200k().count, []
     for path, text in chunks:
@@ -109,7 +110,7 @@ def in_order(chunks: Iterable[tuple[str, str]], budget: int) -> dict[str, set[st
         if budget < 0:
             break
         taken.append((path, text))
-    return chunk_lines(taken)
+    return shown(taken)
 
 
 def peers(engine: Engine, name: str) -> dict[str, Callable[[str], Iterable[tuple[str, str]]]]:
@@ -162,11 +163,16 @@ def main() -> None:
                 for template in ("markdown", "xml"):
                     for budget in BUDGETS:
                         text = engine.context(one.query, budget=budget, template=template).text
-                        _note(results, template, budget, share(one, shown(unescape(text) if template == "xml" else text)))
+                        _note(
+                            results,
+                            template,
+                            budget,
+                            share(one.alternatives, shown_in(unescape(text) if template == "xml" else text)),
+                        )
                 for peer, ask in others.items():
                     chunks = list(ask(one.query))
                     for budget in BUDGETS:
-                        _note(results, peer, budget, share(one, in_order(chunks, budget)))
+                        _note(results, peer, budget, share(one.alternatives, in_order(chunks, budget)))
     by_name = [one for name in engines for one in questions if one.repository == name]
     report(results, by_name)
 

@@ -5,6 +5,11 @@
 it is installed, semble, over the same checkouts. `CONTEXTD_BENCH_HISTORIES` names a folder with a clone, history included, of
 every repository. A ranking is judged after taking out tests and what is no code, for all of them alike; it is right at k when
 a file of the fix is among the first k.
+
+Of contextd, the context of 4,000 tokens is judged too. A fix changes places: runs of lines of the version before it; for lines
+that are only added, the lines around them. A place is shown when all of its lines are, and its function is named when the first
+line of the innermost definition around it is. `--sample 4` takes the newest four of each repository, `--alone` leaves out the
+peers.
 """
 
 from __future__ import annotations
@@ -13,18 +18,23 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import contextd
 from benchmarks.code import Ranker, plain, semble
 from benchmarks.data import HISTORIES, linked_home
+from contextd.engine import Engine
 from contextd.languages import CODE
 from contextd.paths import is_example, is_test
+from contextd.querying.pack import CUT_MARK
 from contextd.sources.filetypes import language_of
+from contextd.types import Hit
 
 LIST = Path(__file__).parent / "bugs.json"
 REPOSITORIES = (
@@ -41,6 +51,26 @@ _TRAILER = re.compile(
 _NOISE = re.compile(r"https?://\S+|\(?#\d+\)?|\bGH-\d+|```|^\s*[*-]\s", re.MULTILINE)
 _FILE = re.compile(r"[\w./\\-]*\w\.(?:[ch]|cc|cpp|go|java|js|mjs|cjs|ts|kt|md|php|phpt|py|pyi|rs|test|toml|txt|y|l)\b")
 _MASK = "(file)"
+_HUNK = re.compile(r"(?m)^@@ -(\d+)(?:,(\d+))? ")
+_TOKENS = 4000  # of the context that is judged
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Lines of a file that a fix changes, in the version before it."""
+
+    path: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a context holds of a fix: of how many of its places all lines, and of how many the lines or the function's first."""
+
+    places: int
+    lines: int
+    functions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +133,71 @@ def write_list() -> None:
     print({part: len(rows) for part, rows in found.items()})
 
 
-def rankers(root: Path, *, deep: bool) -> Iterator[tuple[str, Ranker]]:
-    """Everything that is compared, over the checkout as it is now."""
-    for name, commits in (("contextd", 1000), ("contextd without history", 0)):
+def places(repository: Path, row: dict[str, Any]) -> list[Place]:
+    """The places that a fix changes, in the files that count."""
+    found = []
+    for path in row["files"]:
+        diff = _git(repository, "diff", "-U0", row["parent"], row["commit"], "--", path)
+        for start, count in _HUNK.findall(diff):
+            first, size = int(start), int(count or 1)
+            found.append(Place(path, first, first + size - 1) if size else Place(path, max(1, first), first + 1))
+    return found
+
+
+def held(engine: Engine, text: str, changed: Sequence[Place]) -> Held:
+    """What the context of a question holds of some places. The version before the fix is indexed."""
+    shown = lines_shown(engine.context(text, budget=_TOKENS).hits)
+    lengths = {path: (engine.structure.text(path) or "").count("\n") + 1 for path in {place.path for place in changed}}
+    lines = functions = 0
+    for place in changed:
+        last = min(place.end_line, lengths[place.path])
+        whole = all((place.path, line) in shown for line in range(min(place.start_line, last), last + 1))
+        lines += whole
+        functions += whole or (place.path, _signature(engine, place)) in shown
+    return Held(len(changed), lines, functions)
+
+
+def lines_shown(hits: Iterable[Hit]) -> set[tuple[str, int]]:
+    """The lines that some hits show, by path. What a cut left out is not there: the text of a hit is matched with its file."""
+    found = set()
+    for hit in hits:
+        lines, at = hit.chunk.text.removesuffix("\n").split("\n"), hit.chunk.start_line
+        gap = lines.index(CUT_MARK) if CUT_MARK in lines[:-1] else -1
+        if gap >= 0:  # the first line, then a window that ends at the last line of the hit
+            window = [line for line in lines[gap + 1 :] if line != CUT_MARK]
+            found.add((hit.chunk.uri, at))
+            found |= {(hit.chunk.uri, hit.chunk.end_line - back) for back in range(len(window))}
+        else:
+            found |= {(hit.chunk.uri, at + place) for place, line in enumerate(lines) if line != CUT_MARK}
+    return found
+
+
+def _signature(engine: Engine, place: Place) -> int:
+    """The first line of the innermost definition around a place; 0 if there is none."""
+    with engine.structure.view() as view:
+        documents = [document for document, uri in view.uris().items() if uri == place.path]
+        defined = [one for _, one in view.outline(documents)]
+    return max((one.line for one in defined if one.line <= place.start_line and one.end_line >= place.end_line), default=0)
+
+
+def rankers(root: Path, *, deep: bool, alone: bool) -> Iterator[tuple[str, Ranker, Engine | None]]:
+    """Everything that is compared, over the checkout as it is now; the engine of contextd as it ships."""
+    for name, commits in (("contextd", 1000), ("contextd without history", 0))[: 1 if alone else 2]:
         flags: dict[str, object] = {"git.max_commits": commits}
         if not deep:
             flags["embedding.deep_model"] = "none"
         engine = contextd.open(root, home=linked_home("history" if commits else "no-history"), flags=flags)
         engine.index(deep=deep)
-        yield name, lambda text, engine=engine: [hit.chunk.uri for hit in engine.search(text, k=100, min_score=0.0).hits]
+        ranker: Ranker = lambda text, engine=engine: [  # noqa: E731
+            hit.chunk.uri for hit in engine.search(text, k=100, min_score=0.0).hits
+        ]
+        yield name, ranker, engine if commits else None
         if not commits:
-            yield "BM25", plain(engine, 100)
+            yield "BM25", plain(engine, 100), None
         engine.close()
-    other = semble(root)
+    other = None if alone else semble(root)
     if other is not None:
-        yield "semble", other
+        yield "semble", other, None
 
 
 def _check_out(root: Path, commit: str) -> None:
@@ -150,8 +230,9 @@ def main() -> None:
     if not HISTORIES.is_dir():
         print("skipped: CONTEXTD_BENCH_HISTORIES names no folder of clones")
         return
-    rows = json.loads(LIST.read_text())["develop" if "--develop" in sys.argv else "report"]
+    rows = _sampled(json.loads(LIST.read_text())["develop" if "--develop" in sys.argv else "report"])
     ranks: dict[str, list[int]] = {}
+    contexts: list[Held] = []
     for row in reversed(rows):  # the oldest first: an index follows a checkout
         root = HISTORIES / row["repository"].rpartition("/")[2]
         if not root.is_dir():
@@ -159,15 +240,41 @@ def main() -> None:
             continue
         text = question(root, row["commit"])
         _check_out(root, row["parent"])
-        for name, ranker in rankers(root, deep="--deep" in sys.argv):
+        for name, ranker, engine in rankers(root, deep="--deep" in sys.argv, alone="--alone" in sys.argv):
             ranks.setdefault(name, []).append(_rank(ranker(text), row["files"]))
-        print(row["repository"], row["commit"][:10], {name: some[-1] for name, some in ranks.items()}, flush=True)
+            if engine is not None:
+                contexts.append(held(engine, text, places(root, row)))
+        print(row["repository"], row["commit"][:10], {name: some[-1] for name, some in ranks.items()}, contexts[-1], flush=True)
+    _report(ranks, contexts)
+
+
+def _sampled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The newest of each repository, as many as `--sample` says."""
+    if "--sample" not in sys.argv:
+        return rows
+    most, seen = int(sys.argv[sys.argv.index("--sample") + 1]), Counter[str]()
+    found = []
+    for row in rows:
+        seen[row["repository"]] += 1
+        if seen[row["repository"]] <= most:
+            found.append(row)
+    return found
+
+
+def _report(ranks: dict[str, list[int]], contexts: Sequence[Held]) -> None:
     for k in (1, 5):
         right = {name: [0 < rank <= k for rank in some] for name, some in ranks.items()}
         print(f"Acc@{k}", {name: round(float(np.mean(some)), 3) for name, some in right.items()})
         for name, some in right.items():
             if name != "contextd":
                 print(f"  contextd beside {name}: {_bootstrap(right['contextd'], some)}")
+    for what, counts in (
+        ("lines", [one.lines for one in contexts]),
+        ("lines or function", [one.functions for one in contexts]),
+    ):
+        some = np.mean([count > 0 for count in counts])
+        whole = np.mean([count == one.places for count, one in zip(counts, contexts, strict=True)])
+        print(f"in {_TOKENS} tokens, {what}: of one place {some:.3f}, of all places {whole:.3f}")
 
 
 if __name__ == "__main__":

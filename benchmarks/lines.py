@@ -1,34 +1,30 @@
-"""Questions with the lines that answer them, and whether a text has these lines.
+"""Questions of the benchmark with the lines that answer them, and the lines of an answer as a client receives it.
 
-A line counts when it stands below the path of its file, white space aside. Lines that are blank, bare punctuation or only
-comment are not required, unless a span has no others.
+What is required, and what counts as shown, is decided by the product (`contextd.line_answers`).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from benchmarks.data import BENCH, REPOS
+from contextd.line_answers import Line, Shown, line_question, plain, required
 
-BUDGETS = (500, 1000, 1500, 2000, 4000)
-_COMMENT = re.compile(r"#(?!include|define|if|endif|else|elif|pragma)|//|/\*|\*|--|;|\"\"\"|'''")
-_PROSE = (".md", ".mdx", ".rst", ".txt")
 _HEADING = re.compile(r"### (.+?):\d+-\d+|<file path=\"([^\"]+)\"")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question; each alternative is a set of (path, line number, line) that are all required."""
+    """A question; each alternative is a list of lines that are all required."""
 
     repository: str
     query: str
     kind: str
-    alternatives: tuple[tuple[tuple[str, int, str], ...], ...]
+    alternatives: tuple[tuple[Line, ...], ...]
 
 
 def asked() -> list[Asked]:
@@ -40,50 +36,23 @@ def asked() -> list[Asked]:
         if not root.is_dir():
             print(f"skipped {entry['repo']}: not checked out below CONTEXTD_BENCH_REPOS")
             continue
-        alternatives = tuple(
-            tuple((span["path"], *one) for span in spans for one in _required(root / span["path"], span))
-            for spans in entry["answer"]
-        )
-        found.append(Asked(entry["repo"], entry["query"], entry["kind"], alternatives))
+        one = line_question(entry)
+        needed = required(one, lambda path, root=root: _text(root / path))  # type: ignore[misc]
+        found.append(Asked(entry["repo"], one.query, entry["kind"], tuple(tuple(lines) for lines in needed)))
     return found
 
 
-def shown(text: str) -> dict[str, set[str]]:
-    """The lines of an answer by the path they stand below; of markdown and of XML."""
+def shown_in(text: str) -> Shown:
+    """The lines of an answer by the path they stand under; of markdown and of XML."""
     found: dict[str, set[str]] = {}
     here: set[str] = set()
     for line in text.split("\n"):
         if heading := _HEADING.match(line):
             here = found.setdefault(heading[1] or heading[2], set())
-        here.add(_plain(line))
-    return found
-
-
-def chunk_lines(chunks: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
-    """The same for chunks by path."""
-    found: dict[str, set[str]] = {}
-    for path, text in chunks:
-        found.setdefault(path, set()).update(_plain(line) for line in text.split("\n"))
-    return found
-
-
-def share(one: Asked, lines: Mapping[str, set[str]]) -> float:
-    """The share of the required lines that are there, by the best alternative; 1 for all of them."""
-    return max(sum(line in lines.get(path, ()) for path, _, line in need) / len(need) for need in one.alternatives)
-
-
-def _required(path: Path, span: Mapping[str, int]) -> list[tuple[int, str]]:
-    lines = _lines(path)
-    inside = [(n, lines[n - 1]) for n in range(span["start_line"], min(span["end_line"], len(lines)) + 1)]
-    wordy = [(n, line) for n, line in inside if re.search(r"\w", line)]
-    code = wordy if path.suffix in _PROSE else [(n, line) for n, line in wordy if not _COMMENT.match(line.strip())]
-    return [(n, _plain(line)) for n, line in code or wordy]
+        here.add(plain(line))
+    return {path: frozenset(lines) for path, lines in found.items()}
 
 
 @lru_cache(maxsize=256)
-def _lines(path: Path) -> list[str]:
-    return path.read_text("utf-8", "replace").split("\n")
-
-
-def _plain(line: str) -> str:
-    return "".join(line.split())
+def _text(path: Path) -> str:
+    return path.read_text("utf-8", "replace")

@@ -74,7 +74,7 @@ def _case(engine: Engine, one: Question, deep: bool) -> tuple[Case, list[str]]:
     first = {document: place for place, document in reversed(list(enumerate(documents.tolist())))}
     order = [about[first[document]] for document in range(len(first))]
     largest = math.log1p(max(where.pieces for where in order))
-    words = rarity({where.uri for where in order}, plan.terms)
+    words = rarity({where.uri for where in order}, (*plan.terms, *plan.families))
     rows = [signals(where, words, plan.wants_tests) | {"size": math.log1p(where.pieces) / largest} for where in order]
     columns |= {name: np.array([row[name] for row in rows]) for name in rows[0]}
     columns = {name: values for name, values in columns.items() if name not in _LEFT_OUT}

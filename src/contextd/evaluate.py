@@ -1,5 +1,7 @@
 """Measuring retrieval: questions with known answers in, NDCG, recall, MRR and recall inside token budgets out.
 
+Questions with the lines that answer them are measured by `line_answers.py`.
+
 Gain is binary, over relevant and secondary files alike. A file counts once, at its first hit. Recall inside a budget asks
 whether any relevant file is in the context of so many tokens.
 """
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from contextd.errors import InvalidInput
+from contextd.line_answers import LineQuestion, line_question
 from contextd.types import Hit
 
 DEPTH = 10
@@ -57,23 +60,28 @@ class Score:
     within: dict[int, bool] = field(default_factory=dict)
 
 
-def read_questions(path: Path) -> list[Question]:
-    """Questions from a file of JSON lines; a bad line is named."""
-    found = []
+def read_questions(path: Path) -> tuple[list[Question], list[LineQuestion]]:
+    """Questions from a file of JSON lines, those answered by files and those answered by lines; a bad line is named."""
+    files: list[Question] = []
+    lines: list[LineQuestion] = []
     try:
-        lines = path.read_text("utf-8").splitlines()
+        rows = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} cannot be read: {error}") from None
-    for number, line in enumerate(lines, 1):
-        if line.strip():
+    for number, row in enumerate(rows, 1):
+        if row.strip():
             try:
-                found.append(question(json.loads(line)))
-            except (ValueError, KeyError, TypeError) as error:
+                entry = json.loads(row)
+                if "answer" in entry:
+                    lines.append(line_question(entry))
+                else:
+                    files.append(question(entry))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise InvalidInput(f"{path}, line {number}: not a question ({error})") from None
-    if not found:
+    if not files and not lines:
         raise InvalidInput(f"{path} has no questions; a line is "
                            '{"query": "…", "relevant": ["path"], "secondary": [], "category": "…"}')  # fmt: skip
-    return found
+    return files, lines
 
 
 def question(entry: dict[str, Any]) -> Question:

@@ -196,8 +196,11 @@ class View(Protocol):
     def fields(self) -> frozenset[str]:
         """The fields there are, of `chunk`, `document`, `name`, `defined`, `stem`, `folder`, `parts`, `mention`, `turns`."""
 
-    def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
-        """The best chunks by words of a field."""
+    def words(self, terms: Mapping[int, float], k: int, *, field: str, aliases: Mapping[int, int] = ...) -> list[Found]:
+        """The best chunks by words of a field; of names and paths, an alias stands for one of the terms."""
+
+    def scale(self, terms: Mapping[int, float]) -> float:
+        """What the scores of chunks for some words are measured in, to compare those of one question with another's."""
 
     def during(self, times: Sequence[tuple[int, int]], k: int) -> list[Found]:
         """What is of some windows of time, what has most of the words asked for so far first."""

@@ -44,6 +44,12 @@ class Structure:
             document = next((number for number, one in view.uris().items() if one == uri), None)
             return None if document is None else outline(view, document)
 
+    def text(self, path: str) -> str | None:
+        """The text of a file as it is indexed, scrubbed; None for a file that is not."""
+        with self.view() as view:
+            document = next((number for number, one in view.uris().items() if one == path), None)
+            return None if document is None else view.text(document)
+
     def worth_asking(self) -> tuple[list[str], list[str]]:
         """The names that the project uses most, and headings of its documents: what a newcomer could ask about."""
         with self.view() as view:

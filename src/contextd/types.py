@@ -294,10 +294,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the query means: its class, the words and names to look for, and the narrowed scope.
-
-    Act and subject are guessed, and facets made, only where memories are asked through facets.
-    """
+    """What the query means: its class, the words and names to look for, the narrowed scope; act to facets only for memories."""
 
     route: str
     text: str
@@ -320,6 +317,7 @@ class Plan:
     facets: tuple[Facet, ...] = ()
     wants_latest: bool = False  # of the past what is newest
     wants_people: bool = False  # of the past who did it
+    families: Mapping[str, str] = field(default_factory=dict)  # other words of the same family, and the term each stands for
 
     @property
     def strategy(self) -> str:
@@ -338,6 +336,7 @@ class Retrieved:
 
     chunks: tuple[ChunkId, ...]
     arms: Mapping[str, NDArray[np.float64]]
+    strength: float = 0.0  # of the best chunk by words, comparable between questions; 0 where none has any
 
     def __len__(self) -> int:
         return len(self.chunks)

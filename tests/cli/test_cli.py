@@ -152,6 +152,51 @@ def test_eval_measures(indexed: Path, contextd: Contextd, tmp_path: Path) -> Non
     assert contextd("eval", str(file), cwd=indexed).code == 2
 
 
+def test_eval_measures_the_lines_that_answer(indexed: Path, contextd: Contextd, tmp_path: Path) -> None:
+    file, source = tmp_path / "q.jsonl", (indexed / "src/app/store.py").read_text().split("\n")
+    line = next(number for number, text in enumerate(source, 1) if "def delete_user" in text)
+    there = {"path": "src/app/store.py", "start_line": line, "end_line": line}
+    elsewhere = {"path": "docs/guide.md", "start_line": 1, "end_line": 1}
+    questions = [
+        {"query": "delete_user", "answer": [[there]], "kind": "one"},
+        {"query": "delete_user", "answer": [[there, elsewhere]], "kind": "two"},
+        {"query": "delete_user", "answer": [[elsewhere], [there]], "kind": "either"},
+    ]
+    file.write_text("\n".join(map(json.dumps, questions)))
+    answer = json.loads(contextd("eval", str(file), "--json", "--per-query", "--budgets", "300", cwd=indexed).out)
+    found = {name: (row["300"]["all_lines"], row["300"]["lines"]) for name, row in answer["lines"].items()}
+    assert found["one"] == (1.0, 1.0) and found["either"] == (1.0, 1.0) and found["two"] == (0.0, 0.5)
+    assert [row["lines"]["300"] for row in answer["line_queries"]] == [1.0, 0.5, 1.0] and "means" not in answer
+    run = contextd("eval", str(file), cwd=indexed)
+    assert run.code == 0 and [row.split("\t")[1] for row in run.out.splitlines()[1:6]] == [
+        "500",
+        "1000",
+        "1500",
+        "2000",
+        "4000",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ([], "an answer"),
+        ([[]], "an answer"),
+        ([[{"path": "src/app/store.py", "start_line": 3, "end_line": 2}]], "no span"),
+        ([[{"path": "src/app/store.py", "start_line": 9000, "end_line": 9001}]], "have no text"),
+        ([[{"path": "nowhere.py", "start_line": 1, "end_line": 1}]], "nowhere.py is not indexed"),
+        ([[{"path": "src/app/store.py"}]], "not a question"),
+    ],
+)
+def test_eval_says_what_is_wrong_with_an_answer(
+    indexed: Path, contextd: Contextd, tmp_path: Path, answer: object, said: str
+) -> None:
+    file = tmp_path / "q.jsonl"
+    file.write_text(json.dumps({"query": "delete_user", "answer": answer}))
+    run = contextd("eval", str(file), cwd=indexed)
+    assert run.code == 2 and said in run.err
+
+
 def test_control_characters_never_reach_the_terminal(make_project: Callable[..., Path], contextd: Contextd) -> None:
     root = make_project({"evil\x1b[31m.py": "def herons():\n    return '\x1b]0;owned\x07'\n"})
     contextd("index", cwd=root)

@@ -10,6 +10,7 @@ import pytest
 from contextd.assemble import open_engine
 from contextd.engine import Engine
 from contextd.querying import gather
+from contextd.querying.order import SHORTLIST
 from contextd.querying.pack import CUT_MARK
 from contextd.types import Narrow, Reader
 
@@ -137,6 +138,33 @@ def test_explain_has_a_row_for_everything_that_was_read_and_not_shown(engine: En
     assert {f"{hit.chunk.uri}:{hit.chunk.start_line}" for hit in wide.hits if hit.chunk.id not in shown} <= dropped
 
 
+def test_explain_has_a_row_for_every_chunk_that_is_not_read_and_every_file_that_is_not_opened(
+    make_project: Callable[..., Path], home: Path
+) -> None:
+    step = (
+        "def widget_{0}_{1}(value):\n"
+        + "".join(f"    value = rotate_widget(value, {n})\n" for n in range(12))
+        + "    return value\n\n\n"
+    )
+    files = {f"src/part{n}.py": "".join(step.format(n, m) for m in range(12)) for n in range(24)}
+    engine = open_engine(make_project(files), home=home, environment={})
+    engine.index()
+    answer = engine.context("where do we rotate a widget value", budget=500, min_score=0.0)
+    assert engine.project is not None
+    with engine.structure.view() as view:
+        every = {uri: len(view.chunks_of(document)) for document, uri in view.uris().items()}
+    closed = {drop.what for drop in answer.trace.drops if drop.step == "gather"}
+    unread = sum(_counted(drop.what) for drop in answer.trace.drops if drop.step == "order" and ", chunks " in drop.what)
+    assert len(closed) == 4 and closed <= set(every)
+    assert unread + SHORTLIST == sum(count for uri, count in every.items() if uri not in closed)
+
+
+def _counted(what: str) -> int:
+    """How many chunks a row names: `src/app.py, chunks 3-7, 9 of 12` are six."""
+    parts = [part.split("-") for part in what.partition(", chunks ")[2].partition(" of ")[0].split(", ")]
+    return sum(int(part[-1]) - int(part[0]) + 1 for part in parts)
+
+
 def test_chunks_that_touch_are_one_piece_of_the_answer(engine: Engine) -> None:
     text = engine.context("Pager show split_pages", budget=4000, min_score=0.0).text
     assert text.count("def split_pages(text):") == 1 and text.count("### src/pager.py") < 5
@@ -154,3 +182,22 @@ def test_the_last_chunk_of_a_very_long_file_is_found(
     engine.index()
     assert "def zebra_quux(value):" in engine.context("zebra_quux", budget=500).text
     assert "zebra_quux" in engine.search("zebra_quux").hits[0].chunk.label
+
+
+_WORDS = ("retry", "webhook", "backoff", "delivery", "signature", "expired", "tenant", "throttle")
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_words_that_never_stand_together_do_not_make_a_question_one_about_the_project(
+    make_project: Callable[..., Path], home: Path, together: bool
+) -> None:
+    apart = {
+        f"src/part{n}.py": f"def first{n}():\n    {word} = load({n})\n    return {word}\n" for n, word in enumerate(_WORDS)
+    }
+    both = {
+        "src/hooks.py": "def send(webhook, tenant):\n    if delivery.expired:\n        return retry(webhook, backoff, tenant)\n"
+    }
+    engine = open_engine(make_project(apart | (both if together else {})), home=home, environment={})
+    engine.index()
+    hits = engine.search("when does an expired webhook delivery get a retry with backoff for a tenant").hits
+    assert bool(hits) == together

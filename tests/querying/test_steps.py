@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextd.querying.calibrate import calibrate
 from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.fuse import fuse
 from contextd.querying.pack import CUT_MARK, Prices, pack
@@ -98,6 +99,24 @@ def test_what_does_not_get_in_is_in_the_trace() -> None:
     trace = Trace(None)
     pack([hit(number, 0.9) for number in range(30)], 60, PRICES, {}, trace)
     assert trace.drops and all(one.step == "pack" and one.why for one in trace.drops)
+
+
+def candidate(document: int, coverage: float, cosine: float) -> Candidate:
+    return Candidate(ChunkId(document, 0), {"document_coverage": coverage, "stem": 0.5, "static/x": cosine}, 1.0)
+
+
+def test_no_file_is_more_relevant_than_the_question_is_about_the_project() -> None:
+    some = [candidate(1, 0.8, 0.4), candidate(2, 0.2, 0.1)]
+    free = calibrate(some)
+    strong, weak = calibrate(some, strength=1.2), calibrate(some, strength=0.05)
+    assert strong == free, "words that stand together say that the question is about this project"
+    assert weak[ChunkId(1, 0)] < free[ChunkId(1, 0)] and weak[ChunkId(1, 0)] >= weak[ChunkId(2, 0)]
+    assert calibrate(some, asked_for=[ChunkId(1, 0)], strength=0.0)[ChunkId(1, 0)] >= 0.9, "what is named is asked for"
+
+
+def test_the_question_is_about_the_project_more_when_its_first_file_is_near() -> None:
+    near, far = [candidate(1, 0.8, 0.5), candidate(2, 0.5, 0.6)], [candidate(1, 0.8, 0.1), candidate(2, 0.5, 0.6)]
+    assert max(calibrate(near, strength=0.1).values()) > max(calibrate(far, strength=0.1).values())
 
 
 def test_fusion_puts_a_chunk_with_its_document() -> None:

@@ -38,7 +38,10 @@ _ROUTES = {"symbol": "symbol", "path": "symbol", "report": "report"}
 
 def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -> list[Candidate]:
     """The candidates in their new order; of memories that are equal the one told last is first."""
-    boosts, words = _BOOSTS[_ROUTES.get(plan.route, "words")], rarity({where.uri for where in about}, plan.terms)
+    boosts, words = (
+        _BOOSTS[_ROUTES.get(plan.route, "words")],
+        rarity({where.uri for where in about}, (*plan.terms, *plan.families)),
+    )
     largest = math.log1p(max((where.pieces for where in about), default=1))
     newest = max((where.modified for where in about if where.language == COMMIT), default=0)
     own = bool(_OWN.search(plan.text))

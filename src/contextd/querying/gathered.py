@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,3 +24,22 @@ class Gathered:
 
     def __len__(self) -> int:
         return len(self.chunks)
+
+    def without(self, read: Collection[int]) -> list[str]:
+        """What is not at these places, a line for each file: `src/app.py, chunks 3-7, 9 of 12`."""
+        left: dict[str, list[int]] = {}
+        for place in sorted(set(range(len(self))) - set(read)):
+            left.setdefault(self.about[place].uri, []).append(self.chunks[place].ordinal + 1)
+        pieces = {where.uri: where.pieces for where in self.about}
+        return [f"{uri}, chunks {_ranges(numbers)} of {pieces[uri]}" for uri, numbers in left.items()]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Rising numbers, those that follow each other as one range."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in found)

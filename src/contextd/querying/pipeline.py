@@ -23,8 +23,9 @@ from contextd.querying.consult import consult
 from contextd.querying.cut import cut
 from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.fuse import KEPT, fuse
-from contextd.querying.gather import gather
-from contextd.querying.order import asked_for, known_of, order, placed, shortlist, worth
+from contextd.querying.gather import FILES, gather
+from contextd.querying.gathered import Gathered
+from contextd.querying.order import SHORTLIST, asked_for, known_of, order, placed, shortlist, worth
 from contextd.querying.pack import Prices, pack
 from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, authors, commits_first, rank
@@ -265,7 +266,8 @@ def _search_one(
     focus: dict[ChunkId, int] = {}
     if not view.fields & _SPOKEN:
         boosted, read, focus = _opened(view, boosted, retrieved, plan, trace)
-    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested))
+    strength = retrieved.strength if plan.terms and not view.fields & _SPOKEN else None
+    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, strength))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     some = choose(_Pool(view, boosted, kept, likely, read, held), query, trace) if kept else []
     chunks = read | {chunk.id: chunk for chunk in view.get([one.chunk for one in some if one.chunk not in read])}
@@ -286,11 +288,22 @@ def _opened(
     gathered = trace.step("gather", lambda: gather(ranked, retrieved, plan, view))
     known = known_of(gathered, plan)
     listed = shortlist(known, asked_for(gathered, plan))
+    _note_unread(view, retrieved, gathered, listed, trace)
     chunks = {chunk.id: chunk for chunk in view.get([gathered.chunks[place] for place in listed])}
     places = [place for place in listed if gathered.chunks[place] in chunks]
     texts = [chunks[gathered.chunks[place]] for place in places]
     ordered = trace.step("order", lambda: order(gathered, known, places, texts, plan))
     return placed(ranked, gathered, places, ordered, plan), chunks, {one: line for one, (_, line) in gathered.declared.items()}
+
+
+def _note_unread(view: View, retrieved: Retrieved, gathered: Gathered, listed: Sequence[int], trace: Trace) -> None:
+    """A row for every chunk of an opened file that is not read, and for every file with candidates that is not opened."""
+    for what in gathered.without(listed):
+        trace.drop("order", what, f"less likely than the {SHORTLIST} chunks that are read")
+    opened = {chunk.document for chunk in gathered.chunks}
+    closed = {chunk.document: chunk for chunk in retrieved.chunks if chunk.document not in opened}
+    for where in view.about(list(closed.values())):
+        trace.drop("gather", where.uri, f"behind the {FILES} files that are opened")
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def retrieve(
     for field, salt in (("stem", STEM), ("folder", FOLDER), ("defined", DEFINED)):
         asked = field in view.fields and field not in off
         terms = {key(term, salt): weight for term, weight in plan.terms.items()} if asked else {}
-        found[field] = view.words(terms, CANDIDATES, field=field) if terms else []
+        found[field] = view.words(terms, CANDIDATES, field=field, aliases=_aliases(plan, salt)) if terms else []
     if "parts" in view.fields and "parts" not in off:
         found["parts"] = view.words(_parts(plan), CANDIDATES, field="parts")
     if "turns" in view.fields:
@@ -62,7 +62,17 @@ def retrieve(
     for space, vector in vectors.items():
         found[space] = view.near(vector, CANDIDATES, space=space)
     chunks = _together(found)
-    return Retrieved(chunks, view.fill(chunks))
+    return Retrieved(chunks, view.fill(chunks), _strength(view, body, found["chunk"]))
+
+
+def _aliases(plan: Plan, salt: str) -> dict[int, int]:
+    """The keys of other words of the same family in a field, and the key each stands for."""
+    return {key(other, salt): key(term, salt) for other, term in plan.families.items()}
+
+
+def _strength(view: View, body: Mapping[int, float], found: Sequence[Found]) -> float:
+    """How well the best chunk fits the words, comparable between questions."""
+    return max(one.score for one in found) / (view.scale(body) or 1.0) if found else 0.0
 
 
 def _parts(plan: Plan) -> dict[int, float]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from contextd.families import family
 from contextd.languages import ALIASES
 from contextd.terms import defined_names, parts_of, split, terms_of
 from contextd.times import windows, without_times
@@ -128,7 +129,18 @@ def understand(query: Query) -> Plan:
     return Plan(
         route, text, scope, terms, names, _paths(text), _places(text), tests, past, bool(_DOCS.search(text)),
         bool(_VALUE.search(text)), named, times, bare, wants_latest=latest, wants_people=people,
+        families=_families(text, terms) if route == "words" else {},
     )  # fmt: skip
+
+
+def _families(text: str, terms: dict[str, float]) -> dict[str, str]:
+    """Other words of the families of the words that are looked for, and the term each stands for."""
+    found: dict[str, str] = {}
+    for word in re.findall(r"[a-z]{3,}", text.lower()):
+        own = terms_of(word)[0]
+        if own in terms:
+            found |= {other: own for other in family(word) if other not in terms and other not in STOP_STEMS}
+    return found
 
 
 def _is_bare(text: str, named: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ The entries of all terms of a query are one pile of arrays, so that a long text 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,16 +20,22 @@ _MOST_TERMS = 48  # the rarest ones of a long query: the others change nothing b
 Float = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_] | None
+NO_ALIASES: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """For every row, and for every content: the score, and the share of the query's weight that occurs in it."""
+    """For every row, and for every content: the score, and the share of the query's weight that occurs in it.
+
+    `scale` makes the scores of rows comparable between queries: what a row full of all terms would score, by the root of their
+    number, since no row has all terms of a long query.
+    """
 
     rows: Float
     row_coverage: Float
     contents: Float
     content_coverage: Float
+    scale: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,21 @@ class Entries:
         return _entries(places[first], self.terms[first], sums, len(self.frequency))
 
 
+def _joined(places: Ints, terms: Ints, counts: Float) -> tuple[Ints, Ints, Float]:
+    """Each place of a term once, by term and place, where words of one family stand for the same term."""
+    order = np.lexsort((places, terms))
+    places, terms, counts = places[order], terms[order], counts[order]
+    first = np.flatnonzero((np.diff(places, prepend=-1) != 0) | (np.diff(terms, prepend=-1) != 0))
+    return places[first], terms[first], np.add.reduceat(counts, first) if len(first) else counts
+
+
+def _numbers(keys: Sequence[int], aliases: Mapping[int, int]) -> tuple[list[int], list[int]]:
+    """All keys that are looked for, and the number of the term that each stands for."""
+    place = {key: number for number, key in enumerate(keys)}
+    others = [(alias, place[key]) for alias, key in aliases.items() if key in place and alias not in place]
+    return [*keys, *(alias for alias, _ in others)], [*range(len(keys)), *(number for _, number in others)]
+
+
 def _entries(places: Ints, terms: Ints, counts: Float, number: int, visible: Mask = None) -> Entries:
     if visible is not None:
         keep = visible[places]
@@ -66,23 +88,33 @@ def _entries(places: Ints, terms: Ints, counts: Float, number: int, visible: Mas
     return Entries(places, terms, counts, np.bincount(terms, minlength=number))
 
 
-def occurrences(snapshot: Snapshot, keys: Sequence[int], visible: Mask) -> Entries:
-    """The visible rows of some terms."""
+def occurrences(snapshot: Snapshot, keys: Sequence[int], visible: Mask, aliases: Mapping[int, int] = NO_ALIASES) -> Entries:
+    """The visible rows of some terms; an alias stands for one of them."""
+    every, numbers = _numbers(keys, aliases)
     places, terms, counts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
     for first, postings in snapshot.postings():
-        bounds = postings.places(keys)
+        bounds = postings.places(every)
         for start, end in bounds:
             if end > start:
                 places.append(postings.rows[start:end].astype(np.int64) + first)
                 counts.append(postings.counts[start:end].astype(np.float32))
-        terms.append(np.repeat(np.arange(len(bounds)), [end - start for start, end in bounds]))
-    return _entries(np.concatenate(places), np.concatenate(terms), np.concatenate(counts), len(keys), visible)
+        terms.append(np.repeat(np.array(numbers, np.int64), np.array([end - start for start, end in bounds], np.int64)))
+    found, which, often = np.concatenate(places), np.concatenate(terms), np.concatenate(counts)
+    if len(every) > len(keys):
+        found, which, often = _joined(found, which, often)
+    return _entries(found, which, often, len(keys), visible)
 
 
-def in_paths(snapshot: Snapshot, keys: Sequence[int], allowed: NDArray[np.bool_]) -> Entries:
-    """The allowed documents with some terms in their paths."""
-    places, terms = snapshot.documents.path_entries(keys)
-    return _entries(places, terms, np.ones(len(places), np.float32), len(keys), allowed)
+def in_paths(
+    snapshot: Snapshot, keys: Sequence[int], allowed: NDArray[np.bool_], aliases: Mapping[int, int] = NO_ALIASES
+) -> Entries:
+    """The allowed documents with some terms in their paths; an alias stands for one of them."""
+    every, numbers = _numbers(keys, aliases)
+    places, found = snapshot.documents.path_entries(every)
+    terms, counts = np.array(numbers, np.int64)[found], np.ones(len(places), np.float32)
+    if len(every) > len(keys):
+        places, terms, counts = _joined(places, terms, counts)
+    return _entries(places, terms, counts, len(keys), allowed)
 
 
 def bm25(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask) -> Scores:
@@ -101,6 +133,7 @@ def bm25(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask) -> Score
         rows.shares(worth, len(lengths)),
         _scores(contents, in_contents, content_lengths, _mean(content_lengths[holding])),
         contents.shares(worth, len(content_lengths)),
+        (_K1 + 1) * float(worth.sum()) / math.sqrt(len(keys)) if keys else 0.0,
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.paths import names_file
-from contextd.stores.sqlite.bm25 import Scores, bm25, in_paths, occurrences
+from contextd.stores.sqlite.bm25 import NO_ALIASES, Scores, bm25, in_paths, occurrences
 from contextd.stores.sqlite.choose import best_of, near_the_cut, weights_of
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.documents import DocumentTuple
@@ -62,12 +62,12 @@ class View(Structure):
         """The same moment, seen by another scope."""
         return View(self._connection, self._snapshot, scope)
 
-    def words(self, terms: Mapping[int, float], k: int, *, field: str) -> list[Found]:
-        """The best chunks by the words of a field."""
+    def words(self, terms: Mapping[int, float], k: int, *, field: str, aliases: Mapping[int, int] = NO_ALIASES) -> list[Found]:
+        """The best chunks by the words of a field; of names and paths, an alias stands for one of the terms."""
         if field in ("stem", "folder"):
-            return self._by_path(terms, k, field)
+            return self._by_path(terms, k, field, aliases)
         if field == "defined":
-            return self._by_definitions(terms, k)
+            return self._by_definitions(terms, k, aliases)
         if field in ("name", "parts", "mention", "own"):
             score = self._arms[field] = self._named(terms)
             return self._top(score, score, k)
@@ -79,6 +79,10 @@ class View(Structure):
         if field == "chunk":
             return self._top(scores.rows, scores.row_coverage, k)
         return self._top_contents(scores.contents, scores.content_coverage, k)
+
+    def scale(self, terms: Mapping[int, float]) -> float:
+        """What the scores of chunks for some words are measured in, to compare those of one question with another's."""
+        return self._bm25(terms).scale
 
     def at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
         """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""
@@ -262,9 +266,9 @@ class View(Structure):
         found = occurrences(self._snapshot, list(terms), self._masks.visible)
         return found.shares(found.worth(weights_of(terms), self.size()), self._snapshot.total)
 
-    def _by_path(self, terms: Mapping[int, float], k: int, field: str) -> list[Found]:
+    def _by_path(self, terms: Mapping[int, float], k: int, field: str, aliases: Mapping[int, int]) -> list[Found]:
         """Documents by the share of the terms their paths hold, rare ones counting more."""
-        found = in_paths(self._snapshot, list(terms), self._masks.allowed)
+        found = in_paths(self._snapshot, list(terms), self._masks.allowed, aliases)
         documents = found.shares(found.worth(weights_of(terms), int(self._masks.allowed.sum())), len(self._documents))
         contents = np.zeros(len(self._snapshot.contents) + 1, np.float32)
         allowed = np.flatnonzero(self._masks.allowed & (documents > 0))
@@ -272,9 +276,9 @@ class View(Structure):
         self._content_arms[field] = contents[:-1]
         return self._top_contents(contents[:-1], contents[:-1], k)
 
-    def _by_definitions(self, terms: Mapping[int, float], k: int) -> list[Found]:
+    def _by_definitions(self, terms: Mapping[int, float], k: int, aliases: Mapping[int, int]) -> list[Found]:
         """Contents by the share of the terms that are in the names they define, rare ones counting more."""
-        found = occurrences(self._snapshot, list(terms), self._masks.visible).by_content(self._snapshot)
+        found = occurrences(self._snapshot, list(terms), self._masks.visible, aliases).by_content(self._snapshot)
         contents = found.shares(found.worth(weights_of(terms), int(self._masks.allowed.sum())), len(self._snapshot.contents))
         self._content_arms["defined"] = contents
         return self._top_contents(contents, contents, k)

@@ -1,0 +1,236 @@
+"""Nothing else: how many questions that a project cannot answer get a context, and what `Hit.score` means.
+
+`python -m benchmarks.gate` asks the questions of the code benchmark and those answered by lines of their own repository and of
+a few others, and questions about other people's lives (LoCoMo) of any. It fits whether a question is about a project
+(`querying/calibrate.py`) on four fifths of the repositories and judges on the rest: neither the repository nor, for its own
+questions, the question was seen. The bias is chosen on the four fifths too, as the largest loss of lines allows.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+import contextd
+from benchmarks.data import BENCH, REPOS, linked_home, repositories
+from benchmarks.lines import asked, shown_in
+from contextd.engine import Engine
+from contextd.line_answers import BUDGETS, Required, share
+from contextd.querying import calibrate, pipeline
+from contextd.querying.boost import boost
+from contextd.querying.fuse import KEPT, fuse
+from contextd.querying.retrieve import retrieve
+from contextd.querying.understand import understand
+from contextd.querying.vectors import vectors_of
+from contextd.trace import Trace
+
+Float = NDArray[np.float64]
+FOLDS = 5
+L2 = 3.0
+THRESHOLD = 0.3
+LOSS = 0.005  # of the lines that answer
+_NAMES = ("best", "strength", "near")
+_OTHERS = {"code": 3, "answers": 4}  # repositories that a question is asked of beside its own
+_LIVES = 420
+_WEIGHTS = {("code", True): 300, ("code", False): 300, ("answers", True): 150, ("answers", False): 150, ("lives", False): 100}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A question asked of a repository."""
+
+    kind: str
+    home: str  # the repository it is about; empty for none
+    target: str
+    told: Mapping[str, float]
+    score: float  # of the first hit
+    right: bool  # whether the first file is one that answers
+    lines: float = 0.0  # the share of its lines in contexts, with every question let through
+
+    @property
+    def own(self) -> bool:
+        """Whether the question is about this repository."""
+        return self.home == self.target
+
+
+def ask(engine: Engine, text: str) -> tuple[Mapping[str, float], float, str]:
+    """What tells whether a question is about a project; the score and the file of the first hit."""
+    query = engine._query(text, None, None)
+    means = engine._means(query)
+    with ExitStack() as stack:
+        plan = understand(query)
+        views = [view for view in pipeline.views_of(query, plan, means, stack) if view.size()]
+        view = next(view for view in views if "stem" in view.fields)
+        vectors = vectors_of(views, plan, means.embedders, Trace(None))
+        retrieved = retrieve(view, plan, {space: vector for space, vector in vectors.items() if view.spaces().get(space)}, {})
+        fused = fuse(retrieved, plan.route, most=KEPT)
+        if not fused:
+            return dict.fromkeys(_NAMES, -10.0), 0.0, ""
+        ranked = boost(fused, view.about([one.chunk for one in fused]), plan)
+        placed, _, _ = pipeline._opened(view, ranked, retrieved, plan, Trace(None))
+        told = calibrate.evidence(placed, retrieved.strength)
+    hits = engine.search(text, k=1, min_score=0.0).hits
+    return told, hits[0].score if hits else 0.0, hits[0].chunk.uri if hits else ""
+
+
+@contextmanager
+def open_to_all() -> Iterator[None]:
+    """Every question passes for one about the project, for a while."""
+    before = calibrate.ABOUT_STATIC["bias"]
+    calibrate.ABOUT_STATIC["bias"] = 1e9
+    try:
+        yield
+    finally:
+        calibrate.ABOUT_STATIC["bias"] = before
+
+
+def lines_of(engine: Engine, text: str, needed: Required) -> float:
+    """The mean share over all budgets of the lines that answer."""
+    with open_to_all():
+        texts = [engine.context(text, budget=budget).text for budget in BUDGETS]
+    return float(np.mean([share(needed, shown_in(one)) for one in texts]))
+
+
+def pairs() -> list[Pair]:
+    """All questions, each of its own repository and of some others."""
+    chance, found = random.Random(4), []
+    flags = {"embedding.deep_model": "none"}
+    some = list(repositories())
+    code = {one.name: contextd.open(one.root, home=linked_home(), flags=flags) for one in some}
+    by_lines = asked()
+    whole = {
+        name: contextd.open(REPOS / name, home=linked_home("answers"), flags=flags)
+        for name in dict.fromkeys(one.repository for one in by_lines)
+    }
+    for engine in (*code.values(), *whole.values()):
+        engine.index(deep=False)
+    for repository in some:
+        for question in repository.questions:
+            files = {target.path for target in (*question.relevant, *question.secondary)}
+            for target in _targets(repository.name, code, _OTHERS["code"], chance):
+                told, score, first = ask(code[target], question.query)
+                found.append(Pair("code", repository.name, target, told, score, target == repository.name and first in files))
+    for one in by_lines:
+        files = {line.path for need in one.alternatives for line in need}
+        for target in _targets(one.repository, whole, _OTHERS["answers"], chance):
+            told, score, first = ask(whole[target], one.query)
+            own = target == one.repository
+            lines = lines_of(whole[target], one.query, one.alternatives) if own else 0.0
+            found.append(Pair("answers", one.repository, target, told, score, own and first in files, lines))
+    for text in _lives(chance):
+        target = chance.choice(list(code))
+        told, score, _ = ask(code[target], text)
+        found.append(Pair("lives", "", target, told, score, False))
+    return found
+
+
+def _targets(home: str, engines: Mapping[str, Engine], others: int, chance: random.Random) -> list[str]:
+    return [home, *chance.sample([name for name in engines if name != home], others)]
+
+
+def _lives(chance: random.Random) -> list[str]:
+    talks = json.loads((BENCH / "locomo" / "locomo_dev5.json").read_text())
+    questions = [one["question"] for talk in talks for one in talk["qa"] if one.get("category") != 5]
+    return chance.sample(questions, min(_LIVES, len(questions)))
+
+
+def fit(some: Sequence[Pair]) -> tuple[Float, float]:
+    """Weights and bias of a logistic regression, by Newton's method; each kind of question has its share."""
+    rows = _rows(some)
+    target = np.array([one.own for one in some], float)
+    sizes = {key: sum((one.kind, one.own) == key for one in some) for key in _WEIGHTS}
+    weight = np.array([_WEIGHTS[one.kind, one.own] / sizes[one.kind, one.own] for one in some])
+    mean, spread = rows.mean(0), rows.std(0) + 1e-9
+    columns = np.c_[np.ones(len(rows)), (rows - mean) / spread]
+    values, penalty = np.zeros(columns.shape[1]), np.diag([1e-6] + [L2] * rows.shape[1])
+    for _ in range(30):
+        likely = 1 / (1 + np.exp(-np.clip(columns @ values, -30, 30)))
+        gradient = columns.T @ (weight * (target - likely)) - penalty @ values
+        curve = (columns * (weight * likely * (1 - likely))[:, None]).T @ columns + penalty
+        values = values + np.linalg.solve(curve, gradient)
+    return values[1:] / spread, float(values[0] - (values[1:] / spread) @ mean)
+
+
+def _rows(some: Sequence[Pair]) -> Float:
+    return np.array([[max(one.told[name], 0.0) if name == "near" else one.told[name] for name in _NAMES] for one in some])
+
+
+def passing(some: Sequence[Pair], scores: Float, loss: float) -> float:
+    """The largest score that a question may be required to have, for that loss of the lines that answer."""
+    own = sorted(
+        (score, one.lines) for one, score in zip(some, scores.tolist(), strict=True) if one.kind == "answers" and one.own
+    )
+    lost = 0.0
+    for score, lines in own:
+        lost += lines / len(own)
+        if lost > loss:
+            return score
+    return own[-1][0]
+
+
+def passes(told: Mapping[str, float]) -> bool:
+    """Whether a question gets a context as the product is."""
+    return min(told["best"], calibrate.about(told)) >= np.log(THRESHOLD / (1 - THRESHOLD))
+
+
+def out_of_fold(some: Sequence[Pair], loss: float, margin: float) -> NDArray[np.bool_]:
+    """Which questions pass by weights and a bias that never saw the repository they are asked of."""
+    names = sorted({one.target for one in some})
+    kept = np.zeros(len(some), bool)
+    for fold in range(FOLDS):
+        held = set(names[fold::FOLDS])
+        seen = [one for one in some if one.target not in held and one.home not in held]
+        weights, bias = fit(seen)
+        least = passing(seen, _rows(seen) @ weights + bias, loss) - margin
+        for place, one in enumerate(some):
+            if one.target in held:
+                kept[place] = float(_rows([one])[0] @ weights + bias) >= least
+    return kept
+
+
+def report(some: Sequence[Pair], kept: NDArray[np.bool_], label: str) -> None:
+    """The shares of questions that get a context, and the lines that are lost."""
+    shares = []
+    for kind, own in _WEIGHTS:
+        group = [passes for one, passes in zip(some, kept.tolist(), strict=True) if (one.kind, one.own) == (kind, own)]
+        shares.append(f"{kind} {'own' if own else 'other'} {np.mean(group):.3f}")
+    own = [(one.lines, passes) for one, passes in zip(some, kept.tolist(), strict=True) if one.kind == "answers" and one.own]
+    lost = sum(lines for lines, passes in own if not passes) / len(own)
+    print(f"{label}: {', '.join(shares)}; lines lost {100 * lost:.2f} points")
+
+
+def tenths(some: Sequence[Pair], label: str) -> None:
+    """The share of right first files by tenth of the score."""
+    cells = []
+    for tenth in range(10):
+        group = [one.right for one in some if tenth <= min(10 * one.score, 9.99) < tenth + 1]
+        cells.append(f".{tenth} {np.mean(group):.2f} ({len(group)})" if group else f".{tenth} -")
+    print(f"right first files by tenth of score, {label}: {', '.join(cells)}")
+
+
+def main() -> None:
+    some = pairs()
+    report(some, np.array([passes(one.told) for one in some]), "as shipped")
+    for loss, margin in ((0.0, 0.45), (0.0, 0.0), (LOSS, 0.0), (2 * LOSS, 0.0), (4 * LOSS, 0.0)):
+        kept = out_of_fold(some, loss, margin)
+        report(some, kept, f"out of fold, {100 * loss:g} points of lines lost where it is fitted, {margin:g} below that")
+    weights, bias = fit(some)
+    least = passing(some, _rows(some) @ weights + bias, LOSS)
+    print(
+        "all:",
+        dict(zip(_NAMES, weights.round(2).tolist(), strict=True)),
+        "bias",
+        round(bias - least - np.log(1 / THRESHOLD - 1), 2),
+    )
+    tenths(some, "all questions")
+    tenths([one for one in some if one.own], "questions of the repository")
+
+
+if __name__ == "__main__":
+    main()
