@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contextd.stores.sqlite import documents, snapshot
+from contextd.stores.sqlite import documents, segments, snapshot
 from contextd.stores.sqlite.store import SqliteStore, open_index
 from contextd.terms import FOLDER, STEM, key
 from contextd.types import Reader, Scope
@@ -51,7 +51,8 @@ def test_a_snapshot_that_was_moved_forward_answers_as_one_that_was_loaded(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(documents, "_SOME", seed % 4 * 3)  # puts everything in order now and then
-    monkeypatch.setattr(snapshot, "_MERGED", 3 + seed)
+    for module in (segments, snapshot):
+        monkeypatch.setattr(module, "MERGED", 3 + seed)
     chance = random.Random(seed)
     shelf = Shelf(open_index(tmp_path, WORKSPACE), fold=False)
     scopes = [

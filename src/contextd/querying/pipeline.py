@@ -29,20 +29,20 @@ from contextd.querying.order import SHORTLIST, asked_for, known_of, order, place
 from contextd.querying.pack import Prices, pack
 from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, authors, commits_first, rank
+from contextd.querying.reasons import say_why
 from contextd.querying.relate import relate
 from contextd.querying.render import Template, count_hidden, render
 from contextd.querying.rerank import MOST as MOST_READ
 from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
 from contextd.querying.shares import GIT_HISTORY, SEMANTIC, Shares, by_arm, is_off, narrowed
-from contextd.querying.understand import REPORT_WORDS, STOP_STEMS, understand
+from contextd.querying.understand import REPORT_WORDS, understand
 from contextd.querying.vectors import QueryVectors, given, vectors_of
 from contextd.tongues import is_foreign
 from contextd.trace import Trace
 from contextd.types import CHANCE, Candidate, Chunk, ChunkId, Context, Hit, Plan, Query, Retrieved, Scope, Suggestion
 
 MOST_HITS = 200
-_EXPLAINED = 5  # paths that are looked up to say why nothing was found
 _HEARD = 0.95  # of the relevance, for each hit of the same place before: a judgment
 _SPOKEN = frozenset({"turns", "parts"})  # fields of chats and memories: reading again gains nothing on code
 REST = 0.5  # of the threshold: once something is relevant, the room that is left may show files that are so less surely
@@ -100,7 +100,7 @@ def _found(query: Query, means: Means, open_views: ExitStack, choose: Choose) ->
     if plan.wants_people and (people := authors(hits)):
         trace.warn(f"authors of the commits that were found: {people}")
     if not hits:
-        _say_why(views, plan, trace)
+        say_why(views, plan, trace)
     told = replace(plan, route="report") if any(pasts) else plan
     return hits, told, trace
 
@@ -207,24 +207,6 @@ def _pasts(query: Query, plan: Plan, views: Sequence[View]) -> list[View | None]
         return [None] * len(views)
     pasts = [view.within(Scope(plan.scope.workspaces, plan.scope.reader, query.occasional)) for view in views]
     return [past if past.size() else None for past in pasts]
-
-
-def _say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
-    """Why there is no answer, as far as this reader may know."""
-    if not plan.text.strip():
-        return
-    if not set(plan.terms) - STOP_STEMS:
-        trace.warn("the question has no words to look for; name what you look for")
-    for what, wanted, there in (
-        ("language", plan.scope.languages, frozenset().union(*(view.languages() for view in views))),
-        ("kind", plan.scope.kinds, frozenset().union(*(view.kinds() for view in views))),
-        ("topic", asked.topics if (asked := plan.scope.recall) else (), frozenset().union(*(view.topics() for view in views))),
-    ):
-        if unknown := sorted(set(wanted) - there):
-            trace.warn(f"nothing here is of {what} {', '.join(unknown)}; there are {', '.join(sorted(there - {''})) or 'none'}")
-    for path in plan.scope.paths[:_EXPLAINED]:
-        if not any(view.knows(path) for view in views):
-            trace.warn(f"nothing here is at or below {path}; paths are those of the project's root")
 
 
 def _search_one(

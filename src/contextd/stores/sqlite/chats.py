@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from contextd.conversation import Conversation, Forgotten, Message, Note, Said, Session
 from contextd.ports import Matrix
 from contextd.record_ports import Kept
+from contextd.stores.sqlite.access import acl_id
 from contextd.stores.sqlite.database import packed, unpacked, wiping
 from contextd.stores.sqlite.forgotten import Marks, is_well_formed
-from contextd.stores.sqlite.store import SqliteStore, acl_id
+from contextd.stores.sqlite.store import SqliteStore
 from contextd.stores.sqlite.view import Bools, Float, Ints, View
 from contextd.types import CHATS, Change, ChunkId, DocumentRow, Found, Parsed, Reader, Scope, Stamp
 

@@ -16,16 +16,8 @@ from contextd.pieces import words_of
 from contextd.stores.sqlite import arrays
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.postings import Counts, Keys, Postings, smallest, turn, unpack
-from contextd.stores.sqlite.snapshot import (
-    EMPTY,
-    Ints,
-    Snapshot,
-    assembled,
-    base_path,
-    head_of,
-    living_documents,
-    segment_of,
-)
+from contextd.stores.sqlite.segments import EMPTY, Ints, base_path, segment_of
+from contextd.stores.sqlite.snapshot import Snapshot, assembled, head_of, living_documents
 from contextd.types import Piece
 
 _SOME = 4096  # rows outside the base that can be searched without being felt

@@ -18,9 +18,10 @@ import numpy as np
 from contextd.errors import InvalidInput
 from contextd.memory import Decided, Memory, TopicChange, Version, renamed
 from contextd.ports import Matrix
+from contextd.stores.sqlite.access import acl_id
 from contextd.stores.sqlite.clocks import Clocks
 from contextd.stores.sqlite.database import Database, packed, rows, unpacked, wiping
-from contextd.stores.sqlite.store import SqliteStore, acl_id
+from contextd.stores.sqlite.store import SqliteStore
 from contextd.stores.sqlite.vectors import restore
 from contextd.terms import plain
 from contextd.types import MEMORIES, DocumentRow, Parsed, Reader, Stamp

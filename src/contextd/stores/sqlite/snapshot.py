@@ -17,14 +17,10 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.stores.sqlite import arrays
 from contextd.stores.sqlite.documents import Documents, Ordered
-from contextd.stores.sqlite.postings import Postings, turn, unpack
-from contextd.stores.sqlite.vectors import Vectors, merged, restore
-
-Ints = NDArray[np.int64]
-
-_MERGED = 2048  # rows up to which neighboring segments become one: each is searched by itself
+from contextd.stores.sqlite.postings import Postings, unpack
+from contextd.stores.sqlite.segments import MERGED, Base, Ints, Segment, merged, place_in, read_base, segment_of
+from contextd.stores.sqlite.vectors import Vectors, fewer, restore
 
 _HEAD = "select seq, collected_seq, generation, folded_seq from workspace where workspace_id = ?"
 _LIVING = """
@@ -52,45 +48,6 @@ class Head:
     collected: int
     generation: int
     folded: int
-
-
-@dataclass(frozen=True)
-class Base:
-    """The arrays of one generation."""
-
-    generation: int
-    contents: Ints
-    starts: Ints
-    kind_of_row: NDArray[Any]
-    postings: Postings
-    lengths: NDArray[np.float32]
-    vectors: Mapping[str, Vectors]
-
-    @cached_property
-    def content_of_row(self) -> Ints:
-        """The position of the content each row belongs to."""
-        return np.repeat(np.arange(len(self.contents)), np.diff(self.starts))
-
-    @cached_property
-    def content_lengths(self) -> NDArray[np.float32]:
-        """How many terms each content has."""
-        return _sums(self.lengths, self.starts)
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Contents that came after the base, in the order they came."""
-
-    contents: Ints
-    sizes: Ints
-    kinds: NDArray[Any]
-    postings: Postings
-    lengths: NDArray[np.float32]
-
-    @cached_property
-    def content_lengths(self) -> NDArray[np.float32]:
-        """How many terms each content has."""
-        return _sums(self.lengths, np.concatenate((np.zeros(1, np.int64), np.cumsum(self.sizes))))
 
 
 class Placed:
@@ -201,12 +158,6 @@ class Snapshot:
             first += len(segment.lengths)
 
 
-def _sums(lengths: NDArray[np.float32], starts: Ints) -> NDArray[np.float32]:
-    """The sum of each run of rows; exact, since lengths are whole numbers."""
-    sums = np.concatenate((np.zeros(1), np.cumsum(lengths, dtype=np.float64)))
-    return (sums[starts[1:]] - sums[starts[:-1]]).astype(np.float32)
-
-
 def head_of(connection: apsw.Connection, workspace: int) -> Head:
     """Where a workspace is now."""
     row = connection.execute(_HEAD, (workspace,)).fetchone()
@@ -256,18 +207,18 @@ def advance(old: Snapshot, connection: apsw.Connection, folder: Path | None) -> 
     placed = old.placed if same else Placed(_places(documents.ordered.columns["contents"], old.base, newer))
     known = old.newer_placed if same else old.newer_placed[:0]
     fresh_places = _places(documents.newer_columns["contents"][len(known) :], old.base, newer)
-    merged = Snapshot(
+    moved = Snapshot(
         old.workspace,
         head,
         old.base,
-        _merged(old.segments + fresh),
+        merged(old.segments + fresh),
         newer,
         old.vectors,
         documents,
         placed,
         np.concatenate((known, fresh_places)),
     )
-    return with_vectors(merged, connection, old.head.seq)
+    return with_vectors(moved, connection, old.head.seq)
 
 
 def _segments(
@@ -304,51 +255,6 @@ def _places(contents: Ints, base: Base, newer: Mapping[int, int]) -> Ints:
     return found
 
 
-def _merged(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
-    """The same rows in fewer segments: small neighbors become one, so that there are few and a row is merged few times."""
-    found = list(segments)
-    while len(found) > 1:
-        first, last = (len(segment.lengths) for segment in found[-2:])
-        if first > 2 * last or first + last > _MERGED:
-            break
-        found[-2:] = [_joined(*found[-2:])]
-    return tuple(found)
-
-
-def _joined(first: Segment, last: Segment) -> Segment:
-    """Two segments as one."""
-    keys, rows, counts = first.postings.expanded()
-    more_keys, more_rows, more_counts = last.postings.expanded()
-    shifted = np.concatenate((rows.astype(np.int64), more_rows.astype(np.int64) + len(first.lengths)))
-    return Segment(
-        np.concatenate((first.contents, last.contents)),
-        np.concatenate((first.sizes, last.sizes)),
-        np.concatenate((first.kinds, last.kinds)),
-        turn(np.concatenate((keys, more_keys)), shifted, np.concatenate((counts, more_counts))),
-        np.concatenate((first.lengths, last.lengths)),
-    )
-
-
-def place_in(base: Base, content: int) -> int | None:
-    """The position of a content in the base."""
-    place = int(np.searchsorted(base.contents, content))
-    return place if place < len(base.contents) and int(base.contents[place]) == content else None
-
-
-def segment_of(fresh: Sequence[tuple[int, list[Any]]], kinds: Mapping[int, list[str]]) -> Segment:
-    """A segment of contents with their word lists."""
-    pieces = [piece for _, words in fresh for piece in words]
-    sizes = [len(keys) for keys, _ in pieces]
-    keys = np.concatenate([keys for keys, _ in pieces]) if pieces else np.zeros(0, np.uint64)
-    counts = np.concatenate([counts for _, counts in pieces]) if pieces else np.zeros(0, np.uint8)
-    lengths = np.array([counts.sum(dtype=np.float32) for _, counts in pieces], np.float32)
-    rows = np.repeat(np.arange(len(pieces)), sizes)
-    names = [kind for content, _ in fresh for kind in kinds.get(content, [])]
-    contents = np.array([content for content, _ in fresh], np.int64)
-    counts_of = np.array([len(words) for _, words in fresh], np.int64)
-    return Segment(contents, counts_of, np.array(names, object), turn(keys, rows, counts), lengths)
-
-
 def with_vectors(snapshot: Snapshot, connection: apsw.Connection, after: int) -> Snapshot:
     """Add the vectors that came after a position."""
     found: dict[str, list[tuple[Ints, Any, Any]]] = {}
@@ -363,40 +269,5 @@ def with_vectors(snapshot: Snapshot, connection: apsw.Connection, after: int) ->
     for space, entries in found.items():
         entries.sort(key=lambda entry: int(entry[0][0]) if len(entry[0]) else -1)  # searches count on rows in order
         part = Vectors(*(np.concatenate(column) for column in zip(*entries, strict=True)))
-        vectors[space] = merged((*vectors.get(space, ()), part), _MERGED)
+        vectors[space] = fewer((*vectors.get(space, ()), part), MERGED)
     return replace(snapshot, vectors=vectors)
-
-
-def base_path(folder: Path, generation: int) -> Path:
-    """The file of a generation."""
-    return folder / f"base-{generation:06d}.arrays"
-
-
-def read_base(folder: Path | None, generation: int) -> Base:
-    """The base of a generation; an empty one for none."""
-    if folder is None or generation == 0:
-        return EMPTY
-    found, extra = arrays.read(base_path(folder, generation))
-    postings = Postings(found["keys"], found["key_starts"], found["rows"], found["counts"])
-    everything = np.arange(int(found["starts"][-1]))
-    vectors = {space: Vectors(everything, found[f"matrix:{space}"], found[f"scales:{space}"]) for space in extra["spaces"]}
-    return Base(
-        generation,
-        found["contents"],
-        found["starts"],
-        np.array(extra["kinds"] or [""], dtype=object)[found["kinds"]],
-        postings,
-        found["lengths"],
-        vectors,
-    )
-
-
-EMPTY = Base(
-    0,
-    np.zeros(0, np.int64),
-    np.zeros(1, np.int64),
-    np.zeros(0, object),
-    Postings(np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8)),
-    np.zeros(0, np.float32),
-    {},
-)

@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from hashlib import blake2b
 from pathlib import Path
-from traceback import walk_tb
 from typing import Any
 
 import apsw
@@ -20,11 +18,13 @@ from contextd.errors import IndexMismatch, StorageError
 from contextd.pieces import with_context
 from contextd.ports import Matrix, Written
 from contextd.stores.sqlite import fold
+from contextd.stores.sqlite.access import acl_id
 from contextd.stores.sqlite.connect import translated
 from contextd.stores.sqlite.current import Current
 from contextd.stores.sqlite.database import Database, packed, unpacked
 from contextd.stores.sqlite.jobs import Jobs
 from contextd.stores.sqlite.links import put_links
+from contextd.stores.sqlite.misfit import from_the_store
 from contextd.stores.sqlite.notes import Notes
 from contextd.stores.sqlite.postings import pack
 from contextd.stores.sqlite.snapshot import head_of
@@ -79,12 +79,6 @@ select d.content_id from document d where d.workspace_id = ?1 and d.dead_seq is 
 group by d.content_id order by max(d.modified) desc limit ?3"""
 
 
-def acl_id(principals: frozenset[str]) -> int:
-    """The id of an access list: the same list has the same id."""
-    data = json.dumps(sorted(principals)).encode()
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little") >> 1
-
-
 class SqliteStore(Notes):
     """Documents of one workspace. `folder` holds the base files; without one, everything stays in the database."""
 
@@ -113,7 +107,7 @@ class SqliteStore(Notes):
             try:
                 yield View(connection, snapshot, scope)
             except (IndexError, KeyError, ValueError, TypeError) as error:
-                if not _from_the_store(error):
+                if not from_the_store(error):
                     raise
                 raise self._misfit(error) from error
 
@@ -378,17 +372,6 @@ class SqliteStore(Notes):
         for space, matrix in vectors.items():
             connection.execute(_VECTOR, (self.workspace, content, space, seq, quantize(matrix)))
         put_links(connection, self.workspace, content, parsed)
-
-
-def _from_the_store(error: Exception) -> bool:
-    """Whether an error inside a view was raised by it, not by the code that asks it, a plug-in, or a ranker of the user's."""
-    modules = [
-        str(frame.f_globals.get("__name__"))
-        for frame, _ in walk_tb(error.__traceback__)
-        if frame.f_code.co_name != "view"  # through which every error inside a view comes
-    ]
-    ours = [module for module in modules if module.startswith("contextd.")]
-    return bool(ours) and ours[-1].startswith("contextd.stores.")
 
 
 def _json(value: Sequence[str]) -> str:

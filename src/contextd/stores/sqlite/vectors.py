@@ -43,7 +43,7 @@ def restore(data: bytes, count: int) -> tuple[NDArray[np.int8], Float]:
     return values, scales
 
 
-def merged(parts: tuple[Vectors, ...], most: int) -> tuple[Vectors, ...]:
+def fewer(parts: tuple[Vectors, ...], most: int) -> tuple[Vectors, ...]:
     """The same rows in fewer parts: small ones at the end become one, up to `most` rows."""
     found = list(parts)
     while len(found) > 1 and found[-2].matrix.shape[1:] == found[-1].matrix.shape[1:]:

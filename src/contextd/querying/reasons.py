@@ -1,0 +1,30 @@
+"""Why a question has no answer, as far as its reader may know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from contextd.ports import View
+from contextd.querying.understand import STOP_STEMS
+from contextd.trace import Trace
+from contextd.types import Plan
+
+_EXPLAINED = 5  # paths that are looked up
+
+
+def say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
+    """Warn of what the question has no words for, or asks for and is not there."""
+    if not plan.text.strip():
+        return
+    if not set(plan.terms) - STOP_STEMS:
+        trace.warn("the question has no words to look for; name what you look for")
+    for what, wanted, there in (
+        ("language", plan.scope.languages, frozenset().union(*(view.languages() for view in views))),
+        ("kind", plan.scope.kinds, frozenset().union(*(view.kinds() for view in views))),
+        ("topic", asked.topics if (asked := plan.scope.recall) else (), frozenset().union(*(view.topics() for view in views))),
+    ):
+        if unknown := sorted(set(wanted) - there):
+            trace.warn(f"nothing here is of {what} {', '.join(unknown)}; there are {', '.join(sorted(there - {''})) or 'none'}")
+    for path in plan.scope.paths[:_EXPLAINED]:
+        if not any(view.knows(path) for view in views):
+            trace.warn(f"nothing here is at or below {path}; paths are those of the project's root")
