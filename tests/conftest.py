@@ -14,9 +14,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from contextd.assemble import open_engine
 from contextd.engine import Engine
+
+settings.register_profile("contextd", deadline=None)  # a busy machine is no failure
+settings.load_profile("contextd")
 
 WEIGHTS = Path(os.environ.get("CONTEXTD_HOME", Path(__file__).parent.parent / ".contextd-run")) / "models"
 
