@@ -104,7 +104,7 @@ def _int8_table(folder: Path) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
     if not (table.is_file() and shifts.is_file()):
         _convert(folder, table, shifts)
     mapped: Any = np.load(table, mmap_mode="r")
-    return mapped, np.load(shifts)
+    return mapped.view(np.ndarray), np.load(shifts)  # whose parts are no maps of their own, which is much slower
 
 
 def _convert(folder: Path, table: Path, shifts: Path) -> None:
