@@ -336,7 +336,7 @@ class Retrieved:
 
     chunks: tuple[ChunkId, ...]
     arms: Mapping[str, NDArray[np.float64]]
-    strength: float = 0.0  # of the best chunk by words, comparable between questions; 0 where none has any
+    strength: float | None = None  # of the best chunk by words, comparable between questions; None where words are not asked
 
     def __len__(self) -> int:
         return len(self.chunks)

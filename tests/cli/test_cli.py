@@ -253,7 +253,7 @@ def test_highlights_are_offsets_of_matched_words(indexed: Path, contextd: Contex
 
 
 def test_a_task_does_not_warn_of_a_full_budget(indexed: Path, contextd: Contextd) -> None:
-    full = {"CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS": "110", "CONTEXTD_BUDGET__RESERVE_FOR_PROMPT": "10000"}
+    full = {"CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS": "440", "CONTEXTD_BUDGET__RESERVE_FOR_PROMPT": "330"}
     told = json.loads(contextd("task", "--title", "load a user", "--json", cwd=indexed, **full).out)
     assert told["context"]["tokens"] > 60 and told["warnings"] == []
 

@@ -26,7 +26,7 @@ def test_the_tail_of_an_overlapping_secret_leaked() -> None:
 def test_a_moved_file_lost_its_words_when_a_fold_came_between(
     engine: Engine, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fold, "worth_it", lambda connection, workspace: True)
+    monkeypatch.setattr(fold, "missing", lambda connection, workspace: 0)
     (project / "src/app/store.py").rename(project / "src/app/zz_users.py")
     for number in range(200):
         (project / f"src/app/a{number}.py").write_text(f"def heron_{number}():\n    return {number}\n" * 3)

@@ -248,7 +248,7 @@ def _search_one(
     focus: dict[ChunkId, int] = {}
     if not view.fields & _SPOKEN:
         boosted, read, focus = _opened(view, boosted, retrieved, plan, trace)
-    strength = retrieved.strength if plan.terms and not view.fields & _SPOKEN else None
+    strength = None if view.fields & _SPOKEN else retrieved.strength
     likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, strength))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     some = choose(_Pool(view, boosted, kept, likely, read, held), query, trace) if kept else []

@@ -62,7 +62,7 @@ def retrieve(
     for space, vector in vectors.items():
         found[space] = view.near(vector, CANDIDATES, space=space)
     chunks = _together(found)
-    return Retrieved(chunks, view.fill(chunks), _strength(view, body, found["chunk"]))
+    return Retrieved(chunks, view.fill(chunks), _strength(view, body, found["chunk"]) if body else None)
 
 
 def _aliases(plan: Plan, salt: str) -> dict[int, int]:
