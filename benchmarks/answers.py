@@ -23,9 +23,8 @@ import contextd
 from benchmarks.bm25 import Bm25
 from benchmarks.data import REPOS, SEMBLE_MODEL, linked_home
 from benchmarks.lines import Asked, asked, shown_in
-from contextd import config
-from contextd.engine import Engine
-from contextd.line_answers import BUDGETS, Shown, share, shown
+from contextd.app.engine import Engine
+from contextd.app.line_answers import BUDGETS, Shown, share, shown
 from contextd.models.tokens import O200k
 from contextd.querying import order, pipeline
 from contextd.querying.boost import boost
@@ -34,7 +33,8 @@ from contextd.querying.gather import gather
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
-from contextd.trace import Trace
+from contextd.settings import config
+from contextd.values.trace import Trace
 
 Float = NDArray[np.float64]
 L2 = 0.02

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from contextd.querying.understand import STOP
-from contextd.terms import split
+from contextd.text.terms import split
 
 _K1, _B = 1.2, 0.75
 

@@ -29,12 +29,12 @@ import numpy as np
 import contextd
 from benchmarks.code import Ranker, plain, semble
 from benchmarks.data import HISTORIES, linked_home
-from contextd.engine import Engine
-from contextd.languages import CODE
-from contextd.paths import is_example, is_test
+from contextd.app.engine import Engine
 from contextd.querying.pack import CUT_MARK
 from contextd.sources.filetypes import language_of
-from contextd.types import Hit
+from contextd.text.languages import CODE
+from contextd.text.paths import is_example, is_test
+from contextd.values.answer import Hit
 
 LIST = Path(__file__).parent / "bugs.json"
 REPOSITORIES = (

@@ -22,14 +22,14 @@ import contextd
 from benchmarks.bm25 import Bm25
 from benchmarks.data import BENCH, linked_home
 from benchmarks.tune import fit
+from contextd.app.engine import Engine
 from contextd.chunking.chat import day
-from contextd.conversation import Conversation, Message
-from contextd.engine import Engine
-from contextd.ports import pair_space
+from contextd.ports.world import pair_space
 from contextd.querying.fuse import normalized, turns
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
-from contextd.types import Query, Reader, Scope
+from contextd.values.conversation import Conversation, Message
+from contextd.values.query import Query, Reader, Scope
 
 Float = NDArray[np.float64]
 MOST = 10

@@ -16,10 +16,10 @@ import contextd
 from benchmarks.bm25 import Bm25
 from benchmarks.data import linked_home, repositories
 from benchmarks.scifact import ndcg
-from contextd import config
-from contextd.engine import Engine
-from contextd.evaluate import BUDGETS, Question, Score, score
-from contextd.ports import FileState
+from contextd.app.engine import Engine
+from contextd.app.evaluate import BUDGETS, Question, Score, score
+from contextd.ports.world import FileState
+from contextd.settings import config
 
 Ranker = Callable[[str], list[str]]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contextd.evaluate import Question, question
+from contextd.app.evaluate import Question, question
 
 BENCH = Path(os.environ.get("CONTEXTD_BENCH", "../shared/bench"))
 REPOS = Path(os.environ.get("CONTEXTD_BENCH_REPOS", "../repos"))
@@ -59,7 +59,7 @@ def _below(entry: dict[str, Any], prefix: str) -> dict[str, Any]:
 
 def linked_home(name: str = "") -> Path:
     """A data directory of its own, with the weights of the usual one."""
-    from contextd import config
+    from contextd.settings import config
 
     home = HOME / name
     home.mkdir(parents=True, exist_ok=True)

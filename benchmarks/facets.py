@@ -1,7 +1,7 @@
 """Facets: does a fact matter for a question, and on which side of it? Judged on people and questions by another hand.
 
 `python -m benchmarks.facets` judges the shipped weights on tests/querying/items/facets.json and draws the calibration curve;
-`--learn` makes the weights again from the examples in src/contextd/learned.
+`--learn` makes the weights again from the examples in benchmarks/examples.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from numpy.typing import NDArray
 
 from benchmarks.data import linked_home
 from benchmarks.guesses import fitted as softmax
-from contextd.assemble import open_engine
-from contextd.engine import Engine
-from contextd.guesses import guess, likelihoods
-from contextd.memory import Topic
-from contextd.ports import Embedder
-from contextd.querying.divide import USUAL
-from contextd.querying.interpret import without_amounts
-from contextd.querying.judge import Signals, features, relevance, sides, tells
-from contextd.querying.sides import SIDES, aspects_of
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
+from contextd.ports.world import Embedder
+from contextd.querying.facets.divide import USUAL
+from contextd.querying.facets.facet_table import SIDES, aspects_of
+from contextd.querying.facets.interpret import without_amounts
+from contextd.querying.facets.judge import Signals, features, relevance, sides, tells
 from contextd.querying.understand import understand
 from contextd.remembering.topics import STARTING, Routing
-from contextd.terms import split
-from contextd.types import Facet, Query, Reader, Scope
+from contextd.text.classifiers import guess, likelihoods
+from contextd.text.terms import split
+from contextd.values.memory import Topic
+from contextd.values.query import Facet, Query, Reader, Scope
 
-LEARNED = Path(__file__).parent.parent / "src/contextd/learned"
+LEARNED = Path(__file__).parent.parent / "src/contextd/text/learned"
+EXAMPLES = Path(__file__).parent / "examples"
 ITEMS = Path(__file__).parent.parent / "tests/querying/items/facets.json"
 THRESHOLD = 0.7
 BEFORE = 0.35  # the share of facts that matter, as it is assumed before looking: about one in three
@@ -90,7 +91,7 @@ def _kind(fact: str, embedder: Embedder, vector: NDArray[np.float32]) -> str:
 
 def learn(engine: Engine, tier: str) -> None:
     """Write the weights of relevance in a tier; how they do on people they have not seen."""
-    some = asked(json.loads((LEARNED / "facets.json").read_text("utf-8")), engine, tier)
+    some = asked(json.loads((EXAMPLES / "facets.json").read_text("utf-8")), engine, tier)
     data = np.vstack([features(one.signals, one.subject) for one in some])
     right = np.array([bool(side) for one in some for side in one.side])
     person = np.array([one.person for one in some for _ in one.side])

@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 import contextd
 from benchmarks.data import BENCH, REPOS, linked_home, repositories
 from benchmarks.lines import asked, shown_in
-from contextd.engine import Engine
-from contextd.line_answers import BUDGETS, Required, share
+from contextd.app.engine import Engine
+from contextd.app.line_answers import BUDGETS, Required, share
 from contextd.querying import calibrate, pipeline
 from contextd.querying.boost import boost
 from contextd.querying.fuse import KEPT, fuse
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
-from contextd.trace import Trace
+from contextd.values.trace import Trace
 
 Float = NDArray[np.float64]
 FOLDS = 5

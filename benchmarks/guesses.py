@@ -1,7 +1,7 @@
 """Guesses about facts and questions: how often kind, act and subject are right on items nothing was learned from.
 
 `python -m benchmarks.guesses` judges the shipped weights on tests/remembering/items; `--learn` makes the weights again from the
-examples in src/contextd/learned. The items were written, and committed, before there were rules or weights.
+examples in benchmarks/examples. The items were written, and committed, before there were rules or weights.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import linked_home
-from contextd.assemble import open_engine
-from contextd.guesses import grams, guess
-from contextd.ports import Embedder
+from contextd.app.assemble import open_engine
+from contextd.ports.world import Embedder
+from contextd.text.classifiers import grams, guess
 
-LEARNED = Path(__file__).parent.parent / "src/contextd/learned"
+LEARNED = Path(__file__).parent.parent / "src/contextd/text/learned"
+EXAMPLES = Path(__file__).parent / "examples"
 ITEMS = Path(__file__).parent.parent / "tests/remembering/items"
 GUESSES = {"kind": "facts", "act": "questions", "subject": "questions"}
 LEARNED_ONLY = {"aspect": "aspects"}  # judged by what it is used for (benchmarks/facets.py)
@@ -41,7 +42,7 @@ Float = NDArray[np.float64]
 
 def examples(name: str) -> list[dict[str, Any]]:
     """The labelled examples the weights are made from."""
-    return json.loads((LEARNED / f"{name}.json").read_text("utf-8"))
+    return json.loads((EXAMPLES / f"{name}.json").read_text("utf-8"))
 
 
 def items(name: str) -> list[dict[str, Any]]:

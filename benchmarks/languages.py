@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.guesses import ITEMS
-from contextd import config
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
+from contextd.settings import config
 
 _MODELS = ("none", "snowflake-arctic-embed-s")
 _FIRST = 3

@@ -1,6 +1,6 @@
 """Questions of the benchmark with the lines that answer them, and the lines of an answer as a client receives it.
 
-What is required, and what counts as shown, is decided by the product (`contextd.line_answers`).
+What is required, and what counts as shown, is decided by the product (`contextd.app.line_answers`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from benchmarks.data import BENCH, REPOS
-from contextd.line_answers import Line, Shown, line_question, plain, required
+from contextd.app.line_answers import Line, Shown, line_question, plain, required
 
 _HEADING = re.compile(r"### (.+?):\d+-\d+|<file path=\"([^\"]+)\"")
 

@@ -16,9 +16,9 @@ import apsw
 import numpy as np
 
 from benchmarks.data import linked_home
-from contextd import portability
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app import portability
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 
 COUNT = 10_000
 _CHANCE = random.Random(3)

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.data import HISTORIES, REPOS
-from contextd.committed import commit_text
-from contextd.parsing import decode
-from contextd.ports import FileState
-from contextd.scrub import scrub
+from contextd.chunking.commit_text import commit_text
+from contextd.chunking.parse import decode
+from contextd.ports.world import FileState
+from contextd.privacy import scrub
 from contextd.sources.commits import Commits
 from contextd.sources.files import Boundaries, Files
 from contextd.sources.filetypes import DOCUMENTS, language_by_content, language_of

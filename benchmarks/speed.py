@@ -28,8 +28,8 @@ import numpy as np
 import contextd
 from benchmarks.bm25 import Bm25
 from benchmarks.data import HISTORIES, HOME, REPOS, SEMBLE_MODEL, linked_home, repositories
-from contextd import config
-from contextd.ports import FileState
+from contextd.ports.world import FileState
+from contextd.settings import config
 
 DJANGO = "django==5.2.8"
 WITH_HISTORY = "prometheus"  # half a million lines, and its newest thousand commits

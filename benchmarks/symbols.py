@@ -13,7 +13,7 @@ from pathlib import Path
 
 import contextd
 from benchmarks.data import linked_home, repositories
-from contextd.types import Hit
+from contextd.values.answer import Hit
 
 SYMBOLS = Path(__file__).parent / "symbols.json"
 _BUDGET = 500

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 import contextd
 from benchmarks.data import linked_home, repositories
-from contextd.engine import Engine
-from contextd.evaluate import Question
+from contextd.app.engine import Engine
+from contextd.app.evaluate import Question
 from contextd.querying.boost import rarity, signals
 from contextd.querying.fuse import ROUTES, normalized, standing
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
-from contextd.types import Query, Reader, Scope
+from contextd.values.query import Query, Reader, Scope
 
 FOLDS = 3
 L2 = 0.003

@@ -2,7 +2,7 @@
 
 `python -m benchmarks.values` judges the shipped weights on tests/remembering/items, by sort of fact; `--folds` judges fresh
 weights on examples they were not made from, which is what to develop on; `--learn` makes the weights from the labelled
-facts in src/contextd/learned.
+facts in benchmarks/examples.
 """
 
 from __future__ import annotations

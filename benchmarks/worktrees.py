@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import contextd
 from benchmarks.data import HISTORIES, linked_home
 from benchmarks.speed import WITH_HISTORY
-from contextd.ports import Embedder
+from contextd.ports.world import Embedder
 
 OLDER = (0, 10, 100)  # commits
 

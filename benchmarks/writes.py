@@ -17,13 +17,14 @@ import numpy as np
 import contextd
 from benchmarks.data import linked_home
 from benchmarks.memories import facts
-from contextd import portability
+from contextd.app import portability
 from contextd.chunking.cut import Limits
+from contextd.chunking.parse import parse
 from contextd.models.tokens import Estimate
-from contextd.parsing import parse
 from contextd.stores.sqlite.store import SqliteStore, open_index
-from contextd.terms import key
-from contextd.types import DocumentRow, Reader, Scope, Stamp
+from contextd.text.terms import key
+from contextd.values.document import DocumentRow, Stamp
+from contextd.values.query import Reader, Scope
 
 DOCUMENTS, MEMORIES, ROUNDS = 40_000, 5_000, 200
 WORKSPACE = 77

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from contextd import config
-from contextd.cli import COMMANDS, cli
-from contextd.other_keys import RENAMED, WITHOUT_EFFECT
+from contextd.settings import config
+from contextd.settings.other_keys import RENAMED, WITHOUT_EFFECT
+from contextd.surfaces.cli import COMMANDS, cli
 
 TARGET = Path(__file__).parent / "reference.md"
 
@@ -62,7 +62,7 @@ def _settings() -> str:
 
 
 if __name__ == "__main__":
-    import_module("contextd.cli")
+    import_module("contextd.surfaces.cli")
     if "--check" in sys.argv:
         sys.exit(0 if TARGET.read_text("utf-8") == reference() else "docs/reference.md is stale: run `make docs`")
     TARGET.write_text(reference(), "utf-8")

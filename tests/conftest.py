@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 
 settings.register_profile("contextd", deadline=None)  # a busy machine is no failure
 settings.load_profile("contextd")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.assemble import open_engine
-from contextd.concepts import concepts_of, widened
-from contextd.tongues import is_foreign
+from contextd.app.assemble import open_engine
+from contextd.text.natural_language import is_foreign
+from contextd.text.thesaurus import concepts_of, widened
 
 LANGUAGES = {"en", "de", "fr", "es", "zh", "ja"}
 
@@ -39,12 +39,12 @@ def test_what_is_told_is_part_of_something_wider() -> None:
 
 @given(st.text(max_size=60))
 def test_any_text_has_concepts_of_the_thesaurus_only(text: str) -> None:
-    told = json.loads(files("contextd").joinpath("learned", "concepts.json").read_text("utf-8"))
+    told = json.loads(files("contextd.text").joinpath("learned", "concepts.json").read_text("utf-8"))
     assert widened(concepts_of(text)) <= set(told)
 
 
 def test_the_thesaurus_is_whole() -> None:
-    told = json.loads(files("contextd").joinpath("learned", "concepts.json").read_text("utf-8"))
+    told = json.loads(files("contextd.text").joinpath("learned", "concepts.json").read_text("utf-8"))
     for concept, entry in told.items():
         assert set(entry) - {"is"} == LANGUAGES, concept
         assert set(entry.get("is", ())) <= set(told), concept

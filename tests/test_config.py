@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd import config
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 from contextd.errors import InvalidInput
-from contextd.settings import Embedding
+from contextd.settings import config
+from contextd.settings.defaults import Embedding
 from tests.conftest import Run
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.cli import COMMANDS
+from contextd.app.assemble import open_engine
+from contextd.surfaces.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.families import family
-from contextd.terms import terms_of
+from contextd.app.assemble import open_engine
+from contextd.text.terms import terms_of
+from contextd.text.word_families import family
 
 
 @pytest.mark.parametrize(

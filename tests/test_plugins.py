@@ -15,13 +15,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
+from contextd.app.plugins import Plugged
 from contextd.errors import InvalidInput, StorageError
-from contextd.plugins import Plugged
-from contextd.ports import Embedder, Matrix
+from contextd.ports.world import Embedder, Matrix
 from contextd.querying.vectors import QueryVectors
-from contextd.types import ChunkId, Plan, Suggestion
+from contextd.values.answer import Suggestion
+from contextd.values.document import ChunkId
+from contextd.values.query import Plan
 from tests.conftest import Run
 
 ROOT = Path(__file__).parent.parent

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 from contextd.errors import InvalidInput
 from tests.conftest import Run
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
+from contextd.app.tasks import Task, budget_for
 from contextd.errors import InvalidInput, StorageError
-from contextd.tasks import Task, budget_for
-from contextd.types import Narrow
+from contextd.values.query import Narrow
 from tests.conftest import Run
 
 

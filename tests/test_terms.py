@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd import terms
-from contextd.terms import FOLDER, NAME, STEM, defined_names, encode, encode_path, key, split, terms_of
+from contextd.text import terms
+from contextd.text.terms import FOLDER, NAME, STEM, defined_names, encode, encode_path, key, split, terms_of
 
 
 def test_an_identifier_counts_whole_and_by_its_parts() -> None:

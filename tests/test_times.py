@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.times import moment, windows
+from contextd.text.times import moment, windows
 
 NOW = int(datetime(2024, 6, 12, 15, 30, tzinfo=UTC).timestamp() * 1e6)  # a Wednesday
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from contextd.chunking.cut import Limits
-from contextd.types import Raw
+from contextd.values.document import Raw
 from contextd.workers import pool as driver
 from contextd.workers.pool import Pool
 
 BAD_WORKER = """
 import sys, time, os, signal
 from contextd.workers import wire, parse as real
-import contextd.parsing, contextd.workers.parse
-honest = contextd.parsing.parse
+import contextd.chunking.parse, contextd.workers.parse
+honest = contextd.chunking.parse.parse
 
 def parse(data, language, limits, count, extra=(), *, plain=False, path=""):
     if data.startswith(b"hang") and not plain:

@@ -8,19 +8,20 @@ __version__ = "0.1.0"
 __all__ = ["Context", "Engine", "Hit", "Memory", "Reader", "__version__", "open"]
 
 if TYPE_CHECKING:
-    from contextd.assemble import open_engine as open
-    from contextd.engine import Engine
-    from contextd.memory import Memory
-    from contextd.types import Context, Hit, Reader
+    from contextd.app.assemble import open_engine as open
+    from contextd.app.engine import Engine
+    from contextd.values.answer import Context, Hit
+    from contextd.values.memory import Memory
+    from contextd.values.query import Reader
 
 # Loaded on first use: importing the package costs nothing, so that `contextd --help` starts at once.
 _HOME = {
-    "open": ("contextd.assemble", "open_engine"),
-    "Engine": ("contextd.engine", "Engine"),
-    "Context": ("contextd.types", "Context"),
-    "Hit": ("contextd.types", "Hit"),
-    "Memory": ("contextd.memory", "Memory"),
-    "Reader": ("contextd.types", "Reader"),
+    "open": ("contextd.app.assemble", "open_engine"),
+    "Engine": ("contextd.app.engine", "Engine"),
+    "Context": ("contextd.values.answer", "Context"),
+    "Hit": ("contextd.values.answer", "Hit"),
+    "Memory": ("contextd.values.memory", "Memory"),
+    "Reader": ("contextd.values.query", "Reader"),
 }
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from contextd.chunking.cut import Limits
 from contextd.chunking.dispatch import chunk
 from contextd.models.tokens import O200k
-from contextd.types import Piece
+from contextd.values.document import Piece
 
 COUNT = O200k().count
 LANGUAGES = ["python", "javascript", "go", "markdown", "rst", "yaml", "json", "toml", "sql", ""]

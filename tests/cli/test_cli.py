@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.cli import COMMANDS
 from contextd.stores.sqlite.record import Record
+from contextd.surfaces.cli import COMMANDS
 from tests.conftest import Run
 
 Contextd = Callable[..., Run]
@@ -287,7 +287,7 @@ def test_make_run_ends_with_a_command_for_other_projects() -> None:
 
 def test_help_is_there_at_once(contextd: Contextd) -> None:
     """Nothing heavy is imported for help."""
-    code = "import sys; from contextd.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit: pass\nprint([m for m in ('numpy', 'apsw', 'mcp', 'rich', 'tiktoken', 'tree_sitter') if m in sys.modules])"
+    code = "import sys; from contextd.surfaces.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit: pass\nprint([m for m in ('numpy', 'apsw', 'mcp', 'rich', 'tiktoken', 'tree_sitter') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
     assert out.strip().endswith("[]")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contextd.engine import Engine
+from contextd.app.engine import Engine
 from tests.conftest import Run
 
 

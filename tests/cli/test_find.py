@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from contextd.engine import Engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
-from contextd.types import Narrow, Reader
+from contextd.values.query import Narrow, Reader
 from tests.conftest import Run
 
 Contextd = Callable[..., Run]

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from contextd.engine import Engine
+from contextd.app.engine import Engine
 from tests.conftest import Run
 
 Contextd = Callable[..., Run]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.engine import Engine
-from contextd.ports import FileState, Skip
+from contextd.app.engine import Engine
+from contextd.ports.world import FileState, Skip
 from contextd.sources.commits import Commits
 from tests.conftest import Run
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contextd import payloads
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.stores.sqlite.store import open_index
 from contextd.stores.sqlite.vectors import quantize, restore
-from contextd.terms import key
-from contextd.types import Reader, Scope
+from contextd.surfaces import payloads
+from contextd.text.terms import key
+from contextd.values.query import Reader, Scope
 from tests.stores.test_conformance import SPACE, WORKSPACE, Shelf
 
 ANA = Reader("ana")

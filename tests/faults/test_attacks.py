@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.assemble import open_engine
-from contextd.checks import verdict
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.checks import verdict
+from contextd.app.engine import Engine
 from contextd.errors import ContextdError, InvalidInput, Unavailable
-from contextd.memory import Recall
 from contextd.querying.render import TEMPLATES, headed, render
-from contextd.types import Narrow, Reader
+from contextd.values.memory import Recall
+from contextd.values.query import Narrow, Reader
 from tests.conftest import SAMPLE, Run
 from tests.faults.test_query import hit_of
 

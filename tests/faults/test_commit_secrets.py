@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 from tests.conftest import Run
 from tests.sources.test_commits import commit
 from tests.stored import stored

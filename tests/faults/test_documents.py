@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from contextd import extracting
-from contextd.assemble import open_engine
-from contextd.extracting import Unreadable, extract, is_document
-from contextd.ports import Skip
+from contextd.app.assemble import open_engine
+from contextd.chunking import extraction as extracting
+from contextd.chunking.extraction import Unreadable, extract, is_document
+from contextd.ports.world import Skip
 
 
 def pdf(*pages: str) -> bytes:

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from contextd.assemble import open_engine
-from contextd.conversation import Note
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.stores.sqlite.database import Database
+from contextd.values.conversation import Note
 from tests.conftest import Run
 
 _HEADER = re.compile(rb"\x78[\x01\x5e\x9c\xda]")

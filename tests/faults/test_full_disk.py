@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 from contextd.errors import StorageError
 from tests.conftest import Run
 from tests.faults.test_storage import FullDisk, full_disk  # noqa: F401 - a fixture

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from contextd.assemble import open_engine, read_export
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine, read_export
+from contextd.app.engine import Engine
 from contextd.sources.exports import read
 from tests.importing.test_exports import CHATGPT, CLAUDE, CLAUDE_CODE, CODEX, lines
 

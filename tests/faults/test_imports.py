@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.conversation import Conversation, Unread
+from contextd.app.assemble import open_engine
 from contextd.sources import limited
 from contextd.sources.exports import read
+from contextd.values.conversation import Conversation, Unread
 from contextd.workers import reading
 from tests.conftest import Run
 from tests.importing.test_exports import CLAUDE, lines, zipped

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput, Unavailable
 from contextd.indexing import jobs as running
 from contextd.indexing.jobs import run_all
 from contextd.indexing.pipeline import Progress, Report
-from contextd.job import Job
-from contextd.ports import Jobs
+from contextd.ports.world import Jobs
 from contextd.stores.lease import lease
+from contextd.values.job import Job
 
 ATTEMPTS = 3
 
@@ -87,7 +87,7 @@ def test_F24_a_job_that_raises_anything_is_failed_with_its_reason_and_the_queue_
 DIES = """
 import os, sys
 from pathlib import Path
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 from contextd.indexing.upkeep import Upkeep
 Upkeep.work = lambda self, job, progress: os._exit(9)
 open_engine(sys.argv[1], home=Path(sys.argv[2]), environment={}).index()
@@ -140,7 +140,7 @@ def test_F24_a_job_that_has_ended_cannot_be_cancelled(engine: Engine) -> None:
 SCANNING_WATCH = """
 import sys, time
 from pathlib import Path
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 from contextd.indexing.upkeep import Upkeep
 whole, first = Upkeep.index, [True]
 def slow(self, options, progress=lambda _: None):

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
+from contextd.app.tasks import Task
 from contextd.errors import InvalidInput
-from contextd.limits import LIMITS
-from contextd.memory import Recall
+from contextd.settings.limits import LIMITS
 from contextd.stores.sqlite.choose import below
-from contextd.tasks import Task
-from contextd.types import Facet, Narrow
+from contextd.values.memory import Recall
+from contextd.values.query import Facet, Narrow
 from tests.conftest import Run
 
 

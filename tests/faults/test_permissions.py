@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.private import make_folder, mend
+from contextd.app.assemble import open_engine
+from contextd.settings.permissions import make_folder, mend
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
 
@@ -29,7 +29,7 @@ def expected(home: Path) -> dict[str, int]:
 
 def with_open_mask(*arguments: str, home: Path) -> None:
     """Run a command as somebody whose new files everybody may write."""
-    program = "import os, sys; os.umask(0); from contextd.cli import main; main(sys.argv[1:])"
+    program = "import os, sys; os.umask(0); from contextd.surfaces.cli import main; main(sys.argv[1:])"
     environment = {**os.environ, "CONTEXTD_HOME": str(home)}
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments], env=environment, capture_output=True, text=True, timeout=60

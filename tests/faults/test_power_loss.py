@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 from contextd.errors import ContextdError
 from contextd.stores.sqlite import connect
 from contextd.stores.sqlite.record import Record

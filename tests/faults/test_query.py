@@ -11,12 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput, Unavailable
-from contextd.invisible import visible
 from contextd.querying.render import TEMPLATES, custom, render
-from contextd.types import Chunk, ChunkId, Hit, Narrow, Reader
+from contextd.text.invisible import visible
+from contextd.values.answer import Hit
+from contextd.values.document import Chunk, ChunkId
+from contextd.values.query import Narrow, Reader
 
 AGAIN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 from contextd.errors import InvalidInput
-from contextd.ports import Skip
+from contextd.ports.world import Skip
 from contextd.sources.blame import GitPast
 from contextd.sources.files import Boundaries, Files
 from contextd.sources.git import git
@@ -45,7 +45,7 @@ COMMANDS = [
 ]  # fmt: skip
 CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"query_context","arguments":{"query":"add"}}}\n'
 DRIVER = f"""
-from contextd.cli import main
+from contextd.surfaces.cli import main
 for command in {COMMANDS!r}:
     try:
         main(command)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from contextd import portability
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app import portability
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from tests.conftest import Run
 from tests.scrub.test_planted import ITEMS
 from tests.stored import stored

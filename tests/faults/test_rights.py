@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from contextd.assemble import open_engine
-from contextd.cli import cli
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
-from contextd.types import Reader, Scope
+from contextd.surfaces.cli import cli
+from contextd.values.query import Reader, Scope
 from tests.conftest import Run
 
 
@@ -156,7 +156,7 @@ def test_C6_a_kill_between_record_and_index_leaves_the_stricter_right(committed:
     module, kind, function = step.split(".")
     program = f"""
 import os, signal, sys
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 from contextd.stores.sqlite import {module}
 {module}.{kind}.{function} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 open_engine(sys.argv[1]).share_only(["owner", "bob"])

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.ports import Skip
+from contextd.app.assemble import open_engine
+from contextd.ports.world import Skip
 from contextd.sources.files import Boundaries, Files
 from tests.faults.test_sweeps import keep
 

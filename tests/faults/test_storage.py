@@ -15,11 +15,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.clock import tick
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import IndexMismatch, StorageError
 from contextd.stores.sqlite.record import Record
+from contextd.values.clock import tick
 from tests.conftest import Run
 from tests.indexing.test_index import state_of
 
@@ -200,7 +200,7 @@ def test_F6_a_damaged_record_is_never_moved(home: Path, contextd: Contextd) -> N
 REMEMBER_MANY = """
 import sys
 from pathlib import Path
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 engine = open_engine(None, home=Path(sys.argv[1]), environment={"CONTEXTD_EMBEDDING__MODEL": "none", "CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
 for number in range(int(sys.argv[3])):
     memory = engine.remember(f"fact {sys.argv[2]} {number} about herons").memory

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 from contextd.errors import ContextdError
 from contextd.stores.sqlite.record import Record
 from tests.faults.test_storage import REMEMBER_MANY, damage

@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.assemble import open_engine
-from contextd.cli import cli
-from contextd.invisible import CONTROLS, IGNORABLE, escaped_json, hidden, visible, visible_line
+from contextd.app.assemble import open_engine
 from contextd.querying.render import TEMPLATES, custom, render
+from contextd.surfaces.cli import cli
+from contextd.text.invisible import CONTROLS, IGNORABLE, escaped_json, hidden, visible, visible_line
 from tests.conftest import Run
 from tests.faults.test_query import hit_of
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.conversation import Conversation, Message, Note
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
+from contextd.values.conversation import Conversation, Message, Note
 
 HOUR = 3600 * 1_000_000
 MAY = 1_683_554_160_000_000  # 8 May 2023, 13:56 UTC

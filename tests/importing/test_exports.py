@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from contextd.conversation import Conversation, Note, Unread
 from contextd.errors import InvalidInput
 from contextd.sources.exports import kind_of, read
 from contextd.sources.transcripts import moment
+from contextd.values.conversation import Conversation, Note, Unread
 
 
 def node(name: str, parent: str | None, role: str, text: str, at: float = 1_700_000_000.0) -> dict[str, Any]:

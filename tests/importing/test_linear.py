@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from contextd.assemble import open_engine, read_export
-from contextd.conversation import Conversation
+from contextd.app.assemble import open_engine, read_export
 from contextd.sources.exports import read
+from contextd.values.conversation import Conversation
 from tests.faults.test_sweeps import keep
 from tests.importing.test_exports import lines, node
 

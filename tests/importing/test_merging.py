@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from contextd import chats
-from contextd.assemble import export_kind, open_engine, read_export
-from contextd.conversation import Conversation, Message, Note
-from contextd.engine import Engine
+from contextd.app import chats
+from contextd.app.assemble import export_kind, open_engine, read_export
+from contextd.app.engine import Engine
 from contextd.importing.pipeline import Taken
+from contextd.values.conversation import Conversation, Message, Note
 from tests.conftest import Run
 from tests.importing.test_exports import CHATGPT, lines, zipped
 from tests.importing.test_recognized import START, TALK, said, uris

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.conversation import Conversation, Message, Note, Unread
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
 from contextd.sources.exports import kind_of, read
+from contextd.values.conversation import Conversation, Message, Note, Unread
 from tests.importing.test_exports import CHATGPT, CLAUDE, lines, node, zipped
 
 DAY = 86_400_000_000

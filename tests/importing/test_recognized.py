@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from contextd.assemble import open_engine, read_export
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine, read_export
+from contextd.app.engine import Engine
 from contextd.importing.pipeline import Taken
 from tests.conftest import Run
 from tests.importing.test_exports import CLAUDE_CODE, lines

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import Unavailable
-from contextd.types import Reader, Scope
+from contextd.values.query import Reader, Scope
 
 
 def state_of(engine: Engine) -> set[tuple[object, ...]]:
@@ -141,7 +141,7 @@ def test_I13_an_engine_that_fails_costs_vectors_not_words(project: Path, home: P
 
 
 def test_a_failed_file_is_recorded_and_the_run_goes_on(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from contextd.types import Outcome
+    from contextd.values.document import Outcome
     from contextd.workers import pool
 
     real = pool._settled
@@ -168,7 +168,7 @@ def test_a_failed_file_is_recorded_and_the_run_goes_on(project: Path, home: Path
 
 
 def test_a_failed_file_is_read_again_when_asked_for(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from contextd.types import Outcome
+    from contextd.values.document import Outcome
     from contextd.workers import pool
 
     real = pool._settled

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
 from contextd.indexing.jobs import Cancelled
 from tests.conftest import Run

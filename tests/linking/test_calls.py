@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 from contextd.chunking.references import references
 from contextd.linking.calls import Imported, Target, call_of, likeness, module_of
-from contextd.types import CALL
+from contextd.values.document import CALL
 
 NEAR = frozenset({"app/views.py"})
 METHOD = Target("app/store.py", "Store.load", NEAR, frozenset({"Cached"}))

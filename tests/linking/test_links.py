@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.chunking.references import PATTERNS, references
-from contextd.engine import Engine
 from contextd.errors import InvalidInput
 from contextd.linking.resolve import Places, resolve
-from contextd.types import CALL, IMPORT, INHERIT
+from contextd.values.document import CALL, IMPORT, INHERIT
 from tests.conftest import Run
 
 SAMPLES = {

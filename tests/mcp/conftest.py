@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.engine import Engine
+from contextd.app.engine import Engine
 from tests.mcp.talk import Server
 
 

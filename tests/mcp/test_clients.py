@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.memory import Recall
-from contextd.types import Narrow
+from contextd.app.assemble import open_engine
+from contextd.values.memory import Recall
+from contextd.values.query import Narrow
 from tests.faults.test_sweeps import keep
 
 pytestmark = [

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from tests.mcp.talk import Server
 
 WITHIN = 3.0  # seconds in which a new file is found: the promise

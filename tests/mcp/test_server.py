@@ -14,10 +14,10 @@ import anyio
 import pytest
 from mcp_types import methods
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
-from contextd.memory import Recall
-from contextd.types import Narrow
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
+from contextd.values.memory import Recall
+from contextd.values.query import Narrow
 from mcp import Client
 from tests.mcp.talk import HELLO, Server, call, parameters, passed_on
 
@@ -199,7 +199,7 @@ def test_a_project_that_cannot_be_opened_is_told_by_the_call(home: Path, tmp_pat
 
 
 def test_initialize_loads_neither_the_engine_nor_a_library_of_the_protocol() -> None:
-    code = "import sys, contextd.cli, contextd.cli.serve, contextd.mcp.server; print([m for m in ('numpy', 'apsw', 'mcp', 'pydantic', 'contextd.engine', 'asyncio') if m in sys.modules])"
+    code = "import sys, contextd.surfaces.cli, contextd.surfaces.cli.serve, contextd.surfaces.mcp.server; print([m for m in ('numpy', 'apsw', 'mcp', 'pydantic', 'contextd.app.engine', 'asyncio') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from contextd.engine import Engine
+from contextd.app.engine import Engine
 from tests.mcp.talk import Server
 
 NOISE = [b"not json\n", b"{}\n", b"[]\n", b'{"jsonrpc":"2.0","id":{},"method":"x"}\n', b'{"jsonrpc":"1.0","id":1,"method":"tools/list"}\n',

@@ -14,19 +14,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput, Unavailable
-from contextd.memory import Recall
-from contextd.querying.allot import Costs, allot, shares
-from contextd.querying.compress import compress
-from contextd.querying.divide import divide, thing_of
-from contextd.querying.interpret import proposed, without_amounts
+from contextd.querying.facets.allot import Costs, allot, shares
+from contextd.querying.facets.compress import compress
+from contextd.querying.facets.divide import divide, thing_of
+from contextd.querying.facets.facet_table import SIDES, aspects_of
+from contextd.querying.facets.interpret import proposed, without_amounts
 from contextd.querying.render import headed
-from contextd.querying.sides import SIDES, aspects_of
 from contextd.querying.understand import entities, understand
-from contextd.trace import Trace
-from contextd.types import Chunk, ChunkId, Facet, Hit, Narrow, Plan, Query, Reader, Scope
+from contextd.values.answer import Hit
+from contextd.values.document import Chunk, ChunkId
+from contextd.values.memory import Recall
+from contextd.values.query import Facet, Narrow, Plan, Query, Reader, Scope
+from contextd.values.trace import Trace
 
 SCOPE = Scope((1,), Reader("owner"))
 SNEAKERS = "Help me find casual sneakers under 150€"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.querying import gather
 from contextd.querying.order import SHORTLIST
 from contextd.querying.pack import CUT_MARK
-from contextd.types import Narrow, Reader
+from contextd.values.query import Narrow, Reader
 
 _FILLER = "\n".join(f"    total_{n} = combine(total_{n - 1}, offset_{n})" for n in range(1, 40))
 FILES = {

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
 from contextd.querying.pipeline import _Pool, _spread
-from contextd.trace import Trace
-from contextd.types import THE_OWNER, Candidate, ChunkId, Narrow, Query, Scope
+from contextd.values.answer import Candidate
+from contextd.values.document import ChunkId
+from contextd.values.query import THE_OWNER, Narrow, Query, Scope
+from contextd.values.trace import Trace
 from tests.conftest import Run
 
 

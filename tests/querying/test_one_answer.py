@@ -6,9 +6,9 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from contextd.assemble import open_engine
-from contextd.conversation import Conversation, Message
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
+from contextd.values.conversation import Conversation, Message
 
 DEPLOY = {
     "src/deploy.py": '"""Deploying."""\n\n\ndef deploy_release(version):\n    """Deploy a release to the cluster, blue first, then green."""\n    switch(version)\n',

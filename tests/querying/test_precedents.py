@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.assemble import open_engine
-from contextd.committed import ChangedFile, RawCommit, commit_text, files_of, packed_commit
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
+from contextd.chunking.commit_text import ChangedFile, RawCommit, commit_text, files_of, packed_commit
 from tests.sources.test_commits import commit
 
 REPORT = "Amounts are doubled again: when a page stays open over night and the visitor comes back the next morning the total is wrong"

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.conversation import Conversation, Message
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput, Unavailable
 from contextd.querying.rank import RANKERS, rank
 from contextd.querying.rerank import rerank
-from contextd.types import Candidate, Chunk, ChunkId, Hit
+from contextd.values.answer import Candidate, Hit
+from contextd.values.conversation import Conversation, Message
+from contextd.values.document import Chunk, ChunkId
 
 DAY = 86_400_000_000
 NOW = 1_700_000_000_000_000

@@ -14,8 +14,9 @@ from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.fuse import fuse
 from contextd.querying.pack import CUT_MARK, Prices, pack
 from contextd.querying.pipeline import _merged
-from contextd.trace import Trace
-from contextd.types import Candidate, Chunk, ChunkId, Hit, Retrieved
+from contextd.values.answer import Candidate, Hit, Retrieved
+from contextd.values.document import Chunk, ChunkId
+from contextd.values.trace import Trace
 
 
 def chunk(document: int, ordinal: int = 0, text: str = "word " * 10, pieces: int = 1) -> Chunk:
@@ -142,7 +143,7 @@ def test_no_document_crowds_out_the_others() -> None:
 
 
 def test_an_older_version_beside_a_later_one_is_known_as_such() -> None:
-    from contextd.paths import superseded
+    from contextd.text.paths import superseded
 
     uris = ["api/v1/user.py", "api/v2/user.py", "web/v1/x.ts", "src/v8.c", "v3/types.ts", "v4/core/types.ts"]
     assert superseded(uris) == {"api/v1/user.py", "v3/types.ts"}

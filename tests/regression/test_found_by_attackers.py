@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contextd import portability
-from contextd.assemble import open_engine
-from contextd.conversation import Conversation, Message
-from contextd.parsing import decode
-from contextd.scrub import scrub, scrub_text, user_rules
+from contextd.app import portability
+from contextd.app.assemble import open_engine
+from contextd.chunking.parse import decode
+from contextd.privacy import scrub, scrub_text, user_rules
+from contextd.values.conversation import Conversation, Message
 from tests.conftest import Run
 from tests.sources.test_commits import commit
 from tests.stored import stored
@@ -158,7 +158,7 @@ def test_modules_of_the_current_folder_were_imported_by_an_import(tmp_path: Path
     for arguments in (("import", "c.jsonl", "--dry-run"), ("memories", "import", "m.json")):
         command = [
             "-c",
-            "import sys; sys.path[:] = [p for p in sys.path if p]; from contextd.cli import main; main(sys.argv[1:])",
+            "import sys; sys.path[:] = [p for p in sys.path if p]; from contextd.surfaces.cli import main; main(sys.argv[1:])",
         ]
         import sys
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
+from contextd.privacy import scrub
 from contextd.querying.render import TEMPLATES
-from contextd.scrub import scrub
 from contextd.stores.sqlite import fold
 from tests.conftest import Run
 
@@ -52,7 +52,7 @@ def test_a_project_took_the_users_patterns_away(project: Path, home: Path) -> No
 
 
 def test_a_link_led_to_a_file_that_is_never_read(make_project: Callable[..., Path]) -> None:
-    from contextd.ports import Skip
+    from contextd.ports.world import Skip
     from contextd.sources.files import Boundaries, Files
 
     root = make_project({".env": "KEY=1", "a.py": "1"})
@@ -151,7 +151,7 @@ def test_an_unmounted_folder_emptied_the_index(project: Path, home: Path, tmp_pa
 def test_a_parser_that_does_not_start_failed_every_file() -> None:
     from contextd.chunking.cut import Limits
     from contextd.errors import Unavailable
-    from contextd.types import Raw
+    from contextd.values.document import Raw
     from contextd.workers.pool import Pool
 
     for command in (("/no/such/program",), ("false",)):
@@ -294,7 +294,7 @@ def test_secrets_in_windows_lines_and_in_files_without_a_language_got_through() 
 
 
 def test_a_users_pattern_with_a_group_left_the_rest() -> None:
-    from contextd.scrub import user_rules
+    from contextd.privacy import user_rules
 
     assert scrub(b"id acme-12345678 here\n", "", user_rules(["(acme|corp)-[0-9]{8}"]))[0] == b"id [REDACTED] here\n"
 
@@ -311,7 +311,7 @@ def test_a_failing_file_kept_a_new_pattern_from_the_others(project: Path, home: 
     honest = pool._settled
 
     def failing(worker: pool.Worker, raw: object) -> object:
-        from contextd.types import Outcome
+        from contextd.values.document import Outcome
 
         return Outcome(raw, None, "broken") if raw.uri == "src/app/routes.py" else honest(worker, raw)  # type: ignore[attr-defined, arg-type]
 

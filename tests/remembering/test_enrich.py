@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.guesses import guess
+from contextd.app.assemble import open_engine
 from contextd.remembering.attributes import stated
-from contextd.tongues import language_of
+from contextd.text.classifiers import guess
+from contextd.text.natural_language import language_of
 
 ITEMS = Path(__file__).parent / "items"
 

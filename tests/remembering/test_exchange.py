@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contextd import portability
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app import portability
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
 from contextd.querying import pipeline as querying
 from contextd.stores.sqlite.connect import migrations

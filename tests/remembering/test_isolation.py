@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.conversation import Conversation, Message
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
-from contextd.memory import Recall
-from contextd.types import Narrow
+from contextd.values.conversation import Conversation, Message
+from contextd.values.memory import Recall
+from contextd.values.query import Narrow
 
 PEOPLE = ("ann", "bob", "cy")
 ALONE = {"CONTEXTD_EMBEDDING__DEEP_MODEL": "none"}

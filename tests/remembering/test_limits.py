@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from contextd import portability
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app import portability
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
-from contextd.memory import LIMITS, fault_of_memory
+from contextd.values.memory import LIMITS, fault_of_memory
 from tests.conftest import Run
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from contextd import portability
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app import portability
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
 from tests.conftest import Run
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
 from contextd.remembering.attributes import Stated, stated
 from contextd.remembering.values import PARTS, read, valued, words_of
 

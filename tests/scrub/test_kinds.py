@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from contextd.scrub import scrub
+from contextd.privacy import scrub
 from contextd.sources.filetypes import language_of
 
 PLANTED = [

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.scrub import scrub
+from contextd.privacy import scrub
 from contextd.sources.filetypes import language_of, never_read
 
 ITEMS = Path(__file__).parent / "items"
@@ -118,7 +118,7 @@ def test_S2_a_value_in_a_place_that_says_secret_is_one(language: str, line: str,
 
 
 def test_a_pattern_of_the_user_keeps_the_structure_of_the_line() -> None:
-    from contextd.scrub import user_rules
+    from contextd.privacy import user_rules
 
     rules = user_rules([r"(ticket)='([0-9]{6})'", r"internal-[0-9]{6}", r"(acme|corp)-[0-9]{8}"])
     clean, _ = scrub(b"ticket='123456'; see internal-654321, acme-12345678\n", "", rules)
@@ -126,7 +126,7 @@ def test_a_pattern_of_the_user_keeps_the_structure_of_the_line() -> None:
 
 
 def test_what_the_user_allows_stays() -> None:
-    from contextd.scrub import user_rules
+    from contextd.privacy import user_rules
 
     line = b'password = "Herbst2024x"\n'
     assert scrub(line, "python", path="src/a.py")[1]
@@ -151,7 +151,7 @@ def test_in_tests_examples_and_docs_short_and_plain_values_stay_readable(path: s
 
 
 def test_the_same_bytes_in_a_test_and_in_the_source_are_stored_apart(make_project: object, home: Path) -> None:
-    from contextd.assemble import open_engine
+    from contextd.app.assemble import open_engine
 
     text = 'def connect():\n    return dial(password="swordfish")\n'
     root = make_project({"src/db.py": text, "tests/test_db.py": text})  # type: ignore[operator]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextd.errors import InvalidInput
-from contextd.scrub import MARK, scrub, scrub_text, user_rules
+from contextd.privacy import MARK, scrub, scrub_text, user_rules
 
 RANDOM = random.Random(7)
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
 from contextd.querying.understand import understand
-from contextd.types import THE_OWNER, Query, Scope
+from contextd.values.query import THE_OWNER, Query, Scope
 from tests.conftest import Run
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.checks import validate, verdict
+from contextd.app.assemble import open_engine
+from contextd.app.checks import validate, verdict
 from contextd.errors import InvalidInput
-from contextd.ports import FileState, Skip
+from contextd.ports.world import FileState, Skip
 from contextd.sources.files import Boundaries, Files, checked_root, find_root
 from contextd.sources.filetypes import binary_reason, language_by_content, language_of, never_read
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from contextd.assemble import open_engine
-from contextd.ports import Skip
+from contextd.app.assemble import open_engine
+from contextd.ports.world import Skip
 from contextd.sources.files import Boundaries, Files
 from contextd.sources.ignore import Ignore
 from contextd.sources.patterns import LONGEST, MOST, Patterns

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from contextd.chunking.cut import Limits
+from contextd.chunking.parse import parse
 from contextd.errors import IndexMismatch
 from contextd.models.tokens import Estimate
-from contextd.parsing import parse
 from contextd.stores.sqlite.database import Database
 from contextd.stores.sqlite.store import SqliteStore, open_index
-from contextd.terms import DEFINED, NAME, STEM, key
-from contextd.types import DocumentRow, Found, Reader, Scope, Stamp, Suggestion
+from contextd.text.terms import DEFINED, NAME, STEM, key
+from contextd.values.answer import Found, Suggestion
+from contextd.values.document import DocumentRow, Stamp
+from contextd.values.query import Reader, Scope
 
 WORKSPACE = 77
 OWNER = Reader("owner")
@@ -204,7 +206,7 @@ def test_rights_are_equality_and_nobody_is_a_superuser(shelf: Shelf) -> None:
 
 def test_rights_are_checked_again_when_texts_are_fetched(shelf: Shelf) -> None:
     number = shelf.put("ana.txt", "fox two", frozenset({"ana"}))
-    from contextd.types import ChunkId
+    from contextd.values.document import ChunkId
 
     with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
         assert view.get([ChunkId(number, 0)]) == []

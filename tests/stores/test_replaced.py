@@ -7,8 +7,8 @@ from pathlib import Path
 
 from contextd.stores.sqlite.repair import quarantine
 from contextd.stores.sqlite.store import open_index
-from contextd.terms import key
-from contextd.types import Reader, Scope
+from contextd.text.terms import key
+from contextd.values.query import Reader, Scope
 from tests.stores.test_conformance import WORKSPACE, Shelf
 
 SCOPE = Scope((WORKSPACE,), Reader("owner"))

@@ -10,8 +10,8 @@ import pytest
 
 from contextd.stores.sqlite import documents, segments, snapshot
 from contextd.stores.sqlite.store import SqliteStore, open_index
-from contextd.terms import FOLDER, STEM, key
-from contextd.types import Reader, Scope
+from contextd.text.terms import FOLDER, STEM, key
+from contextd.values.query import Reader, Scope
 from tests.stores.test_conformance import SPACE, WORKSPACE, Shelf
 
 OWNER = Reader("owner")

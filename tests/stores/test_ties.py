@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from contextd.stores.sqlite.choose import best_of
 from contextd.stores.sqlite.store import open_index
-from contextd.terms import key
-from contextd.types import Reader, Scope
+from contextd.text.terms import key
+from contextd.values.query import Reader, Scope
 from tests.stores.test_conformance import SPACE, WORKSPACE, Shelf
 
 SCOPE = Scope((WORKSPACE,), Reader("owner"))

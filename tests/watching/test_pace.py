@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contextd.assemble import open_engine
+from contextd.app.assemble import open_engine
+from contextd.app.machine import Machine
 from contextd.indexing.upkeep import Watching
 from contextd.indexing.watch import Hooks, Watch, awake
-from contextd.machine import Machine
-from contextd.ports import Matrix
+from contextd.ports.world import Matrix
 from contextd.sources.files import Boundaries, Files
 from contextd.workers.pool import cpu_seconds
 from tests.watching.test_watch import watching

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.assemble import open_engine
-from contextd.engine import Engine
+from contextd.app.assemble import open_engine
+from contextd.app.engine import Engine
 from contextd.errors import Unavailable
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from contextd.chunking.cut import Part, pieces_of
-from contextd.conversation import Message
-from contextd.types import Piece
+from contextd.values.conversation import Message
+from contextd.values.document import Piece
 
 _PAUSE = 4 * 3600 * 1_000_000  # microseconds of silence after which people begin anew
 

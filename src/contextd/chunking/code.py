@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from contextd.chunking.cut import Limits, Part
 from contextd.chunking.grammars import GRAMMARS, Grammar, parse
-from contextd.types import Definition
+from contextd.values.document import Definition
 
 if TYPE_CHECKING:
     from tree_sitter import Node

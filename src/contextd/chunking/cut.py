@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from contextd.types import Definition, Piece
+from contextd.values.document import Definition, Piece
 
 _CHARACTERS = 4  # a token of code or English is four characters or more; an exact count follows
 _OVERLAP = 0.12  # of a unit that has to be split

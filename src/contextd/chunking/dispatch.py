@@ -9,8 +9,8 @@ from contextd.chunking import code, data, lines, prose, sql
 from contextd.chunking.comments import without_comments
 from contextd.chunking.cut import Limits, Part, cut, outline
 from contextd.chunking.grammars import GRAMMARS
-from contextd.languages import PROSE
-from contextd.types import COMMIT, Definition, Piece
+from contextd.text.languages import PROSE
+from contextd.values.document import COMMIT, Definition, Piece
 
 _BEGINNINGS = ("#", "//", "/*", "--", ";", "%", "(*", "{-", "<!--")  # of comments
 _DATA = frozenset({"yaml", "toml", "json"})

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from contextd.chunking.grammars import language_of, parse
-from contextd.types import CALL, IMPORT, INHERIT, Reference
+from contextd.values.document import CALL, IMPORT, INHERIT, Reference
 
 if TYPE_CHECKING:
     from tree_sitter import Query

@@ -1,4 +1,4 @@
-"""IMPORT: conversation ► scrub ► recognize ► chunk ► embed ► store.
+"""IMPORT ► sources ► privacy ► recognize ► chunking ► models ► stores.
 
 The one page that knows the order of the steps. One conversation at a time, so that an export of any size fits in memory;
 what is here already and has not changed is left alone, so that a second import does nothing.
@@ -15,15 +15,15 @@ from hashlib import blake2b
 from contextd.chunking.chat import cut_chat, sittings
 from contextd.chunking.cut import Limits
 from contextd.chunking.dispatch import chunk
-from contextd.conversation import Conversation, Forgotten, Message, Note, Said, Unread, told_apart
 from contextd.errors import Unavailable
 from contextd.importing.recognize import chain, chain_of_note, continues
-from contextd.pieces import texts_of, words_of
-from contextd.ports import Embedder, Tokens
-from contextd.record_ports import Chats, Kept
-from contextd.scrub import scrub_text
-from contextd.scrub_rules import Rule
-from contextd.types import CHAT, Find, Parsed, Piece
+from contextd.ports.record import Chats, Kept
+from contextd.ports.world import Embedder, Tokens
+from contextd.privacy import scrub_text
+from contextd.privacy.formats import Rule
+from contextd.text.indexed_text import texts_of, words_of
+from contextd.values.conversation import Conversation, Forgotten, Message, Note, Said, Unread, told_apart
+from contextd.values.document import CHAT, Find, Parsed, Piece
 
 _BATCH = 32  # sittings in one transaction: what a crash costs
 

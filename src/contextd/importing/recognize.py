@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import accumulate
 
-from contextd.conversation import Message
+from contextd.values.conversation import Message
 
 SIZE = 12  # bytes of a digest
 

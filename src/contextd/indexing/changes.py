@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from contextd.languages import CODE, PROSE
-from contextd.ports import FileState, Skip
-from contextd.types import DocumentRow, Stamp
+from contextd.ports.world import FileState, Skip
+from contextd.text.languages import CODE, PROSE
+from contextd.values.document import DocumentRow, Stamp
 
 _SMALL = 64 << 10
 FAILED = "failed before"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from contextd.errors import Unavailable
-from contextd.ports import Embedder, Matrix, Waiting
+from contextd.ports.world import Embedder, Matrix, Waiting
 
 _TEXTS = 8  # in one call of a slow model: how soon it can be interrupted
 _CONTENTS = 16  # at a time, when vectors are added later: what is lost when the process is killed

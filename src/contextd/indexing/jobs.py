@@ -13,7 +13,7 @@ from dataclasses import asdict
 
 from contextd.errors import STORAGE_CODES, Busy, ContextdError, StorageError
 from contextd.indexing.pipeline import Progress, Report
-from contextd.job import MOST_ATTEMPTS, Job, Jobs
+from contextd.values.job import MOST_ATTEMPTS, Job, Jobs
 
 _EVERY = 0.5  # seconds between two notes of progress
 PATIENCE = 60.0  # seconds without a sign of life after which the holder of the lease counts as stuck

@@ -1,7 +1,7 @@
-"""INDEX: source ► filter ► scrub ► chunk ► embed ► store. First run, later run and rebuild are this one path.
+"""INDEX ► sources ► changes ► parse ► embed ► stores. First run, later run and rebuild are this one path.
 
-Scrub and chunk happen together in the parser's worker. A batch of documents is written in one transaction; a run that is
-killed has written some documents and not others, and the next one goes on from there.
+Parsing (decode, scrub, chunk, count) happens in a worker process. A batch of documents is written in one transaction; a run
+that is killed has written some documents and not others, and the next one goes on from there.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from blake3 import blake3
 from contextd.errors import ContextdError, Unavailable
 from contextd.indexing.changes import Changes, changes
 from contextd.indexing.embed import embed, embed_missing
-from contextd.pieces import texts_of
-from contextd.ports import Embedder, FileState, Parser, ProjectStore, Recipe, Skip, Source, Written
-from contextd.types import COMMIT, DocumentRow, Outcome, Parsed, Raw, Stamp
+from contextd.ports.world import Embedder, FileState, Parser, ProjectStore, Recipe, Skip, Source, Written
+from contextd.text.indexed_text import texts_of
+from contextd.values.document import COMMIT, DocumentRow, Outcome, Parsed, Raw, Stamp
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from contextd.indexing.embed import embed_missing
 from contextd.indexing.jobs import run_all
 from contextd.indexing.pipeline import Options, Progress, Report, index
 from contextd.indexing.watch import Hooks, Watch
-from contextd.job import Job
-from contextd.ports import Embedder, Events, Machine, Parser, ProjectStore, Recipe, Source
+from contextd.ports.world import Embedder, Events, Machine, Parser, ProjectStore, Recipe, Source
+from contextd.values.job import Job
 
 _BUSY = 5.0  # seconds until a busy machine is looked at again
 _REST = 120.0  # seconds without work after which the parser gives its memory back

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
 from contextd.errors import ContextdError, Unavailable
-from contextd.ports import Events, Source
+from contextd.ports.world import Events, Source
 
 BURST = 200  # paths at once: a scan is cheaper and misses nothing
 _WAIT = 1.0  # seconds for which nothing need happen

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from contextd.linking.resolve import Places, resolve, stems_of
 from contextd.linking.symbols import PACKAGE_IS_FOLDER, definitions, folder, language_by_name, uses
-from contextd.paths import is_test, names_file
-from contextd.ports import View
+from contextd.ports.world import View
+from contextd.text.paths import is_test, names_file
 
 _MOST = 500
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from contextd.linking.symbols import signature_of
-from contextd.paths import is_test
-from contextd.ports import View
-from contextd.terms import parts_of
-from contextd.types import Chunk, Definition
+from contextd.ports.world import View
+from contextd.text.paths import is_test
+from contextd.text.terms import parts_of
+from contextd.values.document import Chunk, Definition
 
 _DAMPING, _ROUNDS = 0.85, 20
 _SIGNATURE = 200  # characters

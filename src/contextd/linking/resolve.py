@@ -10,7 +10,7 @@ import posixpath
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from contextd.paths import parts_of_target, without_ending
+from contextd.text.paths import parts_of_target, without_ending
 
 _ENTRY = frozenset("index __init__ mod lib main init package".split())
 _RUST_HERE = ("crate", "self", "super")

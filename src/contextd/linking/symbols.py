@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from contextd.linking.calls import Call, Imported, Target, call_of, likeness, module_of
 from contextd.linking.resolve import Places, resolve
-from contextd.ports import View
-from contextd.types import INHERIT, Chunk, Site
-from contextd.types import Definition as Defined
+from contextd.ports.world import View
+from contextd.values.document import INHERIT, Chunk, Site
+from contextd.values.document import Definition as Defined
 
 PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala")
 _GENERATIONS = 4

@@ -9,9 +9,9 @@ from pathlib import Path
 from blake3 import blake3
 
 from contextd.errors import InvalidInput, Unavailable
-from contextd.limits import checked_path
 from contextd.models import weights
-from contextd.ports import Embedder, Reranker
+from contextd.ports.world import Embedder, Reranker
+from contextd.settings.limits import checked_path
 
 
 def static_of(home: Path, name: str) -> tuple[Embedder | None, tuple[str, ...]]:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from contextd.errors import InvalidInput, Unavailable
-from contextd.private import make_folder
+from contextd.settings.permissions import make_folder
 
 _TIMEOUT = 60
 _PIP_TIMEOUT = 600

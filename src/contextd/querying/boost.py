@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
-from contextd.languages import PROSE, is_data
-from contextd.paths import is_example, is_generated, is_test, names_file, superseded
-from contextd.terms import split, stem_of
-from contextd.types import CHAT, COMMIT, MEMORY, About, Candidate, Plan
+from contextd.text.languages import PROSE, is_data
+from contextd.text.paths import is_example, is_generated, is_test, names_file, superseded
+from contextd.text.terms import split, stem_of
+from contextd.values.answer import Candidate
+from contextd.values.document import CHAT, COMMIT, MEMORY, About
+from contextd.values.query import Plan
 
 # In the same unit as the weights of `fuse`, and from the same regression; examples are rare there, theirs is a judgment.
 _BOOSTS = {

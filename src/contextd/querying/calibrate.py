@@ -17,7 +17,8 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.types import NO_VECTOR, Candidate, ChunkId
+from contextd.values.answer import NO_VECTOR, Candidate
+from contextd.values.document import ChunkId
 
 Float = NDArray[np.float64]
 

@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from contextd.ports import Retriever
-from contextd.trace import Trace
-from contextd.types import ChunkId, Plan, Suggestion
+from contextd.ports.world import Retriever
+from contextd.values.answer import Suggestion
+from contextd.values.document import ChunkId
+from contextd.values.query import Plan
+from contextd.values.trace import Trace
 
 _SECONDS = 2.0  # for all of them together, where the caller set no deadline
 _MOST = 200

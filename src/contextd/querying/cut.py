@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from contextd.trace import Trace
-from contextd.types import Candidate, ChunkId
+from contextd.values.answer import Candidate
+from contextd.values.document import ChunkId
+from contextd.values.trace import Trace
 
 
 def cut(candidates: Sequence[Candidate], relevance: Mapping[ChunkId, float], threshold: float, trace: Trace) -> list[Candidate]:

@@ -8,7 +8,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.types import Candidate, ChunkId
+from contextd.values.answer import Candidate
+from contextd.values.document import ChunkId
 
 PER_DOCUMENT = 3
 _ALIKE = 0.88  # cosines of chunks on one subject reach this; above it the text itself repeats

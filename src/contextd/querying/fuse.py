@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.types import Candidate, Retrieved
+from contextd.values.answer import Candidate, Retrieved
 
 Float = NDArray[np.float64]
 

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.languages import PROSE, is_data
-from contextd.ports import View
+from contextd.ports.world import View
 from contextd.querying.gathered import Gathered
-from contextd.types import NO_VECTOR, Candidate, Chunk, ChunkId, Definition, Plan, Retrieved
+from contextd.text.languages import PROSE, is_data
+from contextd.values.answer import NO_VECTOR, Candidate, Retrieved
+from contextd.values.document import Chunk, ChunkId, Definition
+from contextd.values.query import Plan
 
 FILES = 20  # of 112 questions three are answered in a file behind these
 _LOOKED_THROUGH = 3  # files that are looked through for a name even where the parser saw no definition of it

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.types import About, ChunkId
+from contextd.values.document import About, ChunkId
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.chunking.comments import without_comments
-from contextd.languages import PROSE, is_data
-from contextd.paths import is_example, is_test, names_file
 from contextd.querying.gathered import Gathered
-from contextd.terms import split
-from contextd.types import CHANCE, NO_VECTOR, Candidate, Chunk, Plan
+from contextd.text.languages import PROSE, is_data
+from contextd.text.paths import is_example, is_test, names_file
+from contextd.text.terms import split
+from contextd.values.answer import CHANCE, NO_VECTOR, Candidate
+from contextd.values.document import Chunk
+from contextd.values.query import Plan
 
 Float = NDArray[np.float64]
 

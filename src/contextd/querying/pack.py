@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from contextd.terms import split
-from contextd.trace import Trace
-from contextd.types import CHANCE, Hit
+from contextd.text.terms import split
+from contextd.values.answer import CHANCE, Hit
+from contextd.values.trace import Trace
 
 CUT_MARK = "[… cut]"
 _LEVELS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 24_000, 32_000, 48_000, 64_000)  # tokens

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput, Unavailable
-from contextd.ports import Embedder, Reranker, Retriever, Store, Tokens, View
+from contextd.ports.world import Embedder, Reranker, Retriever, Store, Tokens, View
 from contextd.querying.boost import boost, named
 from contextd.querying.calibrate import calibrate, falling
 from contextd.querying.consult import consult
@@ -38,9 +38,11 @@ from contextd.querying.retrieve import retrieve
 from contextd.querying.shares import GIT_HISTORY, SEMANTIC, Shares, by_arm, is_off, narrowed
 from contextd.querying.understand import REPORT_WORDS, understand
 from contextd.querying.vectors import QueryVectors, given, vectors_of
-from contextd.tongues import is_foreign
-from contextd.trace import Trace
-from contextd.types import CHANCE, Candidate, Chunk, ChunkId, Context, Hit, Plan, Query, Retrieved, Scope, Suggestion
+from contextd.text.natural_language import is_foreign
+from contextd.values.answer import CHANCE, Candidate, Context, Hit, Retrieved, Suggestion
+from contextd.values.document import Chunk, ChunkId
+from contextd.values.query import Plan, Query, Scope
+from contextd.values.trace import Trace
 
 MOST_HITS = 200
 _HEARD = 0.95  # of the relevance, for each hit of the same place before: a judgment

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from contextd.committed import files_of
-from contextd.ports import View
-from contextd.terms import key
-from contextd.types import Plan, Suggestion
+from contextd.chunking.commit_text import files_of
+from contextd.ports.world import View
+from contextd.text.terms import key
+from contextd.values.answer import Suggestion
+from contextd.values.query import Plan
 
 _COMMITS = 40
 _WIDE = 9  # files: beyond these a commit says no less about each, as far as the best of them counts

@@ -18,7 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from contextd.errors import InvalidInput
-from contextd.types import COMMIT, Hit
+from contextd.values.answer import Hit
+from contextd.values.document import COMMIT
 
 RELEVANCE = "relevance"
 _WEIGHTS = {"relevance": 0.85, "recency": 0.10, "confidence": 0.05}

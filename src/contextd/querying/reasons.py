@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextd.ports import View
+from contextd.ports.world import View
 from contextd.querying.understand import STOP_STEMS
-from contextd.trace import Trace
-from contextd.types import Plan
+from contextd.values.query import Plan
+from contextd.values.trace import Trace
 
 _EXPLAINED = 5  # paths that are looked up
 

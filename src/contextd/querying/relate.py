@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextd.memory import Relation
-from contextd.ports import View
-from contextd.types import ChunkId, Hit
+from contextd.ports.world import View
+from contextd.values.answer import Hit
+from contextd.values.document import ChunkId
+from contextd.values.memory import Relation
 
 _LESS = 0.8  # of the relevance of a hit, for each step away from it: a judgment
 

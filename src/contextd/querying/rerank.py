@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from contextd.ports import Reranker
-from contextd.types import Candidate
+from contextd.ports.world import Reranker
+from contextd.values.answer import Candidate
 
 MOST = 30  # candidates that are read
 SECONDS = 2.0  # that may take at the most

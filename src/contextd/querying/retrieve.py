@@ -12,11 +12,13 @@ from itertools import chain, zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.concepts import concepts_of, widened
-from contextd.ports import View
-from contextd.terms import DEFINED, FOLDER, NAME, PARTS, STEM, about, key, parts_of_words, split
-from contextd.tongues import is_grammar, small_words
-from contextd.types import ChunkId, Found, Plan, Retrieved, Suggestion
+from contextd.ports.world import View
+from contextd.text.natural_language import is_grammar, small_words
+from contextd.text.terms import DEFINED, FOLDER, NAME, PARTS, STEM, about, key, parts_of_words, split
+from contextd.text.thesaurus import concepts_of, widened
+from contextd.values.answer import Found, Retrieved, Suggestion
+from contextd.values.document import ChunkId
+from contextd.values.query import Plan
 
 CANDIDATES = 200  # of each arm
 PERSON = "user"  # who asks, in a talk with a model

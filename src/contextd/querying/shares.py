@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from contextd.types import Plan
+from contextd.values.query import Plan
 
 SEMANTIC, SYMBOL, FULL_TEXT, GIT_HISTORY = "semantic", "symbol", "full_text", "git_history"
 # The weights of the founding documents stand for the fitted ones: twice the default counts double.

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from contextd.families import family
-from contextd.languages import ALIASES
-from contextd.terms import defined_names, parts_of, split, terms_of
-from contextd.times import windows, without_times
-from contextd.tongues import is_grammar, small_words
-from contextd.types import Plan, Query, Scope
+from contextd.text.languages import ALIASES
+from contextd.text.natural_language import is_grammar, small_words
+from contextd.text.terms import defined_names, parts_of, split, terms_of
+from contextd.text.times import windows, without_times
+from contextd.text.word_families import family
+from contextd.values.query import Plan, Query, Scope
 
 _FILTER = re.compile(r"(?<!\S)(-path|path|lang|language|kind):(\"[^\"]{1,300}\"|\S{1,300})")
 _SYMBOL = re.compile(r"^[A-Za-z_$@][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_$][\w$]*)*[?!]?(?:\(\))?$")

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput, Unavailable
-from contextd.ports import Embedder, View, pair_space
-from contextd.tongues import other_script
-from contextd.trace import Trace
-from contextd.types import Plan
+from contextd.ports.world import Embedder, View, pair_space
+from contextd.text.natural_language import other_script
+from contextd.values.query import Plan
+from contextd.values.trace import Trace
 
 MOST_KEPT = 10_000  # vectors: 15 MB of 384 numbers each
 

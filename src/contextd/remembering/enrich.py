@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from contextd.guesses import guess
-from contextd.memory import GUESSED, UNKNOWN, Memory, fault_of
-from contextd.ports import Embedder, Matrix
+from contextd.ports.world import Embedder, Matrix
 from contextd.remembering.topics import Routing, Vector
 from contextd.remembering.values import valued
-from contextd.times import windows
-from contextd.tongues import language_of
+from contextd.text.classifiers import guess
+from contextd.text.natural_language import language_of
+from contextd.text.times import windows
+from contextd.values.memory import GUESSED, UNKNOWN, Memory, fault_of
 
 VERSION = 2
 _SURE = 0.65  # below, a guess is told as unknown; of examples by another hand 95 % above .6 were right

@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from contextd.memory import Decided, Memory
-from contextd.terms import plain, split
-from contextd.tongues import small_words
+from contextd.text.natural_language import small_words
+from contextd.text.terms import plain, split
+from contextd.values.memory import Decided, Memory
 
 # Of these a person has one at a time, however they say it of themselves.
 _I = re.compile(r"\s*(?:i|i'm|i\u2019m|we|ich|wir|je|j'|j\u2019|nous|yo)\b", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""REMEMBER: memory ► scrub ► enrich ► embed ► merge ► store.
+"""REMEMBER ► privacy ► models ► enrich ► merge ► stores.
 
 The one page that knows the order of the steps; no step calls another.
 """
@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from contextd.errors import InvalidInput, Unavailable
-from contextd.memory import Memory, Remembered
-from contextd.pieces import words_of
-from contextd.ports import Embedder, Matrix, Tokens
-from contextd.record_ports import Memories
+from contextd.ports.record import Memories
+from contextd.ports.world import Embedder, Matrix, Tokens
+from contextd.privacy import MARK, scrub_named, scrub_text
+from contextd.privacy.formats import Rule
 from contextd.remembering.enrich import VERSION, Enricher
 from contextd.remembering.merge import merge
-from contextd.scrub import MARK, scrub_named, scrub_text
-from contextd.scrub_rules import Rule
-from contextd.types import Parsed, Piece
+from contextd.text.indexed_text import words_of
+from contextd.values.document import Parsed, Piece
+from contextd.values.memory import Memory, Remembered
 
 _LONGEST = 100_000
 _BATCH = 500  # memories in one transaction

@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.memory import Topic
-from contextd.ports import Embedder, Matrix
-from contextd.terms import split
+from contextd.ports.world import Embedder, Matrix
+from contextd.text.terms import split
+from contextd.values.memory import Topic
 
 Vector = NDArray[np.float32]
 

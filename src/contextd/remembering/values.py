@@ -2,7 +2,7 @@
 
 A linear chain over the words of a fact: each word has marks (how it is written, what stands around it, what the patterns
 make of it), each mark speaks for some parts of a value, and the best sequence of parts is read off. The weights are made from
-the facts in `learned/` by `python -m benchmarks.values --learn`.
+the facts in `benchmarks/examples` by `python -m benchmarks.values --learn`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.remembering.attributes import CLOCK, DATE, DENIED, LEAST, MOST, QUANTITY, Stated, stated, whose
-from contextd.times import MONTHS, NUMBERS, SEASONS, UNITS, WEEKDAYS
+from contextd.text.times import MONTHS, NUMBERS, SEASONS, UNITS, WEEKDAYS
 
 PARTS = ("none", "value", "on", "most", "least", "unit", "period", "times")  # `on` goes on with what is before it
 _NONE, _VALUE, _ON, _MOST, _LEAST, _UNIT, _PERIOD, _TIMES = range(len(PARTS))
@@ -242,7 +242,7 @@ def _fits(value: str, loose: str) -> bool:
 @lru_cache
 def learned() -> Chain:
     """Weights that come with the package."""
-    data = files("contextd").joinpath("learned", "values.npz").read_bytes()
+    data = files("contextd.text").joinpath("learned", "values.npz").read_bytes()
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
         marks = {mark: place for place, mark in enumerate(str(stored["marks"]).split("\n"))}
         return Chain(marks, *(stored[part].astype(np.float64) for part in ("weights", "steps", "first", "last")))

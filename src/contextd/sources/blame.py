@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from contextd.errors import InvalidInput
-from contextd.past import Edit, History
-from contextd.scrub import scrub_text
-from contextd.scrub_rules import Rule
+from contextd.privacy import scrub_text
+from contextd.privacy.formats import Rule
 from contextd.sources.files import open_below
 from contextd.sources.git import git
+from contextd.values.git_history import Edit, History
 
 _MOST = 300  # commits that are looked at
 _LARGE = 30  # files of a commit above which it says nothing about what belongs together

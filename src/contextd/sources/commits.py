@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-from contextd.committed import ChangedFile, Hunk, RawCommit, packed_commit
-from contextd.parsing import decode
-from contextd.ports import FileState, Skip
+from contextd.chunking.commit_text import ChangedFile, Hunk, RawCommit, packed_commit
+from contextd.chunking.parse import decode
+from contextd.ports.world import FileState, Skip
 from contextd.sources.filetypes import binary_reason, language_by_content, never_read
 from contextd.sources.git import git, git_folder
-from contextd.types import COMMIT, Stamp
+from contextd.values.document import COMMIT, Stamp
 
 PREFIX = "commit:"
 _BATCH = 50

@@ -12,11 +12,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from contextd.conversation import Conversation, Forgotten, Message, Note, Unread
 from contextd.errors import InvalidInput
 from contextd.sources import own, transcripts
 from contextd.sources.limited import Meter, Refused, entries, is_regular, lines
 from contextd.sources.transcripts import moment, word
+from contextd.values.conversation import Conversation, Forgotten, Message, Note, Unread
 
 MEMORIES = "memories"  # the kind of a file that holds memories and no chats
 FOLDER = "folder"  # of one with files of several kinds

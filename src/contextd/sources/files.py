@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
+from contextd.chunking.extraction import missing
 from contextd.errors import InvalidInput
-from contextd.extracting import missing
-from contextd.ports import FileState, Skip
-from contextd.scrub_rules import Rule
+from contextd.ports.world import FileState, Skip
+from contextd.privacy.formats import Rule
 from contextd.sources.filetypes import BINARY, DOCUMENTS, binary_reason, language_of, never_read
 from contextd.sources.ignore import UNLISTED, Ignore, inherited, is_below, is_folder, walk
-from contextd.types import Stamp
+from contextd.values.document import Stamp
 
 _MARKERS = (
     "package.json",
@@ -211,7 +211,7 @@ class Files:
         """The path as text that can be stored and shown; one that had to be altered gets a hash, to stay unique."""
         shown = _shown(path)
         if self.rules or _SUSPECT.search(shown):
-            from contextd.scrub import scrub_text
+            from contextd.privacy import scrub_text
 
             shown, _ = scrub_text(shown, self.rules)
         if shown == path:

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import ijson
 
-from contextd.conversation import Unread
+from contextd.values.conversation import Unread
 
 MEGABYTE = 1 << 20
 DEPTH = 100  # brackets inside each other; the deepest exports known have about 20

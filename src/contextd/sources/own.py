@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from contextd.conversation import Conversation, Forgotten, Message, Note, Unread
 from contextd.sources.limited import LINE, Meter, lines
 from contextd.sources.transcripts import moment
+from contextd.values.conversation import Conversation, Forgotten, Message, Note, Unread
 
 FORMAT = 1
 HEADER = "contextd_chats"  # the field by which such a file is known

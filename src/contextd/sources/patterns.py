@@ -169,6 +169,6 @@ def _joined(patterns: Iterable[Pattern]) -> Iterator[tuple[bool, list[str]]]:
 
 
 def _compiled(expressions: list[str]) -> Any:
-    from contextd.scrub.linear import linear  # slow to import, and not needed to answer a question
+    from contextd.privacy.linear import linear  # slow to import, and not needed to answer a question
 
     return linear("|".join(f"(?:{expression})" for expression in expressions)).fullmatch

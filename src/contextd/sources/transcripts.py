@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from contextd import times
-from contextd.conversation import Conversation, Message, Unread
 from contextd.sources.limited import Meter, lines
+from contextd.text import times
+from contextd.values.conversation import Conversation, Message, Unread
 
 NO_TIME = -1  # of a message whose time is none; `exports.read` says so and drops it
 _TITLE = 80

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from contextd.errors import Busy, StorageError
-from contextd.private import open_file
+from contextd.settings.permissions import open_file
 
 _SIGN = 1.0  # seconds between two signs of life
 _SILENCE = 5.0  # seconds without one after which nobody is said to hold the lease

@@ -10,9 +10,9 @@ import sys
 from typing import Any
 
 from contextd.chunking.cut import Limits
+from contextd.chunking.parse import parse
 from contextd.models.tokens import O200k
-from contextd.parsing import parse
-from contextd.scrub_rules import Rule
+from contextd.privacy.formats import Rule
 from contextd.workers import wire
 
 _MEMORY = 2 << 30

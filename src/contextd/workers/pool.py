@@ -19,8 +19,8 @@ from typing import Any
 
 from contextd.chunking.cut import Limits
 from contextd.errors import Unavailable
-from contextd.scrub_rules import Rule
-from contextd.types import Outcome, Raw
+from contextd.privacy.formats import Rule
+from contextd.values.document import Outcome, Raw
 from contextd.workers import wire
 
 SECONDS_PER_DOCUMENT = 2.0

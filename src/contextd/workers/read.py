@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from contextd.conversation import Conversation, Forgotten, Message, Note
 from contextd.errors import InvalidInput
-from contextd.sources import exports, told
+from contextd.sources import exports, memory_lists
 from contextd.sources.limited import Meter, Refused
+from contextd.values.conversation import Conversation, Forgotten, Message, Note
 from contextd.workers import wire
 from contextd.workers.parse import limit_memory
 
@@ -105,7 +105,7 @@ def _fields(message: Message) -> tuple[str, str, int, str]:
 
 
 def _memories(data: str, beat: Callable[[], None]) -> Iterator[dict[str, Any]]:
-    for part, entry in told.read(data):
+    for part, entry in memory_lists.read(data):
         beat()
         size = sum(len(value) if isinstance(value, str) else len(repr(value)) for value in entry.values())
         if size > _LARGEST_ENTRY:

@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from contextd.conversation import Conversation, Forgotten, Message, Note, Unread
 from contextd.errors import InvalidInput, Unavailable
 from contextd.sources.limited import is_regular
+from contextd.values.conversation import Conversation, Forgotten, Message, Note, Unread
 from contextd.workers import wire
 from contextd.workers.pool import cpu_seconds
 

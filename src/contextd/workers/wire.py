@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from typing import IO, Any
 
-from contextd.types import Definition, Find, Parsed, Piece, Reference
+from contextd.values.document import Definition, Find, Parsed, Piece, Reference
 
 _HEAD = struct.Struct("<II")
 LARGEST = 256 << 20

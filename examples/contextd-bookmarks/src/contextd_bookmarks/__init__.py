@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from contextd.errors import Unavailable
-from contextd.types import Plan, Suggestion
+from contextd.values.answer import Suggestion
+from contextd.values.query import Plan
 
 
 class Bookmarks:

@@ -15,7 +15,7 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from contextd.errors import StorageError
-from contextd.private import open_file
+from contextd.settings.permissions import open_file
 
 _MAGIC = b"ctxarr3\n"
 _PREFIX = struct.Struct("<8sI32s")  # the magic, the size of the head, its hash

@@ -18,7 +18,7 @@ from contextd.errors import ContextdError
 from contextd.stores.lease import lease
 from contextd.stores.sqlite.record import Record
 from contextd.stores.sqlite.store import open_index
-from contextd.types import THE_OWNER
+from contextd.values.query import THE_OWNER
 
 ROOT, INDEXED = "root ", "indexed "  # settings of an index, for each source
 _REGISTRY = "select workspace_id, name, place from registry where kind = 'project' order by name, place"

@@ -13,15 +13,17 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.conversation import Conversation, Forgotten, Message, Note, Said, Session
-from contextd.ports import Matrix
-from contextd.record_ports import Kept
+from contextd.ports.record import Kept
+from contextd.ports.world import Matrix
 from contextd.stores.sqlite.access import acl_id
 from contextd.stores.sqlite.database import packed, unpacked, wiping
 from contextd.stores.sqlite.forgotten import Marks, is_well_formed
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.stores.sqlite.view import Bools, Float, Ints, View
-from contextd.types import CHATS, Change, ChunkId, DocumentRow, Found, Parsed, Reader, Scope, Stamp
+from contextd.values.answer import Found
+from contextd.values.conversation import Conversation, Forgotten, Message, Note, Said, Session
+from contextd.values.document import CHATS, Change, ChunkId, DocumentRow, Parsed, Stamp
+from contextd.values.query import Reader, Scope
 
 _SESSIONS = """
 select d.uri, d.modified, count(*), min(iif(k.ordinal = 0, k.heading, null)) from document d

@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping
 
 import apsw
 
-from contextd.clock import is_ahead, latest, moment, tick
 from contextd.stores.sqlite.database import Database, rows
+from contextd.values.clock import is_ahead, latest, moment, tick
 
 _BY_START = """(select m.author from memory m where m.workspace_id = {0}.workspace_id and m.memory_id = {0}.start_id)"""
 _BY_MEMORY = """(select m.author from memory m where m.workspace_id = {0}.workspace_id and m.memory_id = {0}.memory_id)"""

@@ -15,7 +15,7 @@ from pathlib import Path
 import apsw
 
 from contextd.errors import ContextdError, IndexMismatch, StorageError
-from contextd.private import make_file
+from contextd.settings.permissions import make_file
 
 BUSY_MILLISECONDS = 20_000
 

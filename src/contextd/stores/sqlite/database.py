@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import apsw
 
 from contextd.errors import ContextdError, StorageError
-from contextd.private import make_folder
+from contextd.settings.permissions import make_folder
 from contextd.stores.sqlite.connect import (
     BUSY_MILLISECONDS,
     connect,

@@ -12,16 +12,17 @@ from typing import Any, Protocol
 
 import apsw
 
-from contextd.clock import moment
-from contextd.memory import GUESSED, Link, Memory, Topic, TopicChange, Version, renamed
-from contextd.ports import Matrix
-from contextd.record_ports import Taken
+from contextd.ports.record import Taken
+from contextd.ports.world import Matrix
 from contextd.stores.sqlite.clocks import Clocks
 from contextd.stores.sqlite.database import Database, rows
 from contextd.stores.sqlite.memories import Memories, changes_of, row_of, versions_of
 from contextd.stores.sqlite.relations import topics_of
 from contextd.stores.sqlite.store import SqliteStore
-from contextd.types import Parsed, Reader
+from contextd.values.clock import moment
+from contextd.values.document import Parsed
+from contextd.values.memory import GUESSED, Link, Memory, Topic, TopicChange, Version, renamed
+from contextd.values.query import Reader
 
 _CLOSE = 60_000  # milliseconds between two edits that are a conflict: neither person nor device knew of the other
 _BURY = "insert into tombstone values (?, ?, ?, ?) on conflict do update set clock = max(clock, excluded.clock)"

@@ -12,13 +12,13 @@ from typing import Any
 import apsw
 import numpy as np
 
-from contextd.pieces import words_of
 from contextd.stores.sqlite import arrays
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.postings import Counts, Keys, Postings, smallest, turn, unpack
 from contextd.stores.sqlite.segments import EMPTY, Ints, base_path, segment_of
 from contextd.stores.sqlite.snapshot import Snapshot, assembled, head_of, living_documents
-from contextd.types import Piece
+from contextd.text.indexed_text import words_of
+from contextd.values.document import Piece
 
 _SOME = 4096  # rows outside the base that can be searched without being felt
 _PARTS = 8  # in which word lists are merged, to hold a part of the entries at a time; a power of two

@@ -14,9 +14,9 @@ from hashlib import blake2b
 
 import apsw
 
-from contextd.conversation import Forgotten
 from contextd.stores.sqlite.database import rows
 from contextd.stores.sqlite.store import SqliteStore
+from contextd.values.conversation import Forgotten
 
 _BEGINNING = 8  # messages: conversations that share so many are one
 _THERE = "select memory_id from tombstone where workspace_id = ? and memory_id in (select value from json_each(?))"

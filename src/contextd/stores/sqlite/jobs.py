@@ -12,8 +12,8 @@ from typing import Any
 import apsw
 
 from contextd.errors import InvalidInput
-from contextd.job import Job
 from contextd.stores.sqlite.database import Database, rows
+from contextd.values.job import Job
 
 _COLUMNS = """job_id, kind, state, who, paths, options, created, started, heartbeat, ended, done, total, message, report,
 attempts, reason, lease_end"""

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import apsw
 
-from contextd.paths import parts_of_target
-from contextd.terms import key
-from contextd.types import IMPORT, Definition, Parsed
+from contextd.text.paths import parts_of_target
+from contextd.text.terms import key
+from contextd.values.document import IMPORT, Definition, Parsed
 
 _REFERENCE = "insert or replace into reference values (?, ?, ?, ?, ?)"
 _DEFINITION = "insert or replace into definition values (?, ?, ?, ?, ?, ?, ?)"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from contextd.stores.sqlite.choose import one_of
 from contextd.stores.sqlite.snapshot import Snapshot
-from contextd.types import Scope
+from contextd.values.query import Scope
 
 Bools = NDArray[np.bool_]
 

@@ -16,15 +16,16 @@ import apsw
 import numpy as np
 
 from contextd.errors import InvalidInput
-from contextd.memory import Decided, Memory, TopicChange, Version, renamed
-from contextd.ports import Matrix
+from contextd.ports.world import Matrix
 from contextd.stores.sqlite.access import acl_id
 from contextd.stores.sqlite.clocks import Clocks
 from contextd.stores.sqlite.database import Database, packed, rows, unpacked, wiping
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.stores.sqlite.vectors import restore
-from contextd.terms import plain
-from contextd.types import MEMORIES, DocumentRow, Parsed, Reader, Stamp
+from contextd.text.terms import plain
+from contextd.values.document import MEMORIES, DocumentRow, Parsed, Stamp
+from contextd.values.memory import Decided, Memory, TopicChange, Version, renamed
+from contextd.values.query import Reader
 
 _FIELDS = (
     "author", "said", "kind", "about", "attribute", "value", "unit", "topics", "language", "confidence", "source",

@@ -10,7 +10,7 @@ import apsw
 
 from contextd.stores.sqlite.database import Database
 from contextd.stores.sqlite.snapshot import head_of
-from contextd.types import Stamp
+from contextd.values.document import Stamp
 
 _FINDS = """
 select d.uri, f.line, f.rule from find f join document d

@@ -13,14 +13,15 @@ from typing import Any
 import apsw
 import numpy as np
 
-from contextd.memory import Recall, Related
 from contextd.stores.sqlite.chats import only
 from contextd.stores.sqlite.database import rows
 from contextd.stores.sqlite.masks import Bools, Masks
 from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.stores.sqlite.view import View
-from contextd.types import MEMORIES, About, Chunk, ChunkId, Scope
+from contextd.values.document import MEMORIES, About, Chunk, ChunkId
+from contextd.values.memory import Recall, Related
+from contextd.values.query import Scope
 
 # What holds no longer, is silent or private; what does not hold yet; what is not asked for. All but the last by an index.
 # Asked for now, a fact holds if it held when it was told, and what it replaced does not: the clock may have been set back.

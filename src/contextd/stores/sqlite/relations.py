@@ -8,10 +8,10 @@ from typing import Protocol
 
 import apsw
 
-from contextd.memory import Link, Topic, TopicChange, renamed
 from contextd.stores.sqlite.clocks import Clocks
 from contextd.stores.sqlite.database import Database, rows
 from contextd.stores.sqlite.memories import changes_of
+from contextd.values.memory import Link, Topic, TopicChange, renamed
 
 _LINKS = """
 select start_id, end_id, kind, clock from link where workspace_id = ?1

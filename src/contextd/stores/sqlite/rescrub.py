@@ -14,16 +14,16 @@ from typing import Any
 
 import apsw
 
-from contextd.conversation import told_apart
-from contextd.memory import Memory
-from contextd.pieces import texts_of, words_of
-from contextd.ports import Matrix
+from contextd.ports.world import Matrix
 from contextd.stores.sqlite.chats import ChatStore
 from contextd.stores.sqlite.database import packed, rows, unpacked, wiping
 from contextd.stores.sqlite.forgotten import whole
 from contextd.stores.sqlite.memories import fields_of, row_of, versions_of
 from contextd.stores.sqlite.record import Record
-from contextd.types import CHATS, OWNER, DocumentRow, Parsed, Piece, Stamp
+from contextd.text.indexed_text import texts_of, words_of
+from contextd.values.conversation import told_apart
+from contextd.values.document import CHATS, OWNER, DocumentRow, Parsed, Piece, Stamp
+from contextd.values.memory import Memory
 
 _MARK = "insert or replace into setting values (0, 'scrubbed', ?)"  # of the whole record: no workspace has this number
 _CHATS = """

@@ -14,12 +14,12 @@ from typing import Any
 import apsw
 
 from contextd.errors import StorageError
-from contextd.pieces import words_of
 from contextd.stores.sqlite.connect import migrations, translated
 from contextd.stores.sqlite.database import Database, rows, unpacked
 from contextd.stores.sqlite.postings import pack
 from contextd.stores.sqlite.snapshot import load
-from contextd.types import OWNER, Piece
+from contextd.text.indexed_text import words_of
+from contextd.values.document import OWNER, Piece
 
 _TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
 _DERIVED = ("words", "chunk", "job", "job_log", "failure", "setting")

@@ -15,8 +15,7 @@ from typing import Any
 import apsw
 
 from contextd.errors import IndexMismatch, StorageError
-from contextd.pieces import with_context
-from contextd.ports import Matrix, Written
+from contextd.ports.world import Matrix, Written
 from contextd.stores.sqlite import fold
 from contextd.stores.sqlite.access import acl_id
 from contextd.stores.sqlite.connect import translated
@@ -30,8 +29,10 @@ from contextd.stores.sqlite.postings import pack
 from contextd.stores.sqlite.snapshot import head_of
 from contextd.stores.sqlite.vectors import quantize
 from contextd.stores.sqlite.view import View
-from contextd.terms import encode_path
-from contextd.types import COMMIT, Change, DocumentRow, Parsed, Scope, Stamp
+from contextd.text.indexed_text import with_context
+from contextd.text.terms import encode_path
+from contextd.values.document import COMMIT, Change, DocumentRow, Parsed, Stamp
+from contextd.values.query import Scope
 
 _REGISTER = "insert or ignore into workspace values (?, 0, 0, 0, 0)"
 _NEXT = "update workspace set seq = seq + 1 where workspace_id = ? returning seq"

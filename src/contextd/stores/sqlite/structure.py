@@ -7,12 +7,12 @@ from functools import cached_property
 
 import apsw
 
-from contextd.memory import Related
 from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.links import defined_as, defined_in, imports_by_stem, imports_of, references_to
 from contextd.stores.sqlite.masks import Masks
 from contextd.stores.sqlite.snapshot import Snapshot
-from contextd.types import IMPORT, Definition, Site
+from contextd.values.document import IMPORT, Definition, Site
+from contextd.values.memory import Related
 
 _TEXT = "select text from content where workspace_id = ? and content_id = ?"
 

@@ -15,7 +15,6 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.paths import names_file
 from contextd.stores.sqlite.bm25 import NO_ALIASES, Scores, bm25, in_paths, occurrences
 from contextd.stores.sqlite.choose import best_of, near_the_cut, weights_of
 from contextd.stores.sqlite.database import rows, unpacked
@@ -24,7 +23,10 @@ from contextd.stores.sqlite.masks import Masks
 from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.stores.sqlite.structure import Structure
 from contextd.stores.sqlite.vectors import cosines, exact_cosines
-from contextd.types import About, Chunk, ChunkId, Found, Scope, Suggestion
+from contextd.text.paths import names_file
+from contextd.values.answer import Found, Suggestion
+from contextd.values.document import About, Chunk, ChunkId
+from contextd.values.query import Scope
 
 Bools = NDArray[np.bool_]
 Float = NDArray[np.float32]

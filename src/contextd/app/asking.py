@@ -1,0 +1,73 @@
+"""What a caller may say beside the words of a question, checked: history, order, vector, diversity, facets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from contextd.errors import InvalidInput
+from contextd.querying.rank import RELEVANCE, Ranker, ranker_of
+from contextd.settings.limits import LIMITS, checked_text, checked_texts
+from contextd.values.memory import Recall
+from contextd.values.query import Facet
+
+if TYPE_CHECKING:
+    from contextd.settings.defaults import QuerySettings
+
+_OWN = "custom"  # the name of a ranker that is a function
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question has beside its words; as for `Engine.search`."""
+
+    history: Sequence[str] = ()
+    rerank: bool = False
+    ranker: str | Ranker = RELEVANCE
+    vector: Sequence[float] | None = None
+    mmr_lambda: float | None = None
+
+    def fields(self, settings: QuerySettings) -> dict[str, Any]:
+        """The fields of a query, each checked."""
+        import numpy as np
+
+        if self.vector is not None and len(self.vector) > LIMITS["vector"].entries:
+            raise InvalidInput(f"vector: {len(self.vector):,} numbers are too many; at most {LIMITS['vector'].entries:,}")
+        usual = settings.mmr_lambda if settings.rerank_enabled else 1.0
+        return {
+            "history": checked_texts("history", self.history),
+            "ranker": _OWN if callable(self.ranker) else checked_text("ranker", self.ranker),
+            "rerank": self.rerank,
+            "vector": None if self.vector is None else np.asarray(self.vector, np.float32),
+            "mmr_lambda": usual if self.mmr_lambda is None else _share("mmr_lambda", self.mmr_lambda),
+        }
+
+    def rankers(self, known: Mapping[str, Ranker]) -> Mapping[str, Ranker]:
+        """The rankers that are known, and the one that is asked for if it is a function or made of weights."""
+        if callable(self.ranker):
+            return {**known, _OWN: self.ranker}
+        return {**known, self.ranker: ranker_of(self.ranker, known)} if "=" in self.ranker else known
+
+
+def _share(name: str, number: float) -> float:
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
+        raise InvalidInput(f"{name} is a number from 0 to 1; {number!r} is not")
+    return float(number)
+
+
+def checked_recall(recall: Recall | None) -> Recall | None:
+    """How memories are narrowed, if it is not too much."""
+    if recall is not None:
+        checked_texts("topics", recall.topics)
+        checked_text("conversation", recall.conversation)
+    return recall
+
+
+def checked_facets(facets: Sequence[Facet]) -> Sequence[Facet]:
+    """Facets of a caller, if they are not too many and none is too long."""
+    checked_texts("facets", [facet.question for facet in facets])
+    for facet in facets:
+        checked_texts("facets", (facet.name, facet.title, facet.rationale))
+        checked_texts("topics", facet.topics)
+    return facets

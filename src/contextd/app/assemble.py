@@ -1,0 +1,388 @@
+"""Wiring: the only place that knows adapters. Hands out an Engine for a project, a home, a reader."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+from contextd import chunking
+from contextd.app.engine import Engine
+from contextd.app.machine import Machine
+from contextd.app.project import Project
+from contextd.chunking.cut import Limits
+from contextd.chunking.extraction import missing
+from contextd.errors import InvalidInput, StorageError, Unavailable
+from contextd.models.chosen import deep_of, reranker_of, static_of
+from contextd.models.tokens import O200k
+from contextd.ports.world import Embedder, Events, Matrix, Recipe, Retriever
+from contextd.privacy.formats import VERSION as SCRUB_VERSION
+from contextd.privacy.formats import Rule
+from contextd.querying.render import TEMPLATES, Template, custom
+from contextd.settings import config
+from contextd.settings.defaults import Chunking, Security, Settings
+from contextd.settings.limits import checked_name, checked_path, checked_texts
+from contextd.settings.other_keys import BUILT_IN
+from contextd.settings.permissions import mend, mend_folder
+from contextd.sources.blame import GitPast
+from contextd.sources.commits import Commits
+from contextd.sources.files import Boundaries, Files, checked_root, find_root
+from contextd.sources.filetypes import language_by_content
+from contextd.sources.git import git
+from contextd.stores.lease import holder, lease
+from contextd.stores.sqlite.catalog import Catalog
+from contextd.stores.sqlite.record import Record, salvaged
+from contextd.stores.sqlite.repair import opened_or_renewed, replaced
+from contextd.stores.sqlite.store import SqliteStore
+from contextd.values.conversation import Conversation, Forgotten, Note, Unread
+from contextd.values.document import EVERYONE, OWNER
+from contextd.values.memory import Memory
+from contextd.values.query import Reader
+
+_MOST_WORKERS = 8
+_LONG_LOG = 64 << 20  # bytes
+_PLUGIN = "plugin:"  # before the name of an embedder that is a plug-in
+
+
+def open_engine(
+    project: str | Path | None = ".",
+    *,
+    home: Path | None = None,
+    reader: str = OWNER,
+    flags: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] = os.environ,
+    also: Sequence[str | Path] = (),
+) -> Engine:
+    """An engine for a project (None: personal memories alone), and others that are asked along. Nothing is indexed by opening.
+
+    A project is a folder, or a name that the user's configuration gives one.
+    """
+    return _opened(project, home, reader, flags, environment, also, _project)
+
+
+def open_to_ask(
+    project: str | Path | None = ".",
+    *,
+    home: Path | None = None,
+    reader: str = OWNER,
+    environment: Mapping[str, str] = os.environ,
+    also: Sequence[str | Path] = (),
+) -> Engine:
+    """The same for questions: a folder that is not indexed is not registered by being asked about, and answers say so."""
+    return _opened(project, home, reader, None, environment, also, _registered_project)
+
+
+def _opened(
+    project: str | Path | None,
+    home: Path | None,
+    reader: str,
+    flags: Mapping[str, Any] | None,
+    environment: Mapping[str, str],
+    also: Sequence[str | Path],
+    find: Callable[..., tuple[Project | None, str]],
+) -> Engine:
+    """An engine, its projects found by `find`."""
+    if checked_name(reader, "reader") == EVERYONE:
+        raise InvalidInput(f"{reader!r} is not the name of a reader; give one, such as {OWNER}")
+    home = home or config.home(environment)
+    own = config.load(home / "config.toml", None, environment, flags).settings
+    named = own.projects
+    root = project_root(named.get(str(project), project)) if project is not None else None
+    loaded = config.load(home / "config.toml", root / config.FILE_NAME if root else None, environment, flags)
+    mend(home)
+    record = Record(home / "record.db")
+    personal = record.workspace("personal", "", "personal")
+    opened, damage = find(root, loaded.settings, home=home, record=record) if root else (None, "")
+    others = {
+        one: find(*_settings_of(named.get(one, one), home, environment), record=record, home=home)[0]
+        for one in checked_texts("also", [str(one) for one in also])
+    }
+    missing_others = [f"{one} is not indexed yet. Run `contextd index {one}`." for one, other in others.items() if not other]
+    templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
+    retrievers, broken = _retrievers(loaded.settings.providers)
+    static, warnings = _static(home, loaded.settings)
+    user = config.load(home / "config.toml", None, {}, None).settings.security  # the same for every command
+    warnings = (*warnings, *_rescrubbed(record, _rules(user), static))
+    return Engine(
+        loaded.settings,
+        opened,
+        Reader(reader),
+        record,
+        static,
+        _deep(home, loaded.settings),
+        personal,
+        O200k(),
+        templates,
+        _rules(loaded.settings.security),
+        retrievers,
+        tuple(other for other in others.values() if other is not None),
+        (*missing_others, *loaded.warnings, *warnings, *broken, *([damage] if damage else []), *_long_logs(record, opened)),
+        reranker_of(home),
+        unindexed=root if opened is None else None,
+    )
+
+
+def _long_logs(record: Record, project: Project | None) -> Iterator[str]:
+    """A word on every database whose log has grown beyond all measure: a process has been reading it for long."""
+    for database in (
+        record.database,
+        *([project.store.database] if project and isinstance(project.store, SqliteStore) else []),
+    ):
+        if (size := database.log_size()) > _LONG_LOG:
+            what = f"the log of {database.path} has {size >> 20} MB, because a process has been reading it for long"
+            yield f"{what}; find it with `lsof {database.path}` and stop it"
+
+
+def catalog() -> Catalog:
+    """The projects of the data directory."""
+    home = config.home()
+    return Catalog(home, Record(home / "record.db"))
+
+
+def salvaged_record() -> tuple[dict[str, int], Path] | None:
+    """Save what can be read of a damaged record; rows by table, and where the damaged file lies now. None: it is healthy."""
+    path = config.home() / "record.db"
+    if not path.exists():
+        raise InvalidInput(f"there is no {path} to mend")
+    return salvaged(path)
+
+
+def export_kind(path: str) -> str:
+    """What a file or folder from elsewhere is."""
+    from contextd.workers import reading
+
+    return reading.kind_of(str(checked_path(path).absolute()))
+
+
+def read_export(path: str, kind: str) -> Iterator[Conversation | Note | Forgotten | Unread]:
+    """What is in a file or folder from elsewhere, one at a time; read in a process of its own."""
+    from contextd.workers import reading
+
+    return reading.read_export(str(checked_path(path).absolute()), kind)
+
+
+def project_root(project: str | Path) -> Path:
+    """The folder of a project: the one named, or for `.` the one around this folder."""
+    if not str(project):
+        raise InvalidInput("an empty path is no project; name a folder")
+    path = checked_path(str(project))
+    return checked_root(find_root(path) if str(project) == "." else path)
+
+
+def settings_of(project: str | Path, environment: Mapping[str, str] = os.environ) -> config.Loaded:
+    """The settings that hold in a project."""
+    home = config.home(environment)
+    named = config.load(home / "config.toml", None, environment).settings.projects
+    root = project_root(named.get(str(project), project))
+    return config.load(home / "config.toml", root / config.FILE_NAME, environment)
+
+
+def _settings_of(project: str | Path, home: Path, environment: Mapping[str, str]) -> tuple[Path, Settings]:
+    root = project_root(project)
+    return root, config.load(home / "config.toml", root / config.FILE_NAME, environment).settings
+
+
+def _registered_project(root: Path, settings: Settings, *, home: Path, record: Record) -> tuple[Project | None, str]:
+    """A project that was opened to be indexed before; None for another folder, for which nothing is created."""
+    known = record.registered("project", _place(root)) is not None
+    return _project(root, settings, home=home, record=record) if known else (None, "")
+
+
+def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> tuple[Project, str]:
+    """A project with its index, and what was wrong with it."""
+    place = _place(root)
+    workspace = record.workspace("project", place, root.name)
+    folder = home / "projects" / f"{workspace:016x}"
+    mend_folder(folder)
+    limits = _limits(settings.chunking)
+    rules = _rules(settings.security)
+    source = Files(root, boundaries(root, settings), rules)
+    count = min(settings.bootstrap.parallel_workers or os.cpu_count() or 1, _MOST_WORKERS)
+
+    def parser(*, keep: bool) -> Any:
+        from contextd.workers.pool import Pool
+
+        return Pool(limits, rules, workers=count, keep=keep)
+
+    def arm(folders: Collection[str]) -> Events:
+        from contextd.sources.events import NativeEvents
+
+        return NativeEvents(root, folders, settings.watcher.debounce_ms)
+
+    readable = [kind for kind in ("pdf", "docx", "html") if not missing(kind)]
+    recipe = json.dumps([chunking.VERSION, SCRUB_VERSION, asdict(limits), rules, readable])
+    store, damage = opened_or_renewed(folder, workspace)
+    project = Project(
+        root.name,
+        root,
+        workspace,
+        folder,
+        source,
+        Commits(root, settings.git.max_commits),
+        GitPast(root, rules),
+        store,
+        Recipe(recipe, language_by_content, lambda path: _strictness(path, rules)),
+        parser,
+        arm,
+        Machine(),
+        lambda who: lease(folder, who),
+        lambda: holder(folder),
+        lambda damaged: replaced(folder, workspace, cast(SqliteStore, damaged).database.opened),
+    )
+    return project, damage
+
+
+def _limits(chunking: Chunking) -> Limits:
+    """How long chunks may be; a language without a limit of its own has that of all code."""
+    own = {
+        "python": chunking.python_max_tokens,
+        "kotlin": chunking.kotlin_max_tokens,
+        **dict.fromkeys(("typescript", "tsx", "javascript"), chunking.typescript_max_tokens),
+    }
+    by_language = tuple((language, most) for language, most in own.items() if most)
+    return Limits(chunking.code_max_tokens, chunking.markdown_max_tokens, chunking.lines_max_tokens, by_language=by_language)
+
+
+def _templates(texts: Mapping[str, str]) -> dict[str, Template]:
+    """The user's own templates; the built-in ones, which frame retrieved text as data, cannot be replaced."""
+    if taken := sorted(set(texts) & set(TEMPLATES)):
+        raise InvalidInput(f"templates: {taken[0]!r} is built in; give yours another name")
+    return {name: custom(name, text) for name, text in texts.items()}
+
+
+def _retrievers(settings: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, tuple[float, Retriever]], tuple[str, ...]]:
+    others = {name: table for name, table in settings.items() if name not in BUILT_IN}
+    if not others:
+        return {}, ()
+    from contextd.app.plugins import load
+
+    return load(others)
+
+
+def _static(home: Path, settings: Settings) -> tuple[Embedder | None, tuple[str, ...]]:
+    """The static model: of the data directory, of a folder, or of a plug-in."""
+    name = settings.embedding.model
+    if not name.startswith(_PLUGIN):
+        return static_of(home, name)
+    from contextd.app.plugins import load_embedder
+
+    try:
+        return load_embedder(name.removeprefix(_PLUGIN), settings.embedders.get(name.removeprefix(_PLUGIN), {}), "static"), ()
+    except Unavailable as error:
+        return None, (f"{error}: searching by words alone",)
+
+
+def _deep(home: Path, settings: Settings) -> Callable[[], Embedder | None]:
+    """The deep model, loaded when it is asked for."""
+    name = settings.embedding.deep_model
+    if not name.startswith(_PLUGIN):
+        return deep_of(home, name)
+
+    @lru_cache(maxsize=1)
+    def load() -> Embedder | None:
+        from contextd.app.plugins import load_embedder
+
+        own = name.removeprefix(_PLUGIN)
+        try:
+            return load_embedder(own, settings.embedders.get(own, {}), "deep")
+        except Unavailable:
+            return None
+
+    return load
+
+
+def _rules(security: Security) -> tuple[Rule, ...]:
+    if not security.secret_patterns and not security.allow:
+        return ()
+    from contextd.privacy import user_rules
+
+    return user_rules(security.secret_patterns, security.allow)
+
+
+def _rescrubbed(record: Record, rules: tuple[Rule, ...], static: Embedder | None) -> tuple[str, ...]:
+    """Remove from the record what older rules missed; says how many secrets there were. Costs one look-up when none can be."""
+    mark = json.dumps([SCRUB_VERSION, rules])
+    if record.scrubbed_by() == mark or record.database.read_only:
+        return ()
+    from contextd.privacy import scrub_text
+    from contextd.remembering import pipeline
+    from contextd.stores.sqlite.rescrub import Rescrubber, rescrub
+
+    tokens = O200k()
+
+    def clean(text: str) -> tuple[str, int]:
+        result, finds = scrub_text(text, rules)
+        return result, len(finds)
+
+    def clean_memory(memory: Memory) -> tuple[Memory, int]:
+        result, finds = pipeline.scrubbed(memory, rules)
+        return result, len(finds)
+
+    def embed(texts: Sequence[str]) -> dict[str, Matrix]:
+        return {static.space: static.documents(texts)} if static is not None and texts else {}
+
+    with_ = Rescrubber(
+        mark, clean, clean_memory, lambda memory: pipeline.parsed(memory.text, tokens, memory), tokens.count, embed
+    )
+    try:
+        removed = rescrub(record, with_)
+    except StorageError as error:
+        return (f"memories and chats are not scrubbed by the present rules yet: {error}",)
+    return (f"{removed} secrets that an older version had stored were removed from memories and chats",) if removed else ()
+
+
+def _strictness(path: str, rules: tuple[Rule, ...]) -> str:
+    from contextd.privacy import strictness
+
+    return strictness(path, rules)
+
+
+def _place(root: Path) -> str:
+    """Git's common directory, so that worktrees meet; else the real root."""
+    out = (
+        git(root, "rev-parse", "--path-format=absolute", "--git-common-dir", "--show-toplevel")
+        if (root / ".git").exists()
+        else None
+    )
+    lines = os.fsdecode(out or b"").split("\n")
+    if len(lines) != 3:  # two paths and the end; a name with a line break makes more of them
+        return str(root)
+    common, top, _ = lines
+    return common if Path(top).resolve() == root else str(root)
+
+
+def boundaries(root: Path, settings: Settings) -> Boundaries:
+    """What belongs to a project, from its settings."""
+    watcher, indexing = settings.watcher, settings.indexing
+    return Boundaries(
+        _watch_paths(root, watcher.watch_paths),
+        watcher.ignore_patterns,
+        watcher.use_gitignore,
+        watcher.use_contextignore,
+        watcher.use_dockerignore,
+        indexing.allowed_extensions,
+        indexing.blocked_extensions,
+        int(indexing.max_file_size_mb * (1 << 20)),
+        indexing.size_exceptions,
+        indexing.follow_symlinks,
+        indexing.binary_threshold,
+    )
+
+
+def _watch_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Paths below the root; empty for all of it."""
+    if not paths or paths == ("auto",):
+        return ()
+    found = []
+    for path in paths:
+        target = (root / checked_path(path)).resolve()
+        if not target.is_relative_to(root):
+            raise InvalidInput(f"watch path {path!r} is outside the project {root}; index it as a project of its own")
+        if not target.exists():
+            raise InvalidInput(f"watch path {path!r} does not exist below {root}")
+        found.append(target.relative_to(root).as_posix())
+    return () if "." in found else tuple(found)

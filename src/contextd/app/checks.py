@@ -1,0 +1,84 @@
+"""Checks of a project's boundaries: what would be indexed, what looks wrong, and the verdict on a single file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from contextd.app.project import Project
+from contextd.errors import InvalidInput
+from contextd.ports.world import FileState, Skip
+from contextd.settings.defaults import Settings
+from contextd.settings.limits import checked_path
+
+_MANY = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a check found."""
+
+    files: int
+    excluded: dict[str, int]
+    warnings: list[str]
+
+
+def validate(root: Path, settings: Settings, files: Iterable[FileState | Skip]) -> Result:
+    """Count what the settings take and leave, and name what is probably not meant."""
+    reasons: Counter[str] = Counter()
+    count = 0
+    for state in files:
+        if isinstance(state, Skip):
+            reasons[state.reason.split(" (")[0]] += 1
+        else:
+            count += 1
+    warnings = [*_overlaps(settings.watcher.watch_paths)]
+    if not settings.watcher.ignore_patterns:
+        warnings.append("ignore_patterns is empty: build output and dependencies are indexed too")
+    if count > _MANY:
+        warnings.append(f"{count:,} files are many; narrow watch_paths or add ignore_patterns")
+    if not count:
+        warnings.append(f"nothing below {root} would be indexed")
+    return Result(count, dict(reasons), warnings)
+
+
+def _overlaps(paths: tuple[str, ...]) -> Iterable[str]:
+    pure = [PurePosixPath(path) for path in paths if path != "auto"]
+    for one in pure:
+        for two in pure:
+            if one != two and two.is_relative_to(one):
+                yield f"watch path {str(two)!r} lies inside {str(one)!r}; the outer one is enough"
+
+
+def _absolute(project: Project, path: str) -> Path:
+    """A path of the caller: from where they stand, or from the project's root."""
+    if not path:
+        raise InvalidInput("name a file")
+    given = checked_path(path)
+    absolute = (given if given.is_absolute() else Path.cwd() / given).parent.resolve() / given.name
+    return absolute if absolute.is_relative_to(project.root) else (project.root / given).parent.resolve() / given.name
+
+
+def indexed(project: Project, path: str) -> bool:
+    """Whether a file is in the index now."""
+    absolute = _absolute(project, path)
+    if not absolute.is_relative_to(project.root):
+        return False
+    return absolute.relative_to(project.root).as_posix() in project.store.documents(project.source.id)
+
+
+def verdict(project: Project, path: str) -> tuple[bool, str]:
+    """Whether a file belongs to the project, and the reason."""
+    absolute = _absolute(project, path)
+    if not absolute.is_relative_to(project.root):
+        return False, "outside the project"
+    if not absolute.exists() and not absolute.is_symlink():
+        return False, "there is no such file"
+    relative = absolute.relative_to(project.root).as_posix()
+    state = project.source.judge(relative)
+    if isinstance(state, Skip):
+        return False, state.reason
+    read = project.source.read(state.uri)
+    return (False, read.reason) if isinstance(read, Skip) else (True, state.language or "text")

@@ -1,0 +1,155 @@
+"""Measuring retrieval: questions with known answers in, NDCG, recall, MRR and recall inside token budgets out.
+
+Questions with the lines that answer them are measured by `line_answers.py`.
+
+Gain is binary, over relevant and secondary files alike. A file counts once, at its first hit. Recall inside a budget asks
+whether any relevant file is in the context of so many tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from contextd.app.line_answers import LineQuestion, line_question
+from contextd.errors import InvalidInput
+from contextd.values.answer import Hit
+
+DEPTH = 10
+BUDGETS = (500, 1000, 2000)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file, or lines of it."""
+
+    path: str
+    start_line: int = 0
+    end_line: int = 0
+
+    def met_by(self, hit: Hit) -> bool:
+        """Whether a hit is in this file, and touches these lines if some are named."""
+        if hit.chunk.uri != self.path:
+            return False
+        return not self.end_line or (hit.chunk.start_line <= self.end_line and hit.chunk.end_line >= self.start_line)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and where its answers are."""
+
+    query: str
+    relevant: tuple[Target, ...]
+    secondary: tuple[Target, ...]
+    category: str
+
+
+@dataclass(slots=True)
+class Score:
+    """How one question went."""
+
+    query: str
+    category: str
+    ndcg: float
+    recall: float
+    reciprocal: float
+    within: dict[int, bool] = field(default_factory=dict)
+
+
+def read_questions(path: Path) -> tuple[list[Question], list[LineQuestion]]:
+    """Questions from a file of JSON lines, those answered by files and those answered by lines; a bad line is named."""
+    files: list[Question] = []
+    lines: list[LineQuestion] = []
+    try:
+        rows = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read: {error}") from None
+    for number, row in enumerate(rows, 1):
+        if row.strip():
+            try:
+                entry = json.loads(row)
+                if "answer" in entry:
+                    lines.append(line_question(entry))
+                else:
+                    files.append(question(entry))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise InvalidInput(f"{path}, line {number}: not a question ({error})") from None
+    if not files and not lines:
+        raise InvalidInput(f"{path} has no questions; a line is "
+                           '{"query": "…", "relevant": ["path"], "secondary": [], "category": "…"}')  # fmt: skip
+    return files, lines
+
+
+def question(entry: dict[str, Any]) -> Question:
+    """A question from its JSON form."""
+    if not isinstance(entry["query"], str) or not entry["relevant"]:
+        raise ValueError("it needs a query and at least one relevant path")
+    targets = [tuple(_target(one) for one in entry.get(name) or ()) for name in ("relevant", "secondary")]
+    return Question(entry["query"], targets[0], targets[1], str(entry.get("category", "")))
+
+
+def _target(entry: Any) -> Target:
+    if isinstance(entry, str):
+        return Target(entry)
+    return Target(str(entry["path"]), int(entry.get("start_line", 0)), int(entry.get("end_line", 0)))
+
+
+def score(
+    one: Question, hits: Sequence[Hit], contexts: Callable[[int], Iterable[Hit]], budgets: Sequence[int] = BUDGETS
+) -> Score:
+    """Score the answer to one question."""
+    targets = (*one.relevant, *one.secondary)
+    met: set[Target] = set()
+    gains: list[int] = []
+    for group in _by_file(hits)[:DEPTH]:
+        fresh = {target for target in targets if target not in met and any(target.met_by(hit) for hit in group)}
+        gains.append(1 if fresh else 0)
+        met |= fresh
+    within = {size: any(t.met_by(hit) for hit in contexts(size) for t in one.relevant) for size in budgets}
+    first = next((place for place, gain in enumerate(gains, 1) if gain), 0)
+    return Score(
+        one.query,
+        one.category,
+        _ndcg(gains, len(targets)),
+        len(met) / len(targets),
+        1 / first if first else 0.0,
+        within,
+    )
+
+
+def _by_file(hits: Sequence[Hit]) -> list[list[Hit]]:
+    files: dict[str, list[Hit]] = {}
+    for hit in hits:
+        files.setdefault(hit.chunk.uri, []).append(hit)
+    return list(files.values())
+
+
+def _ndcg(gains: Sequence[int], relevant: int) -> float:
+    best = sum(1 / math.log2(place + 1) for place in range(1, min(relevant, DEPTH) + 1))
+    return sum(gain / math.log2(place + 1) for place, gain in enumerate(gains, 1)) / best if best else 0.0
+
+
+def means(scores: Sequence[Score]) -> dict[str, dict[str, float]]:
+    """Averages over all questions and by category."""
+    groups: dict[str, list[Score]] = {"all": list(scores)}
+    for one in scores:
+        if one.category:
+            groups.setdefault(one.category, []).append(one)
+    return {name: _means(ones) for name, ones in groups.items()}
+
+
+def _means(scores: Sequence[Score]) -> dict[str, float]:
+    count = len(scores)
+    averages = {
+        "questions": float(count),
+        f"ndcg@{DEPTH}": sum(one.ndcg for one in scores) / count,
+        f"recall@{DEPTH}": sum(one.recall for one in scores) / count,
+        "mrr": sum(one.reciprocal for one in scores) / count,
+    }
+    for size in scores[0].within:
+        averages[f"within {size} tokens"] = sum(one.within[size] for one in scores) / count
+    return averages

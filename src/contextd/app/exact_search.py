@@ -1,0 +1,87 @@
+"""Find a text or a pattern, letter by letter, in what is stored of a project's files: no ranking, in the order of paths."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+import re2
+
+from contextd.errors import InvalidInput
+from contextd.ports.world import View
+from contextd.values.document import Chunk
+
+Spans = Callable[[bytes], Iterator[tuple[int, int]]]  # where something is in a text
+_LONGEST = 2000  # characters of a line that are given with a match
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A place where a text or a pattern was found; the column counts characters, from 1."""
+
+    uri: str
+    line: int
+    column: int
+    match: str
+    text: str  # of the line on which it begins
+    kind: str
+    label: str
+
+
+def exactly(text: str) -> Spans:
+    """Finds a text as it is written."""
+    wanted = text.encode()
+    if not wanted:
+        raise InvalidInput("an empty text is everywhere; give at least one character")
+
+    def spans(data: bytes) -> Iterator[tuple[int, int]]:
+        at = data.find(wanted)
+        while at >= 0:
+            yield at, at + len(wanted)
+            at = data.find(wanted, at + len(wanted))
+
+    return spans
+
+
+def by_pattern(pattern: str) -> Spans:
+    """Finds a pattern of RE2, which takes linear time on any text; `^` and `$` are the ends of lines."""
+    if not pattern:
+        raise InvalidInput("an empty pattern is everywhere; give at least one character")
+    options = re2.Options()
+    options.log_errors, options.max_mem = False, 64 << 20
+    try:
+        compiled = re2.compile(f"(?m){pattern}".encode(), options)
+    except re2.error as error:
+        reason = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else str(error)
+        raise InvalidInput(f"not a pattern of RE2: {reason.replace('(?m)', '', 1)}") from None
+
+    def spans(data: bytes) -> Iterator[tuple[int, int]]:
+        yield from ((match.start(), match.end()) for match in compiled.finditer(data) if match.end() > match.start())
+
+    return spans
+
+
+def occurrences(view: View, spans: Spans, kinds: Collection[str], deadline: float | None) -> Iterator[Occurrence]:
+    """Every place of the documents that may answer, in chunks of some kinds (none: of all), until the deadline."""
+    for document, uri in sorted(view.uris().items(), key=lambda item: item[1]):
+        if deadline is not None and time.monotonic() > deadline:
+            return
+        data = view.text(document).encode()
+        found = list(spans(data))
+        chunks = view.chunks_of(document) if found else []
+        inside = [chunk for chunk in chunks if not kinds or not set(kinds).isdisjoint(chunk.kinds)]
+        yield from (one for one in _placed(uri, data, found, inside) if not kinds or one.kind)
+
+
+def _placed(uri: str, data: bytes, found: list[tuple[int, int]], chunks: list[Chunk]) -> Iterator[Occurrence]:
+    line, at = 1, 0
+    for first, end in found:
+        line, at = line + data.count(b"\n", at, first), first
+        start = data.rfind(b"\n", 0, first) + 1
+        stop = data.find(b"\n", first)
+        text = data[start : stop if stop >= 0 else len(data)].decode("utf-8", "replace")
+        column = len(data[start:first].decode("utf-8", "replace")) + 1
+        around = next((one for one in chunks if one.start_line <= line <= one.end_line), None)
+        kind, label = (around.kind, around.label) if around is not None else ("", "")
+        yield Occurrence(uri, line, column, data[first:end].decode("utf-8", "replace"), text[:_LONGEST], kind, label)

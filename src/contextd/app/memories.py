@@ -1,0 +1,367 @@
+"""Everything a person can do with memories beside asking for them; reading is for their readers, changing for their author."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from contextd.errors import InvalidInput
+from contextd.ports.record import Record
+from contextd.ports.world import Embedder, Tokens
+from contextd.privacy import scrub_text
+from contextd.privacy.formats import Rule
+from contextd.remembering import pipeline
+from contextd.remembering.enrich import VERSION, Enricher
+from contextd.remembering.topics import STARTING, Routing
+from contextd.values.clock import FIRST
+from contextd.values.memory import (
+    GUESSED,
+    LIMITS,
+    TIMES,
+    Link,
+    Memory,
+    Quality,
+    Remembered,
+    Topic,
+    Version,
+    fault_of,
+    fault_of_list,
+    fault_of_time,
+)
+from contextd.values.query import Reader
+
+_SETTABLE = (*GUESSED, "text", "principals", "valid_from", "valid_to", "conversation", "said")
+_FLAGS = ("pinned", "silent", "private")
+_SHORTEST_ID = 4
+_SPRING_1970 = 10**13  # microseconds; a number below it was meant as seconds or milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Memories:
+    """The memories of one reader: personal ones, and those of the project they are in."""
+
+    record: Record
+    personal: int
+    project: int | None
+    reader: Reader
+    static: Embedder | None
+    deep: Callable[[], Embedder | None]
+    tokens: Tokens
+    rules: Sequence[Rule] = ()
+
+    # Telling
+
+    def remember(
+        self, text: str, *, principals: Iterable[str] = (), in_project: bool = False, source: str = "person", **known: Any
+    ) -> Remembered:
+        """Keep a fact, personal or of this project; on disk when this returns. Who writes can always read.
+
+        `known` are fields the person knows better than any guess: kind, topics, attribute, value, unit, valid_from, pinned, …
+        """
+        return self.remember_all([self.told(text, principals, in_project=in_project, source=source, **known)])[0]
+
+    def told(
+        self, text: str, principals: Iterable[str] = (), *, in_project: bool = False, source: str = "person", **known: Any
+    ) -> Memory:
+        """A memory as it is told, not kept yet."""
+        if in_project and self.project is None:
+            raise InvalidInput("this needs a project; run it inside one, or name it with --project")
+        workspace = self.project if in_project and self.project is not None else self.personal
+        now = self.record.now()
+        said = _time("said", known.pop("said", None) or now)
+        readers = _names("principals", principals)
+        _checked(fault_of("source", source) or fault_of("author", self.reader.name) or _fault_of_text(text))
+        memory = Memory(
+            "", workspace, text, frozenset(readers) | {self.reader.name}, self.reader.name, said,
+            source=source, valid_from=said, changed=now,
+        )  # fmt: skip
+        return _with(memory, known)
+
+    def remember_all(self, told: Sequence[Memory], *, deep: bool = True) -> list[Remembered]:
+        """Keep many at once; without deep vectors when they are to follow (`enrich`)."""
+        return pipeline.remember(told, self._means(self._workspaces_of(told), deep=deep))
+
+    # Looking
+
+    def get(self, memory: str) -> Memory:
+        """A memory by its id, or by the beginning of one."""
+        start = memory.removeprefix("memory:").split(":")[0]
+        found = [
+            (workspace, one)
+            for workspace in self._workspaces()
+            if len(start) >= _SHORTEST_ID
+            for one in self.record.memories.beginning(workspace, start, self.reader)
+        ]
+        if not found:
+            raise InvalidInput(
+                f"there is no memory {start!r} that you may read; `contextd memories` lists them "
+                f"(an id, or at least {_SHORTEST_ID} characters of its beginning)"
+            )
+        if len(found) > 1:
+            raise InvalidInput(f"several memories begin with {start!r}: {', '.join(one for _, one in found[:4])}")
+        return self.record.memories.get(found[0][0], [found[0][1]])[0]
+
+    def several(self, uris: Sequence[str]) -> list[Memory]:
+        """The memories of some hits, in their order."""
+        ids = [uri.removeprefix("memory:") for uri in uris]
+        found = {one.id: one for workspace in self._workspaces() for one in self._readable(workspace, ids)}
+        return [found[one] for one in ids if one in found]
+
+    def all(self) -> list[Memory]:
+        """Every memory this reader may see, the latest first."""
+        found = [memory for workspace in self._workspaces() for memory in self.record.memories.all(workspace, self.reader)]
+        return sorted(found, key=lambda memory: (-memory.said, memory.id))
+
+    def history(self, memory: str) -> list[Version]:
+        """What a memory was before each change, the latest first."""
+        found = self.get(memory)
+        return self.record.memories.versions(found.workspace, found.id)
+
+    # Changing
+
+    def update(self, memory: str, **fields: Any) -> Remembered:
+        """Change a memory; what is set here is never guessed again, and what was set of an older text is."""
+        old = self._own(memory)
+        if not any(value is not None for value in fields.values()):
+            raise InvalidInput("there is nothing to change; give a new text, or a field such as --kind or --until")
+        if fields.get("text") not in (None, old.text):
+            old = replace(old, verified=old.verified - {"about", "attribute", "value", "unit", "language"})
+        changed = replace(_with(old, fields), changed=self.record.now())
+        if changed.text != old.text:
+            changed = replace(changed, source="person")  # who words a fact anew tells it
+        if changed.text != old.text or old.enriched < VERSION:
+            return pipeline.reword(changed, self.reader.name, self._means([old.workspace]))
+        changed, finds = pipeline.scrubbed(changed, self.rules)
+        warnings = tuple(f"a secret was left out (rule {rule})" for rule in finds)
+        return Remembered(self.record.memories.change(changed, self.reader.name), warnings=warnings)
+
+    def verify(self, memory: str) -> Memory:
+        """Say that everything guessed of a memory is right."""
+        old = self._own(memory)
+        return self._changed(old, verified=old.verified | set(GUESSED), confidence=1.0)
+
+    def mark(self, memory: str, **flags: bool) -> Memory:
+        """Set or clear `pinned`, `silent` (never recalled) or `private`."""
+        if unknown := set(flags) - set(_FLAGS):
+            raise InvalidInput(f"a memory is not marked {', '.join(sorted(unknown))}; there are {', '.join(_FLAGS)}")
+        return self._changed(self._own(memory), **flags)
+
+    def feedback(self, memory: str, *, useful: bool) -> Memory:
+        """Say whether a memory was of use in an answer."""
+        old = self.get(memory)
+        more = (1, 0) if useful else (0, 1)
+        self.record.memories.note(old, lambda now: replace(now, useful=now.useful + more[0], useless=now.useless + more[1]))
+        return self.get(old.id)
+
+    def forget(self, memory: str) -> str:
+        """Erase a memory for good: `gone`, or `pending` while another process still reads."""
+        own = self._own(memory)
+        return self.record.memories.forget(own.workspace, own.id)
+
+    # Relationships
+
+    def link(self, start: str, end: str, kind: str = "related") -> Link:
+        """Relate two memories."""
+        one, other = self._own(start), self.get(end)
+        if one.id == other.id:
+            raise InvalidInput("a memory is not related to itself")
+        if one.workspace != other.workspace:
+            raise InvalidInput("memories of two workspaces are not related; keep both in one")
+        if not kind.strip():
+            raise InvalidInput("a relationship has a kind, such as related, part_of or contradicts")
+        _checked(fault_of("link kind", kind))
+        kind = self._clean(kind)
+        self.record.relations.link(one.workspace, one.id, other.id, kind)
+        return Link(one.id, other.id, kind)
+
+    def unlink(self, start: str, end: str, kind: str = "") -> int:
+        """Take relationships back; how many there were."""
+        one, other = self._own(start), self.get(end)
+        return self.record.relations.unlink(one.workspace, one.id, other.id, kind)
+
+    def links(self, memory: str) -> list[tuple[Link, Memory]]:
+        """The relationships of a memory with the memories at their other ends, as far as this reader may see them."""
+        here = self.get(memory)
+        found = self.record.relations.links(here.workspace, [here.id])
+        ends = [link.end if link.start == here.id else link.start for link in found]
+        visible = {one.id: one for one in self._readable(here.workspace, ends)}
+        return [(link, visible[end]) for link, end in zip(found, ends, strict=True) if end in visible]
+
+    # Topics
+
+    def topics(self) -> list[Topic]:
+        """The person's topics; the starting set until they have some of their own."""
+        found = self.record.relations.topics(self.personal, self.reader.name)
+        return found if found or self._changed_topics() else [Topic(name) for name in STARTING]
+
+    def add_topic(self, name: str, parent: str = "") -> Topic:
+        """Add a topic, below another if it says so."""
+        name, known = self._clean(_name(name)), {topic.name for topic in self.topics()}
+        if parent and parent not in known:
+            raise InvalidInput(f"there is no topic {parent!r} to put {name!r} below; there are {', '.join(sorted(known))}")
+        if parent == name:
+            raise InvalidInput("a topic is not below itself")
+        if name in known and not parent:
+            raise InvalidInput(f"there is a topic {name!r} already; --below puts it below another")
+        self._settled()
+        self.record.relations.put_topics(self.personal, self.reader.name, [Topic(name, parent)])
+        return Topic(name, parent)
+
+    def rename_topic(self, name: str, new: str) -> int:
+        """Give a topic another name; how many memories had it."""
+        self._known_topic(name)
+        new = self._clean(_name(new))
+        if new in {topic.name for topic in self.topics()}:
+            raise InvalidInput(f"there is a topic {new!r} already; `contextd topics merge` puts one into the other")
+        return self._replaced(name, new)
+
+    def merge_topic(self, name: str, into: str) -> int:
+        """Put what is of one topic into another; how many memories had it."""
+        self._known_topic(name)
+        self._known_topic(into)
+        return self._replaced(name, into)
+
+    def delete_topic(self, name: str) -> int:
+        """Delete a topic; its memories stay, without it. How many had it."""
+        self._known_topic(name)
+        return self._replaced(name, "")
+
+    # Enrichment
+
+    def enrich(self, *, everything: bool = False, progress: Callable[[int, int], None] = lambda done, of: None) -> Quality:
+        """Guess again, with deep vectors, what was guessed by an older version or in haste; or of everything."""
+        own = [memory for memory in self.all() if memory.author == self.reader.name]
+        old = [memory for memory in own if everything or memory.enriched < VERSION]
+        means = {workspace: self._means([workspace]) for workspace in self._workspaces_of(old)}
+        for done, memory in enumerate(old):
+            pipeline.refresh(memory, means[memory.workspace])
+            progress(done + 1, len(old))
+        return self.quality()
+
+    def quality(self) -> Quality:
+        """How much is known of the memories, and how surely."""
+        memories = self.all()
+        kinds: dict[str, int] = {}
+        for memory in memories:
+            kinds[memory.kind] = kinds.get(memory.kind, 0) + 1
+        return Quality(
+            len(memories),
+            dict(sorted(kinds.items(), key=lambda entry: (-entry[1], entry[0]))),
+            sum(bool(memory.attribute) for memory in memories),
+            kinds.get("unknown", 0),
+            sum(bool(memory.verified) for memory in memories),
+        )
+
+    # Inside
+
+    def _workspaces(self) -> list[int]:
+        return [self.personal, *([self.project] if self.project is not None else [])]
+
+    def _workspaces_of(self, memories: Iterable[Memory]) -> list[int]:
+        return list(dict.fromkeys(memory.workspace for memory in memories))
+
+    def _readable(self, workspace: int, ids: Collection[str]) -> list[Memory]:
+        return [memory for memory in self.record.memories.get(workspace, ids) if memory.principals & self.reader.principals]
+
+    def _own(self, memory: str) -> Memory:
+        found = self.get(memory)
+        if found.author != self.reader.name:
+            raise InvalidInput(
+                f"memory {found.id!r} was written by {found.author}, who alone can change it or have it forgotten"
+            )
+        return found
+
+    def _changed(self, memory: Memory, **fields: Any) -> Memory:
+        changed = replace(memory, **fields, changed=self.record.now())
+        return self.record.memories.change(changed, self.reader.name)
+
+    def _clean(self, name: str) -> str:
+        return scrub_text(name.strip(), self.rules)[0]
+
+    def _known_topic(self, name: str) -> None:
+        if name not in (known := {topic.name for topic in self.topics()}):
+            raise InvalidInput(f"there is no topic {name!r}; there are {', '.join(sorted(known))}")
+
+    def _settled(self) -> None:
+        """Write the starting set down before it is changed."""
+        known = self.record.relations.topics(self.personal, self.reader.name)
+        if not known and not self._changed_topics():
+            starting = [Topic(name, clock=FIRST) for name in STARTING]  # a change on any device is later
+            self.record.relations.put_topics(self.personal, self.reader.name, starting)
+
+    def _changed_topics(self) -> bool:
+        return bool(self.record.relations.topic_changes(self.reader.name))
+
+    def _replaced(self, name: str, new: str) -> int:
+        self._settled()
+        return self.record.relations.replace_topic(self.personal, self.reader.name, name, new)
+
+    def _means(self, workspaces: Sequence[int], *, deep: bool = True) -> pipeline.Means:
+        tiers = (self.static, self.deep() if deep else None)
+        embedders = [embedder for embedder in tiers if embedder is not None]
+        version = VERSION if deep or self.deep() is None else -VERSION
+        enricher = Enricher(self.static, Routing(self.topics(), self.static), lambda: self._corrected(workspaces), version)
+        return pipeline.Means(self.record.memories, embedders, enricher, self.tokens, self.rules)
+
+    def _corrected(self, workspaces: Sequence[int]) -> list[Memory]:
+        return [one for workspace in workspaces for one in self.record.memories.taught(workspace, self.reader.name)]
+
+
+def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:
+    """A memory with what the person says of it: those fields are verified."""
+    flags = {name: value for name, value in fields.items() if name in _FLAGS}
+    said = {name: value for name, value in fields.items() if name in _SETTABLE and value is not None}
+    if unknown := set(fields) - set(_SETTABLE) - set(_FLAGS):
+        raise InvalidInput(f"a memory has no {', '.join(sorted(unknown))}; there are {', '.join((*_SETTABLE, *_FLAGS))}")
+    if "topics" in said:
+        said["topics"] = _names("topics", [_name(topic) for topic in said["topics"]])
+    if "principals" in said:
+        said["principals"] = frozenset(_names("principals", said["principals"])) | {memory.author}
+    _checked(_fault_of_text(said.get("text", "")))
+    for name in set(said) & (set(LIMITS) - {"text"}):
+        _checked(fault_of(name, said[name]) if said[name] or name == "kind" else "")
+    for name in set(said) & set(TIMES):
+        said[name] = _time(name, said[name])
+    if "kind" in said and not str(said["kind"]).strip():
+        raise InvalidInput("a kind is a word, such as constraint, preference or fact")
+    if said.get("valid_to") is not None and said["valid_to"] < said.get("valid_from", memory.valid_from):
+        if "valid_from" in {*said, *memory.verified}:
+            raise InvalidInput("a fact does not end before it begins to hold")
+        memory = replace(memory, valid_from=0)  # it held until then; since when, nobody said
+    return replace(memory, **said, **flags, verified=memory.verified | (set(said) & {*GUESSED, "valid_from"}))
+
+
+def _name(text: str) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"a topic is a text, not {type(text).__name__}")
+    name = " ".join(text.encode("utf-8", "replace").decode().split())
+    if not name or len(name) > LIMITS["topic"]:
+        raise InvalidInput(f"a topic has a name of 1 to {LIMITS['topic']} characters")
+    _checked(fault_of("topic", name))
+    return name
+
+
+def _fault_of_text(text: object) -> str:
+    return (
+        "" if isinstance(text, str) else f"a memory is a text, not {type(text).__name__}"
+    )  # how long it is: when it is scrubbed
+
+
+def _names(field: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Topics or principals, when they are not too many and each is a name."""
+    given = (values,) if isinstance(values, str) else tuple(values)
+    _checked(fault_of_list(field, given))
+    return given
+
+
+def _time(field: str, value: float) -> int:
+    _checked(fault_of_time(field, value))
+    if field == "said" and 0 < value < _SPRING_1970:
+        raise InvalidInput(f"said is {value:g}, which looks like seconds or milliseconds; give microseconds since 1970")
+    return int(value)
+
+
+def _checked(fault: str) -> None:
+    if fault:
+        raise InvalidInput(fault)

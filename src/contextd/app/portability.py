@@ -1,0 +1,128 @@
+"""Memories out and in: JSON (compact, or with vectors), JSON lines, Markdown; and the backup of other personal stores.
+
+An export of contextd's own as JSON or JSON lines comes back without loss: clocks, history, links, topics and tombstones
+included. The later write wins, and what was forgotten on either side stays so. Anything else that has texts is told anew,
+memory by memory. Only known fields of the expected shape are read.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from contextd.app.engine import Engine
+from contextd.app.restoring import FORMAT, SECTIONS, Imported, plain, restore
+from contextd.errors import InvalidInput
+from contextd.ports.world import Matrix
+from contextd.values.memory import Memory
+from contextd.workers.reading import memory_file, read_memories
+
+__all__ = ["as_lines", "as_markdown", "exported", "imported", "memory_file"]
+
+
+def exported(engine: Engine, *, vectors: bool = False) -> dict[str, Any]:
+    """Everything this reader wrote, personal and of the project the engine is in."""
+    desk, author = engine.memories, engine.reader.name
+    payload: dict[str, Any] = {name: [] for name in SECTIONS}
+    aliases = engine.record.exchange.aliases(author)  # first: what is ahead of real time is set back
+    told = engine.record.exchange.told_topics(author)
+    for place, workspace in {"personal": desk.personal, "project": desk.project}.items():
+        if workspace is not None:
+            _export_workspace(engine, place, workspace, payload, told, vectors)
+    payload["topics"] = [
+        {"name": one.name, "parent": one.parent, "clock": one.clock}
+        for one in engine.record.exchange.topics(desk.personal, author)
+    ]
+    payload["topic_changes"] = [
+        {"name": one.name, "new": one.new, "clock": one.clock} for one in engine.record.relations.topic_changes(author)
+    ]
+    payload["clocks"] = [{"original": original, "clock": clock} for original, clock in aliases.items()]
+    manifest = {name: len(entries) for name, entries in payload.items()}
+    stamp = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"contextd": {"format": FORMAT, "exported": stamp, "vectors": vectors, **manifest}, **payload}
+
+
+def _export_workspace(
+    engine: Engine, place: str, workspace: int, payload: dict[str, Any], told: Mapping[str, Sequence[str]], vectors: bool
+) -> None:
+    record, reader = engine.record, engine.reader
+    readable = record.memories.all(workspace, reader)
+    own = sorted((one for one in readable if one.author == reader.name), key=lambda one: one.id)
+    ids = [one.id for one in own]
+    held = record.memories.vectors(workspace, ids) if vectors else {}
+    for memory in own:
+        entry = {"in": place, **plain(memory)}
+        entry |= {"told_topics": list(told[memory.id])} if memory.id in told else {}
+        versions = record.memories.versions(workspace, memory.id)
+        entry["history"] = [{"at": one.at, "by": one.by, **plain(one.before)} for one in versions]
+        if vectors:
+            entry["vectors"] = {space: _encoded(matrix) for space, matrix in held.get(memory.id, {}).items()}
+        payload["memories"].append(entry)
+    ends = {one.id for one in readable}
+    links = [one for one in record.relations.links(workspace, ids) if one.start in set(ids) and one.end in ends]
+    for name, found in (("links", links), ("unlinked", record.exchange.unlinked(workspace, ids))):
+        payload[name] += [
+            {"in": place, "start": one.start, "end": one.end, "kind": one.kind, "clock": one.clock} for one in found
+        ]
+    payload["tombstones"] += [
+        {"in": place, "id": one, "clock": clock} for one, clock in record.memories.tombstones(workspace, reader.name)
+    ]
+
+
+def as_lines(payload: Mapping[str, Any]) -> Iterator[str]:
+    """An export as JSON lines: the manifest, then an entry a line."""
+    yield json.dumps({"type": "manifest", **payload["contextd"]}, ensure_ascii=False)
+    for name in SECTIONS:
+        for entry in payload[name]:
+            yield json.dumps({"type": name, **entry}, ensure_ascii=False)
+
+
+def as_markdown(payload: Mapping[str, Any]) -> str:
+    """An export for people: memories by kind, those that hold now and are neither private nor never to be recalled."""
+    lines = ["# Memories", ""]
+    current = [one for one in payload["memories"] if one["valid_to"] is None and not one["private"] and not one["silent"]]
+    for kind in sorted({one["kind"] for one in current}):
+        lines += [f"## {kind}", ""]
+        for one in sorted((one for one in current if one["kind"] == kind), key=lambda one: -one["said"]):
+            topics = "".join(f" #{topic.replace(' ', '-')}" for topic in one["topics"])
+            text = one["text"].replace("\n", "\n  ")
+            lines.append(f"- {text}{topics} <!-- {one['id']} -->")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def imported(engine: Engine, data: str | bytes, *, source: str = "import", dry_run: bool = False) -> Imported:
+    """Read an export, a backup, JSON lines or a Markdown list; with `dry_run` only say what is in it."""
+    payload, told = read_memories(data)
+    done = Imported()
+    gone = {one for one, _ in engine.record.memories.tombstones(engine.personal, engine.reader.name)}
+    done.counts["forgotten"] += sum(entry.get("id") in gone for entry in told)
+    told = [{name: value for name, value in entry.items() if name != "id"} for entry in told if entry.get("id") not in gone]
+    if payload is not None:
+        restore(engine, payload, done, dry_run)
+    if dry_run:
+        done.counts["told"] += len(told)
+        return done
+    for start in range(0, len(told), 500):
+        memories = [
+            one for one in (_new(engine, entry, source, done) for entry in told[start : start + 500]) if one is not None
+        ]
+        for kept in engine.memories.remember_all(memories, deep=len(told) < 50):
+            done.counts["known" if kept.known else "added"] += 1
+    return done
+
+
+def _new(engine: Engine, entry: Mapping[str, Any], source: str, done: Imported) -> Memory | None:
+    """A memory that is told anew; a field beyond its limits is a problem of this entry alone."""
+    try:
+        return engine.memories.told(source=source, **entry)
+    except InvalidInput as error:
+        done.problems.append(f"{entry['text'][:40]!r}: {error}: left out")
+        return None
+
+
+def _encoded(matrix: Matrix) -> str:
+    return base64.b64encode(matrix.astype("<f4").tobytes()).decode()

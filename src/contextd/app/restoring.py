@@ -1,0 +1,279 @@
+"""Takes an export of contextd's own into the record: what the reader wrote, and nothing of anybody else.
+
+Only known fields of the expected shape and size are read. Who wrote a memory is decided by the row that is here.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from contextd.app.engine import Engine
+from contextd.errors import InvalidInput
+from contextd.ports.record import Taken
+from contextd.ports.world import Matrix
+from contextd.privacy import scrub_text
+from contextd.remembering import pipeline
+from contextd.values.clock import FIRST, is_clock, moment
+from contextd.values.memory import GUESSED, Link, Memory, Topic, TopicChange, Version, fault_of, fault_of_memory, fault_of_time
+
+FORMAT = 2
+_READABLE = (1, 2)  # 1 has no removed links, no changes of topics and no clocks that were set back
+SECTIONS = ("clocks", "topics", "topic_changes", "memories", "tombstones", "links", "unlinked")
+_SHAPES: dict[str, type | tuple[type, ...]] = {
+    "str": str,
+    "int": int,
+    "float": (int, float),
+    "bool": bool,
+    "int | None": (int, type(None)),
+}
+_LISTS = {"principals": frozenset, "verified": frozenset, "topics": tuple}
+_FIELDS = tuple(one for one in fields(Memory) if one.name != "workspace")
+
+
+@dataclass(slots=True)
+class Imported:
+    """What came of an import."""
+
+    counts: Counter[str] = field(default_factory=Counter)  # added, changed, known, forgotten, buried, conflicts
+    problems: list[str] = field(default_factory=list)
+
+
+def restore(engine: Engine, payload: Mapping[str, Any], done: Imported, dry_run: bool) -> None:
+    """Take an export; with `dry_run` only count what could be taken."""
+    if payload["contextd"].get("format") not in _READABLE:
+        known = " and ".join(map(str, _READABLE))
+        raise InvalidInput(
+            f"this export has format {payload['contextd'].get('format')!r}; this contextd reads {known}: upgrade contextd"
+        )
+    places = {"personal": engine.memories.personal, "project": engine.memories.project}
+    if engine.project is not None and any(entry.get("in") == "project" for entry in _entries(payload, "memories")):
+        engine.who()  # readers who may not read a project cannot write into it
+    found = list(_memories(engine, payload, places, done))
+    if dry_run:
+        done.counts["memories"] += len(found)
+        return
+    aliases = _settled(engine, payload)
+
+    def clean(name: str) -> str:
+        return scrub_text(name, engine.rules)[0]
+
+    for entry, memory in found:
+        _restore_memory(engine, entry, memory, aliases, done)
+    for entry in _entries(payload, "tombstones"):
+        workspace, clock = places.get(str(entry.get("in"))), entry.get("clock")
+        if workspace is not None and not fault_of("id", entry.get("id")) and is_clock(clock):
+            buried = engine.record.exchange.bury(workspace, str(entry["id"]), _alias(str(clock), aliases), engine.reader)
+            done.counts["buried"] += buried
+    for place, workspace in places.items():
+        if workspace is not None:
+            links, unlinked = (
+                [replace(link, kind=clean(link.kind)) for link in _links(payload, name, place, aliases, done)]
+                for name in ("links", "unlinked")
+            )
+            engine.record.exchange.relate(workspace, links, unlinked, engine.reader)
+    topics = [replace(one, name=clean(one.name), parent=clean(one.parent)) for one in _topics(payload, aliases, done)]
+    changes = [replace(one, name=clean(one.name), new=clean(one.new)) for one in _changes(payload, aliases, done)]
+    engine.record.exchange.name(engine.personal, engine.reader.name, topics, changes)
+    engine.record.exchange.finish()
+
+
+def plain(memory: Memory) -> dict[str, Any]:
+    """Every field but the workspace, in values JSON has."""
+    found = {one.name: getattr(memory, one.name) for one in _FIELDS}
+    return found | {name: sorted(found[name]) if name != "topics" else list(found[name]) for name in _LISTS}
+
+
+# Memories
+
+
+def _memories(
+    engine: Engine, payload: Mapping[str, Any], places: Mapping[str, int | None], done: Imported
+) -> Iterator[tuple[dict[str, Any], Memory]]:
+    """The entries that can be taken, with their memories; for each other one a problem."""
+    for entry in _entries(payload, "memories"):
+        name = f"memory {str(entry.get('id'))[:12]!r}"
+        workspace = places.get(str(entry.get("in")))
+        if workspace is None:
+            done.problems.append(f"{name} belongs to a project: left out. Import it inside that project, or with --project")
+        elif isinstance(entry.get("author"), str) and entry["author"] != engine.reader.name:
+            done.problems.append(f"{name} was written by {entry['author'][:80]!r}, who alone can import it: left out")
+        else:
+            memory, fault = _memory(entry, workspace)
+            if memory is not None:
+                yield entry, memory
+            else:
+                done.problems.append(f"{name}: {fault}: left out")
+
+
+def _restore_memory(
+    engine: Engine, entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str], done: Imported
+) -> None:
+    memory = _set_back(memory, aliases)
+    try:
+        memory, finds = pipeline.clean(memory, engine.rules)
+    except InvalidInput as error:
+        done.problems.append(f"memory {memory.id[:12]!r}: {error}: left out")
+        return
+    taken = engine.record.exchange.restore(
+        memory,
+        pipeline.parsed(memory.text, engine.tokens),
+        _vectors(engine, {} if finds else entry, memory.text),  # those of a secret are not kept
+        _versions(engine, entry, memory, aliases),
+        engine.reader,
+    )
+    _tell(taken, memory.id, done)
+
+
+def _tell(taken: Taken, memory: str, done: Imported) -> None:
+    name = f"memory {memory[:12]!r}"
+    if taken.state == "refused":
+        done.problems.append(f"{name} was written by somebody else here, who alone can change it: left out")
+        return
+    done.counts[taken.state] += 1
+    if taken.conflict:
+        done.counts["conflicts"] += 1
+        done.problems.append(
+            f"{name} was changed on two devices within a minute: the later text is kept, the other one is in its history "
+            f"(contextd memories history {memory[:12]})"
+        )
+
+
+def _versions(engine: Engine, entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str]) -> list[Version]:
+    """The history of a memory, as far as its author wrote it, without secrets."""
+    found = []
+    for one in _entries(entry, "history"):
+        before, _ = _memory({**one, "id": memory.id}, memory.workspace)
+        if before is not None and before.author == memory.author == one.get("by") and not fault_of_time("at", one.get("at")):
+            before, _ = pipeline.scrubbed(_set_back(before, aliases), engine.rules)
+            found.append(Version(int(one["at"]), memory.author, before))
+    return found
+
+
+def _memory(entry: Mapping[str, Any], workspace: int) -> tuple[Memory | None, str]:
+    """A memory of an entry when every field has the right shape and size; else what is wrong with it."""
+    known: dict[str, Any] = {"workspace": workspace}
+    for one in _FIELDS:
+        value = entry.get("told_topics", entry.get("topics")) if one.name == "topics" else entry.get(one.name)
+        if one.name in _LISTS:
+            if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+                return None, f"{one.name} is not a list of texts"
+            value = _LISTS[one.name](value)
+        elif not isinstance(value, _SHAPES[str(one.type)]) or isinstance(value, bool) != (str(one.type) == "bool"):
+            return None, f"{one.name} does not have the right shape"
+        known[one.name] = value
+    if not is_clock(known["clock"]):
+        return None, "clock does not have the right shape"
+    memory = Memory(**known)
+    fault = fault_of_memory(memory)
+    return (None, fault) if fault else (replace(memory, verified=memory.verified & {*GUESSED, "valid_from"}), "")
+
+
+def _vectors(engine: Engine, entry: Mapping[str, Any], text: str) -> dict[str, Matrix]:
+    """The vectors of an entry in the spaces we have, and made again where there are none."""
+    given = entry.get("vectors") if isinstance(entry.get("vectors"), dict) else {}
+    embedders = [one for one in (engine.static, engine.deep()) if one is not None]
+    found: dict[str, Matrix] = {}
+    for embedder in embedders:
+        matrix = _decoded(given.get(embedder.space), embedder.dimension)  # type: ignore[union-attr]
+        found[embedder.space] = embedder.documents([text]) if matrix is None else matrix
+    return found
+
+
+def _decoded(value: Any, dimension: int) -> Matrix | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        data = base64.b64decode(value, validate=True)
+    except ValueError:
+        return None
+    matrix = np.frombuffer(data, "<f4").reshape(1, -1) if len(data) == 4 * dimension else None
+    return matrix if matrix is not None and np.isfinite(matrix).all() else None
+
+
+# Clocks
+
+
+def _settled(engine: Engine, payload: Mapping[str, Any]) -> Mapping[str, str]:
+    """What clocks of an export are here, where they are or were ahead of real time."""
+    aliases = {
+        str(one["original"]): str(one["clock"])
+        for one in _entries(payload, "clocks")
+        if is_clock(one.get("original")) and is_clock(one.get("clock"))
+    }
+    dated = [entry for name in SECTIONS if name != "clocks" for entry in _entries(payload, name)]
+    dated += [version for entry in _entries(payload, "memories") for version in _entries(entry, "history")]
+    clocks = {str(entry["clock"]) for entry in dated if is_clock(entry.get("clock"))}
+    return engine.record.exchange.settle(engine.reader.name, clocks, aliases)
+
+
+def _alias(clock: str, aliases: Mapping[str, str]) -> str:
+    while clock in aliases:
+        clock = aliases[clock]
+    return clock
+
+
+def _set_back(memory: Memory, aliases: Mapping[str, str]) -> Memory:
+    """A memory with the clock it has here; what it says of a time that has not come yet was so then."""
+    clock = _alias(memory.clock, aliases)
+    if clock == memory.clock:
+        return memory
+    at, told = moment(clock) * 1000, memory.valid_from <= memory.said
+    return replace(
+        memory,
+        clock=clock,
+        changed=min(memory.changed, at),
+        said=min(memory.said, at),
+        valid_from=min(memory.valid_from, at) if told else memory.valid_from,
+        valid_to=min(memory.valid_to, at) if memory.valid_to is not None and memory.replaced_by else memory.valid_to,
+    )
+
+
+# Links and topics
+
+
+def _links(payload: Mapping[str, Any], name: str, place: str, aliases: Mapping[str, str], done: Imported) -> list[Link]:
+    """The links of one section, in one place; a link of an old export has a clock as well."""
+    found = []
+    for entry in _entries(payload, name):
+        start, end, kind, clock = (entry.get(part) for part in ("start", "end", "kind", "clock"))
+        if entry.get("in") != place or not is_clock(clock):
+            continue
+        if fault := fault_of("id", start) or fault_of("id", end) or fault_of("link kind", kind):
+            done.problems.append(f"a link: {fault}: left out")
+        else:
+            found.append(Link(str(start), str(end), str(kind), _alias(str(clock), aliases)))
+    return found
+
+
+def _topics(payload: Mapping[str, Any], aliases: Mapping[str, str], done: Imported) -> list[Topic]:
+    """The topics of an export; those of an old one have no clock, and count as older than every change."""
+    found = []
+    for entry in _entries(payload, "topics"):
+        name, parent, clock = entry.get("name"), entry.get("parent", ""), entry.get("clock", FIRST)
+        if fault := fault_of("topic", name) or (parent and fault_of("topic", parent)):
+            done.problems.append(f"a topic: {fault}: left out")
+        elif is_clock(clock):
+            found.append(Topic(str(name), str(parent), _alias(str(clock), aliases)))
+    return found
+
+
+def _changes(payload: Mapping[str, Any], aliases: Mapping[str, str], done: Imported) -> list[TopicChange]:
+    found = []
+    for entry in _entries(payload, "topic_changes"):
+        name, new, clock = entry.get("name"), entry.get("new"), entry.get("clock")
+        if fault := fault_of("topic", name) or (new != "" and fault_of("topic", new)):
+            done.problems.append(f"a change of a topic: {fault}: left out")
+        elif is_clock(clock):
+            found.append(TopicChange(str(name), str(new), _alias(str(clock), aliases)))
+    return found
+
+
+def _entries(payload: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    found = payload.get(name)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

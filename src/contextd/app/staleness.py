@@ -1,0 +1,70 @@
+"""What an answer has to be taken with: a run under way, files that changed since, nothing that may be read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from contextd.app.project import NOT_INDEXED, Project
+from contextd.values.answer import Hit
+from contextd.values.document import OWNER
+from contextd.values.job import Job
+from contextd.values.query import Reader, Scope
+from contextd.values.trace import Trace
+
+_NAMED_FILES, _NAMED_PEOPLE = 2, 4  # in a note about who did something
+_FRESH = 10_000_000  # microseconds in which a job that was asked for is begun, if anybody is there to begin it
+
+
+def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequence[Hit], trace: Trace) -> None:
+    """Say in the trace what whoever reads an answer ought to know of the index it comes from."""
+    job = _run(project, reader)
+    if hits or _sees_some(project, reader, sources):
+        if job is not None and job.done < job.total:
+            trace.warn(f"{_so_far(job)} (job {job.id[:6]} is under way); ask again for the rest")
+        _of_changes(project, hits, trace)
+    elif job is not None:
+        known = f"; {_so_far(job)}" if job.total else ""
+        trace.warn(f"This project is not indexed yet, a run is under way{known}. Ask again in a few seconds.")
+    else:
+        trace.warn(NOT_INDEXED)
+
+
+def unreadable(reader: Reader, what: str = "this project") -> str:
+    """What a reader hears of a project that is not shared with them: the same, whatever it holds."""
+    return f"{what} is not readable as {reader.name}; see `contextd who`"
+
+
+def _sees_some(project: Project, reader: Reader, sources: frozenset[int]) -> bool:
+    with project.store.view(Scope((project.workspace,), reader, sources)) as view:
+        return bool(view.size())
+
+
+def _run(project: Project, reader: Reader) -> Job | None:
+    """The index run that is under way, or about to be; told to the owner, whose runs they are."""
+    job = project.store.jobs.next() if reader.name == OWNER else None
+    now = time.time_ns() // 1000
+    return job if job is not None and job.kind == "index" and (job.moving(now) or now - job.created < _FRESH) else None
+
+
+def _so_far(job: Job) -> str:
+    return f"{job.done} of {job.total} files are read so far"
+
+
+def _of_changes(project: Project, hits: Sequence[Hit], trace: Trace) -> None:
+    """Which files of an answer have changed since they were indexed."""
+    own = {hit.chunk.id.document for hit in hits if hit.chunk.workspace == project.workspace}
+    for uri, stamp in project.store.stamps(project.source.id, sorted(own)).items():
+        if what := project.source.change(uri, stamp):
+            trace.warn(f"{uri} {what} since it was indexed; `contextd index` or `contextd watch` brings it up to date")
+
+
+def tell_who(project: Project, hits: Sequence[Hit], trace: Trace) -> None:
+    """Name the people behind the best files of an answer, and what changes together with each."""
+    files = dict.fromkeys(hit.chunk.uri for hit in hits if project.source.present(hit.chunk.uri))
+    for path in list(files)[:_NAMED_FILES]:
+        past = project.past.history(path, 1)
+        if past is not None and past.authors:
+            people = ", ".join(f"{name} ({count})" for name, count in past.authors[:_NAMED_PEOPLE])
+            others = ", ".join(other for other, _ in past.together[:_NAMED_PEOPLE])
+            trace.warn(f"{path} was changed by {people}" + (f"; {others} often changes with it" if others else ""))

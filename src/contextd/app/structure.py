@@ -1,0 +1,105 @@
+"""Questions about a project's structure and past: who defines, who calls, what depends on what, who changed it and why."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from contextd.app.project import Project, inside
+from contextd.errors import InvalidInput
+from contextd.linking.impact import Dependent, impact
+from contextd.linking.overview import Overview, headings, most_used, overview
+from contextd.linking.symbols import Definition, Use, definitions, outline, uses
+from contextd.ports.world import Tokens, View
+from contextd.settings.limits import MOST_TOKENS, checked_number, checked_text
+from contextd.text.paths import names_file
+from contextd.values.git_history import Edit, History
+from contextd.values.query import Reader, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A project as one reader may see it."""
+
+    project: Project
+    reader: Reader
+    sources: frozenset[int]
+    tokens: Tokens
+
+    def symbols(self, name: str) -> list[Definition]:
+        """Where a name is defined."""
+        with self.view() as view:
+            return definitions(view, _named(name))
+
+    def callers(self, name: str) -> tuple[list[Definition], list[Use]]:
+        """Where a name is defined, and where it is called or inherited from."""
+        with self.view() as view:
+            defined = definitions(view, _named(name))
+            return defined, uses(view, name, defined)
+
+    def outline(self, path: str) -> list[Definition] | None:
+        """What a file defines, or the sections it has, in order; None for a file that is not indexed."""
+        uri = path.removeprefix(f"{self.project.root}/").removeprefix("./")
+        with self.view() as view:
+            document = next((number for number, one in view.uris().items() if one == uri), None)
+            return None if document is None else outline(view, document)
+
+    def text(self, path: str) -> str | None:
+        """The text of a file as it is indexed, scrubbed; None for a file that is not."""
+        with self.view() as view:
+            document = next((number for number, one in view.uris().items() if one == path), None)
+            return None if document is None else view.text(document)
+
+    def worth_asking(self) -> tuple[list[str], list[str]]:
+        """The names that the project uses most, and headings of its documents: what a newcomer could ask about."""
+        with self.view() as view:
+            return most_used(view), headings(view)
+
+    def impact(self, what: str, *, depth: int = 2) -> list[Dependent] | None:
+        """What depends on a file or a name, nearest first; None if neither a file nor a definition is called so."""
+        path = _named(what).removeprefix(f"{self.project.root}/").removeprefix("./")
+        with self.view() as view:
+            if not any(names_file(path, uri) for uri in view.uris().values()) and not definitions(view, path):
+                return None
+            return impact(view, path, depth)
+
+    def overview(self, budget: int) -> Overview:
+        """The project's most central files and their signatures, within a budget."""
+        if checked_number("budget", budget, MOST_TOKENS) <= 0:
+            raise InvalidInput(f"a budget of {budget} tokens holds nothing; ask for 1 or more")
+        with self.view() as view:
+            return overview(view, budget, self.tokens.count)
+
+    def history(self, path: str, *, limit: int = 10) -> History:
+        """What changed a file or folder lately, who knows it, and what changes with it."""
+        found = self.project.past.history(_one(self.project, path), limit)
+        if found is None:
+            raise InvalidInput(self._without_past(path))
+        return found
+
+    def why(self, path: str, line: int) -> tuple[Edit, str]:
+        """The commit that last changed a line, and what it said."""
+        found = self.project.past.origin(_one(self.project, path), line)
+        if found is None:
+            raise InvalidInput(self._without_past(path))
+        return found
+
+    def _without_past(self, path: str) -> str:
+        """Why git tells nothing of a file, and what to do."""
+        if not self.project.commits.position():
+            return f"{self.project.root} is not a git repository with commits. Run `git init`, then commit {path}"
+        return f"{path} is not tracked by git. Commit it, then ask again; in a shallow clone run `git fetch --unshallow`"
+
+    def view(self) -> AbstractContextManager[View]:
+        """What this reader may see of the project now."""
+        return self.project.store.view(Scope((self.project.workspace,), self.reader, self.sources))
+
+
+def _one(project: Project, path: str) -> str:
+    return next(iter(inside(project.root, [_named(path)])), ".")
+
+
+def _named(name: str) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput("give a name, such as Session.close, or a path")
+    return checked_text("name", name).strip()

@@ -1,0 +1,92 @@
+"""A task for an agent: the question it asks, the budget it deserves, and the prompt with its context in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contextd.errors import InvalidInput
+from contextd.values.answer import Context
+from contextd.values.query import Narrow
+
+_HARD, _EASY = 8, 3  # complexities from which a task gets more, and up to which it gets less
+_LEAST = 0.25  # of the budget, however much is reserved: a small budget still holds something
+_BY_TYPE = {"architecture": 1.3, "bugfix": 0.8}
+TYPES = (
+    "implementation",
+    "bugfix",
+    "architecture",
+    "refactoring",
+    "testing",
+    "documentation",
+    "review",
+    "research",
+    "planning",
+)
+
+_GUIDELINES = """\
+Guidelines:
+- Prefer information from <project_context> over general knowledge
+- Reference specific files/functions mentioned in context
+- If context is insufficient, use query_context tool for more information
+- Maintain consistency with existing patterns shown in context
+
+Please implement this task using the provided context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What an agent is to do."""
+
+    title: str
+    description: str = ""
+    type: str = "implementation"
+    complexity: int = 5
+    id: str = ""
+    hints: Narrow = Narrow()  # noqa: RUF009 - a value that cannot change
+
+
+@dataclass(frozen=True, slots=True)
+class TaskContext:
+    """What a task is given: the context, if there is any, the prompt around it, and what to know about it."""
+
+    context: Context | None
+    prompt: str
+    budget: int
+    warnings: tuple[str, ...]
+
+
+def checked(task: Task) -> Task:
+    """The task, if it can be one."""
+    if not task.title.strip():
+        raise InvalidInput("a task needs a title")
+    if not 1 <= task.complexity <= 10:
+        raise InvalidInput(f"a complexity is between 1 and 10; {task.complexity} is not")
+    if task.type.lower() not in TYPES:
+        raise InvalidInput(f"no task type {task.type!r}; there are {', '.join(TYPES)}")
+    return task
+
+
+def budget_for(task: Task, base: int, reserved: int = 0) -> int:
+    """The tokens a task's context may take: more for hard tasks and architecture, less for easy ones and bugs.
+
+    What is reserved for the prompt around it is taken off, as long as a part of the budget is left.
+    """
+    share = 1.5 if task.complexity >= _HARD else 0.7 if task.complexity <= _EASY else 1.0
+    whole = base * share * _BY_TYPE.get(task.type.lower(), 1.0)
+    return max(1, round(max(whole - reserved, whole * _LEAST)))
+
+
+def question_of(task: Task) -> str:
+    """What is looked for: the title first, which says most."""
+    return f"{task.title.strip()}\n{task.description.strip()}".strip()
+
+
+def prompt_of(task: Task, block: str) -> str:
+    """The whole prompt; without context, the task alone."""
+    number = f" #{task.id}" if task.id else ""
+    lines = [f"You are executing task{number}: {task.title.strip()}"]
+    if task.description.strip():
+        lines.append(f"Description: {task.description.strip()}")
+    lines += [f"Type: {task.type.upper()}", f"Complexity: {task.complexity}", ""]
+    lines += [block, "", _GUIDELINES] if block else ["Please implement this task."]
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Protocols: what the core asks of stores, sources, models and the machine."""

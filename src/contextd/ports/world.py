@@ -1,0 +1,358 @@
+"""What the core asks of the world, as narrow protocols: implemented by adapters, wired in `assemble`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.values.answer import Found, Suggestion
+from contextd.values.document import About, Change, Chunk, ChunkId, Definition, DocumentRow, Outcome, Parsed, Raw, Site, Stamp
+from contextd.values.git_history import Edit, History
+from contextd.values.job import Jobs
+from contextd.values.memory import Related
+from contextd.values.query import Plan, Scope
+
+Matrix = NDArray[np.float32]
+Written = tuple[DocumentRow, Parsed, Mapping[str, Matrix]]  # a document, what is in it, its vectors by space
+
+
+class Tokens(Protocol):
+    """Counts tokens as a named model would."""
+
+    @property
+    def name(self) -> str:
+        """The tokenizer's name, shown with every count."""
+
+    def count(self, text: str) -> int:
+        """The number of tokens of a text."""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors of one space. Vectors of two spaces never meet."""
+
+    @property
+    def space(self) -> str:
+        """What identifies the space: model, version, dimension."""
+
+    @property
+    def dimension(self) -> int:
+        """The length of each vector."""
+
+    def documents(self, texts: Sequence[str]) -> Matrix:
+        """One row for each text."""
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        """The vector of a question."""
+
+
+def pair_space(deep: str) -> str:
+    """The space of messages with the one before them, made by the model of a deep space: questions are the same in both."""
+    return f"pair/{deep.partition('/')[2]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything but the bytes that decides how a document is stored: when it changes, everything is read again."""
+
+    text: str
+    language_of: Callable[[str, bytes], str]
+    variant_of: Callable[[str], str] = lambda path: ""  # what a path changes about how its bytes are stored
+
+
+class Events(Protocol):
+    """Hints that something changed below a root. Hints get lost; a scan is the truth."""
+
+    def wait(self, seconds: float) -> frozenset[str]:
+        """Paths that changed, once it has been quiet for a moment; none after so many seconds without any."""
+
+    def close(self) -> None:
+        """Stop listening."""
+
+
+class Past(Protocol):
+    """The past of a project's files, if something keeps it."""
+
+    def history(self, path: str, limit: int) -> History | None:
+        """The history of a file or folder; None when there is none."""
+
+    def origin(self, path: str, line: int) -> tuple[Edit, str] | None:
+        """The commit that last changed a line, and its whole message."""
+
+
+class Machine(Protocol):
+    """The user's machine, whose own work comes first."""
+
+    def busy(self) -> str:
+        """Why background work should wait; empty if it need not."""
+
+    def yield_to_others(self) -> None:
+        """Let this thread run only when others do not."""
+
+
+class Parser(Protocol):
+    """Scrubs, cuts and counts documents where a crash or a hang costs one of them."""
+
+    def rest(self) -> None:
+        """Give memory back until there is work again."""
+
+    def parse(self, raws: Iterable[Raw]) -> Iterator[Outcome]:
+        """The outcome of every one, in any order."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file that belongs to the project, by its path below the root."""
+
+    uri: str
+    stamp: Stamp
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A file that does not belong, and the reason a person can ask for. `unseen`: a folder that could not be listed."""
+
+    uri: str
+    reason: str
+    unseen: bool = False
+
+
+class Source(Protocol):
+    """Where documents come from."""
+
+    @property
+    def id(self) -> int:
+        """Stable for the same place."""
+
+    def scan(self, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
+        """Everything there is, or what is at and below some paths, without reading it; a path that is gone is a skip."""
+
+    def position(self) -> str:
+        """What changes when there is something new of which no event tells; empty where events tell everything."""
+
+    def folders(self) -> frozenset[str]:
+        """The folders that hold what belongs, for those who want to be told of changes."""
+
+    def change(self, uri: str, stamp: Stamp) -> str:
+        """What happened to a document since it had this stamp, in words; empty if nothing did."""
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a path is a folder that may hold what belongs."""
+
+    def present(self, path: str) -> bool:
+        """Whether there is something at a path; at the empty one: whether the place itself is there."""
+
+    def judge(self, path: str) -> FileState | Skip:
+        """The verdict on one path below the root."""
+
+    def read(self, uri: str) -> tuple[bytes, Stamp] | Skip:
+        """The bytes of one document, or why it cannot be read."""
+
+
+class FileSource(Source, Protocol):
+    """A folder with rules of its own about which files belong."""
+
+    def warnings(self) -> tuple[str, ...]:
+        """The rules that the last scan could not use, in words."""
+
+
+class Retriever(Protocol):
+    """Finds chunks in a way of its own; a plug-in is a factory of one (entry points `contextd.retrievers`)."""
+
+    def retrieve(self, plan: Plan, k: int) -> Iterable[Suggestion]:
+        """At most k suggestions for a question, in a thread of its own; too slow or broken, it costs a warning."""
+
+
+class Reranker(Protocol):
+    """Reads a question and texts together; slow, so it is given few and a time."""
+
+    def scores(self, question: str, texts: Sequence[str], deadline: float | None) -> list[float]:
+        """A score for each text in order, the higher the better; fewer when the deadline, on the monotonic clock, comes."""
+
+
+class View(Protocol):
+    """One workspace at one moment, as one reader may see it. Rights and scope apply before any ranking."""
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields there are, of `chunk`, `document`, `name`, `defined`, `stem`, `folder`, `parts`, `mention`, `turns`."""
+
+    def words(self, terms: Mapping[int, float], k: int, *, field: str, aliases: Mapping[int, int] = ...) -> list[Found]:
+        """The best chunks by words of a field; of names and paths, an alias stands for one of the terms."""
+
+    def scale(self, terms: Mapping[int, float]) -> float:
+        """What the scores of chunks for some words are measured in, to compare those of one question with another's."""
+
+    def during(self, times: Sequence[tuple[int, int]], k: int) -> list[Found]:
+        """What is of some windows of time, what has most of the words asked for so far first."""
+
+    def at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
+        """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""
+
+    def suggested(self, name: str, suggestions: Sequence[Suggestion]) -> list[Found]:
+        """What a retriever from outside proposed, as far as it is there and in scope."""
+
+    def near(self, vector: NDArray[np.float32], k: int, *, space: str) -> list[Found]:
+        """The chunks whose vectors are nearest, by exact search."""
+
+    def fill(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
+        """The scores of these chunks in every arm asked so far."""
+
+    def vectors(self, chunks: Sequence[ChunkId], space: str) -> Matrix:
+        """The vectors of these chunks, a row each; zeros for one without."""
+
+    def about(self, chunks: Sequence[ChunkId]) -> list[About]:
+        """Where these chunks come from, without their texts."""
+
+    def dimension(self, space: str) -> int:
+        """How long the vectors of a space are; 0 where there are none."""
+
+    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
+        """What a person linked with some documents, as far as it may answer, by document."""
+
+    def size(self) -> int:
+        """How many chunks may be seen."""
+
+    def chunks_of(self, document: int) -> list[Chunk]:
+        """All chunks of a document, in order."""
+
+    def text(self, document: int) -> str:
+        """The whole stored text of a document; empty for one that may not answer."""
+
+    def uris(self) -> Mapping[int, str]:
+        """The documents that may answer, by id."""
+
+    def defining(self, names: Collection[str]) -> list[tuple[int, Definition]]:
+        """Document and definition of everything whose last part is one of these names."""
+
+    def outline(self, documents: Collection[int]) -> list[tuple[int, Definition]]:
+        """Document and definition of everything that some documents define."""
+
+    def references(self, names: Collection[str]) -> list[Site]:
+        """Where some names are called or inherited from."""
+
+    def imports(self, documents: Collection[int]) -> list[Site]:
+        """What some documents import."""
+
+    def importing(self, stems: Collection[str]) -> list[Site]:
+        """Imports whose last part is one of these."""
+
+    def within(self, scope: Scope) -> View:
+        """The same moment, seen by another scope."""
+
+    def knows(self, path: str) -> bool:
+        """Whether a document that may be seen is at or below a path, or fits a pattern."""
+
+    def languages(self) -> frozenset[str]:
+        """The languages of the documents that may be seen."""
+
+    def kinds(self) -> frozenset[str]:
+        """The kinds of the chunks that may be seen."""
+
+    def topics(self) -> frozenset[str]:
+        """The topics of what may be seen."""
+
+    def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
+        """The chunks with their texts; one that may not be seen is missing."""
+
+    def spaces(self) -> Mapping[str, int]:
+        """How many visible chunks have a vector in each space."""
+
+
+class Store(Protocol):
+    """One workspace's documents, for readers."""
+
+    def view(self, scope: Scope) -> AbstractContextManager[View]:
+        """What may be seen now; does not change while it is open."""
+
+    def changes(self, after: int) -> Iterator[Change]:
+        """Every change behind a position, in order, deletions too."""
+
+
+class Waiting(Protocol):
+    """Contents that wait for vectors."""
+
+    def missing_vectors(self, space: str, limit: int, besides: Collection[str] = ()) -> list[tuple[int, list[str]]]:
+        """Contents without vectors in a space, with the texts to embed; those of documents `besides`, by uri, are left out."""
+
+    def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:
+        """Keep vectors for contents."""
+
+
+class ProjectStore(Store, Waiting, Protocol):
+    """The same for the one writer, who holds the project's lease."""
+
+    @property
+    def jobs(self) -> Jobs:
+        """Work on this index that was asked for."""
+
+    def documents(self, source: int) -> dict[str, DocumentRow]:
+        """The living documents of a source by uri."""
+
+    def stamps(self, source: int, documents: Sequence[int]) -> dict[str, Stamp]:
+        """The stamps of some living documents of a source, by uri."""
+
+    def reuse(self, document: DocumentRow) -> bool:
+        """Write a document whose content is stored already; False, and nothing is written, when it is not."""
+
+    def put(self, written: Sequence[Written]) -> None:
+        """Write some documents in one transaction."""
+
+    def remove(self, source: int, uris: Sequence[str]) -> int:
+        """Take documents out; their contents go when nothing refers to them."""
+
+    def touch(self, rows: Sequence[DocumentRow]) -> None:
+        """Note new stamps of documents whose content is the same."""
+
+    def grant(self, principals: frozenset[str]) -> int:
+        """The id of an access list, kept."""
+
+    def share(self, sources: Sequence[int], acl: int) -> None:
+        """Give all documents of some sources another access list, at one moment."""
+
+    def drop_other_spaces(self, space: str) -> int:
+        """Drop the vectors of older spaces of the same tier; the number of contents that had one."""
+
+    def fold(self, *, force: bool = False) -> bool:
+        """Bring derived structures up to date when it is worth it."""
+
+    def size(self) -> int:
+        """Bytes on disk."""
+
+    def finish(self, *, vacuum: bool = True) -> None:
+        """Collect what nothing refers to, and give the space back to the disk."""
+
+    def note_error(self, uri: str, error: str, stamp: Stamp) -> None:
+        """Record that a file failed, and in which state of the file."""
+
+    def failed_stamps(self) -> dict[str, Stamp]:
+        """The state in which each file that failed was read."""
+
+    def clear_errors(self, uris: Sequence[str]) -> None:
+        """Forget failures of files that are well again, or gone."""
+
+    def setting(self, name: str) -> str | None:
+        """A value kept with the index."""
+
+    def set_setting(self, name: str, value: str) -> None:
+        """Keep a value with the index."""
+
+    def check(self) -> None:
+        """Look at everything that is stored; damage is an error."""
+
+    def finds(self, source: int) -> list[tuple[str, int, str]]:
+        """Secrets that were scrubbed in the documents of a source: path, line, rule."""
+
+    def failures(self) -> list[tuple[str, str, int]]:
+        """Files that failed: path, error, retries."""
+
+    def summary(self) -> dict[str, object]:
+        """Counts and sizes, for people."""
+
+    def close(self) -> None:
+        """Close this thread's connection."""

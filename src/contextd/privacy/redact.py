@@ -1,0 +1,367 @@
+"""Find the secrets of a text and replace each by a mark.
+
+Works on bytes of UTF-8. The number of lines never changes. What was found is reported by line and rule, never by value.
+Known formats, keys and patterns of a user are matched by RE2, which is linear for any pattern.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+import re2
+
+from contextd.errors import InvalidInput
+from contextd.privacy.calls import arguments
+from contextd.privacy.commands import given
+from contextd.privacy.formats import ALLOW, ALLOW_PATH, FORMATS, Rule
+from contextd.privacy.linear import linear
+from contextd.privacy.literals import Place
+from contextd.privacy.places import in_statements, places
+from contextd.privacy.tables import columns, generated, manifests
+from contextd.privacy.values import Says, is_secret, is_strong, looks_random, says, unnatural
+from contextd.values.document import Find
+
+MARK = b"[REDACTED]"
+INLINE = b"contextd:allow"  # on a line of a file: what is found there is no secret
+
+_LONGEST_PATTERN = 1000
+_GROUP = 1800  # characters of rules in one pattern: with more it has so many states that it is many times slower
+_PART = 600  # and in each of the patterns that are tried next, where that one matches
+_OF_PATH = "path:"
+_CONFIGURED = "configured"  # how the names of a user's rules begin
+# A private key: where it begins, and what ends it.
+_KEY_BLOCKS = (
+    (rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", b"-----END "),
+    (rb"PuTTY-User-Key-File-\d: [^\n]*", b"Private-MAC:"),
+    (rb"-----BEGIN OpenVPN Static key V1-----", b"-----END "),
+)
+_LONGEST_KEY = 20_000
+_BODY = re.compile(rb"[A-Za-z0-9+/=:,\s\\\"'+\-.#*|>]*")
+_LENIENT = re.compile(
+    r"(?i)(?:^|/)(?:tests?|__tests__|spec|specs|testing|testdata|test-data|fixtures?|examples?|samples?|demos?|docs?|documentation|"
+    r"tutorials?|i18n|locales?|lang|langs|languages|translations?|l10n|values-[a-z]{2}[^/]*)/|(?:^|/)(?:test_[^/]*|conftest\.py|readme[^/]*|changelog[^/]*|history\.[^/]*|"
+    r"changes\.[^/]*|[^/]*[._-](?:test|tests|spec|example|sample)\.[^/]*|[^/]*_test\.[^/]*|[^/]*tests?\.(?:java|kt|cs|php|swift|scala)|"
+    r"messages[^/]*\.properties|strings\.xml|[^/]*\.pot?)$"
+)
+_WORD = re.compile(rb"[A-Za-z0-9]")
+_SIGN = re.compile(rb"[!@#$%^&*?+=~]")
+_EXAMPLE = b"EXAMPLE"  # in the keys of Amazon's documentation
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+Span = tuple[int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    rule: Rule
+    pattern: Any
+
+
+class _Part(NamedTuple):
+    any_of: Any
+    rules: tuple[_Compiled, ...]
+
+
+class _Group(NamedTuple):
+    any_of: Any
+    parts: tuple[_Part, ...]
+
+
+@lru_cache(maxsize=16)
+def _compile(rules: tuple[Rule, ...]) -> list[_Group]:
+    """The rules in groups of groups, each with a pattern that tells whether any of it can match."""
+    return [
+        _Group(_any_of(group), tuple(_Part(_any_of(part), tuple(map(_compiled, part))) for part in _cut(group, _PART)))
+        for group in _cut(rules, _GROUP)
+    ]
+
+
+def _cut(rules: Sequence[Rule], size: int) -> list[list[Rule]]:
+    """Consecutive rules, in groups of at most so many characters of patterns."""
+    groups: list[list[Rule]] = []
+    room = 0
+    for rule in rules:
+        room -= len(rule.pattern)
+        if room < 0 or not groups:
+            groups.append([])
+            room = size - len(rule.pattern)
+        groups[-1].append(rule)
+    return groups
+
+
+def _any_of(rules: Sequence[Rule]) -> Any:
+    return linear("|".join(f"(?:{rule.pattern})" for rule in rules))
+
+
+def _compiled(rule: Rule) -> _Compiled:
+    return _Compiled(rule, linear(rule.pattern))
+
+
+_blocks = tuple((linear(begin), end) for begin, end in _KEY_BLOCKS)
+
+
+def user_rules(patterns: Iterable[str], allow: Iterable[str] = ()) -> tuple[Rule, ...]:
+    """The patterns of a configuration as rules; a bad one is refused by name."""
+    found = [
+        Rule(f"{_CONFIGURED}-{number}", _runnable(pattern, "secret_patterns")) for number, pattern in enumerate(patterns, 1)
+    ]
+    for entry in allow:
+        if entry.startswith(_OF_PATH):
+            found.append(Rule(ALLOW, entry.removeprefix(_OF_PATH), ALLOW_PATH))
+        else:
+            found.append(Rule(ALLOW, _runnable(entry, "allow"), ALLOW))
+    return tuple(found)
+
+
+def _runnable(pattern: str, setting: str) -> str:
+    if len(pattern) > _LONGEST_PATTERN:
+        raise InvalidInput(
+            f"security.{setting}: a pattern has {len(pattern)} characters; at most {_LONGEST_PATTERN} are allowed"
+        )
+    try:
+        linear(pattern)
+    except re2.error as error:
+        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
+        raise InvalidInput(f"security.{setting}: RE2 cannot run {pattern!r}: {reason}") from None
+    return pattern
+
+
+def strictness(path: str, extra: Sequence[Rule] = ()) -> str:
+    """How a file is scrubbed by its path: `allowed`, `lenient`, or empty for neither. The same bytes elsewhere differ."""
+    if path and any(fnmatchcase(path, rule.pattern) for rule in extra if rule.check == ALLOW_PATH):
+        return "allowed"
+    return "lenient" if _LENIENT.search(path) else ""
+
+
+def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = (), *, path: str = "") -> tuple[bytes, list[Find]]:
+    """The data without its secrets, and what was found in it.
+
+    `extra` are the user's rules. `path` is the file it is of: in tests, examples and documents short values stay readable, and
+    a line may say that it holds no secret.
+    """
+    how = strictness(path, extra)
+    if how == "allowed":
+        return data, []
+    lenient = how == "lenient"
+    spans = list(_key_blocks(data))
+    spans += _rule_spans(data, FORMATS, lenient)
+    spans += _rule_spans(data, tuple(rule for rule in extra if rule.check in _CHECKS), lenient)
+
+    starts = sorted(start for start, _, _ in spans)
+
+    def accept(place: Place) -> bool:
+        inside = bisect_left(starts, place.start) < bisect_left(starts, place.end)  # of a known secret the rest goes, too
+        return (inside and says(place.name) is not Says.NOTHING) or _is_secret(data, place, lenient)
+
+    further = chain(
+        arguments(data), given(data), in_statements(data), columns(data, language), manifests(data), generated(data)
+    )
+    for place in chain(places(data, language, accept), filter(accept, further)):
+        spans.append((place.start, place.end, "sentence" if place.strict else "assignment"))
+    allowing = _allowing(tuple(rule.pattern for rule in extra if rule.check == ALLOW))
+    marked = bool(path) and INLINE in data
+    spans = [span for span in spans if not _allowed(data, span, allowing, marked=marked)]
+    return _redact(data, spans) if spans else (data, [])
+
+
+def scrub_text(text: str, extra: Sequence[Rule] = ()) -> tuple[str, list[Find]]:
+    """The same for a text that is not a file: a memory, a file name, a message."""
+    data, finds = scrub(text.encode("utf-8", "replace"), "text", extra)
+    return (data.decode("utf-8", "replace"), finds) if finds else (text, finds)
+
+
+def scrub_named(name: str, value: str, extra: Sequence[Rule] = ()) -> tuple[str, list[Find]]:
+    """The same for a value whose name stands elsewhere: a field of a memory."""
+    if is_secret(name, value) and MARK.decode() not in value:
+        return MARK.decode(), [Find(1, "assignment")]
+    return scrub_text(value, extra)
+
+
+def _key_blocks(data: bytes) -> Iterator[Span]:
+    if b"PRIVATE KEY" not in data and b"PuTTY-User-Key" not in data and b"Static key" not in data:
+        return
+    for begin, end in _blocks:
+        reached = 0
+        for match in begin.finditer(data):
+            if match.start() < reached:
+                continue
+            limit = min(len(data), match.end() + _LONGEST_KEY)
+            stop = data.find(end, match.end(), limit)
+            if stop < 0:  # cut off: as far as it looks like a key
+                body = _BODY.match(data, match.end(), limit)
+                stop = body.end() if body else match.end()
+            reached = stop
+            if len(data[match.end() : stop].strip(b" \t\r\n\\n\"'.-")) >= 16:
+                yield match.end(), stop, "private-key"
+
+
+def _rule_spans(data: bytes, rules: tuple[Rule, ...], lenient: bool) -> Iterator[Span]:
+    """What rules match; the last group of a rule is the value, where it has one."""
+    parts = (part for group in _compile(rules) if group.any_of.search(data) for part in group.parts)
+    matching = (one for part in parts if part.any_of.search(data) for one in part.rules)
+    for rule, pattern in ((one.rule, one.pattern) for one in matching):
+        accept = _CHECKS[rule.check]
+        for match in pattern.finditer(data):
+            own = rule.name.startswith(_CONFIGURED)
+            value = _value_group(match) if own else match.lastindex or 0
+            secret = match.group(value)
+            usual = len(set(secret[-12:])) > 2 and _EXAMPLE not in secret if secret else False
+            if secret and MARK not in secret and (own or usual) and accept(secret, lenient):
+                yield (*match.span(value), rule.name)
+
+
+def _value_group(match: Any) -> int:
+    """What of a user's pattern is the value: the group of that name, the last one with a word in it and none behind it, or all."""
+    named = {str(name, "ascii") if isinstance(name, bytes) else name: group for name, group in match.re.groupindex.items()}
+    if "value" in named:
+        return int(named["value"])
+    text, start = match.group(0), match.start(0)
+    for group in range(match.lastindex or 0, 0, -1):
+        behind = text[max(0, match.end(group) - start) :]
+        if match.group(group) and _WORD.search(match.group(group)):
+            return 0 if _WORD.search(behind) else group
+    return 0
+
+
+def _is_secret(data: bytes, place: Place, lenient: bool) -> bool:
+    value = data[place.start : place.end]
+    if MARK in value:
+        return False
+    text = value.decode("utf-8", "replace")
+    return is_secret(place.name, text, strict=place.strict, literal=place.literal, lenient=lenient)
+
+
+def _allowed(data: bytes, span: Span, allowing: Sequence[Any], *, marked: bool) -> bool:
+    """Whether the user, or the line itself, says that this is no secret."""
+    start, end, _ = span
+    if marked:
+        begin = max(data.rfind(b"\n", 0, start), data.rfind(b"\r", 0, start)) + 1
+        ends = [stop for stop in (data.find(b"\n", end), data.find(b"\r", end)) if stop >= 0]
+        if INLINE in data[begin : min(ends, default=len(data))]:
+            return True
+    return any(pattern.fullmatch(data[start:end]) for pattern in allowing)
+
+
+@lru_cache(maxsize=4)
+def _allowing(patterns: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(linear(pattern) for pattern in patterns)
+
+
+def _redact(data: bytes, spans: list[Span]) -> tuple[bytes, list[Find]]:
+    out: list[bytes] = []
+    finds: list[Find] = []
+    position, line = 0, 1
+    for start, end, rule in sorted(spans):
+        if start < position:  # what overlaps is one secret: the rest of it goes too
+            lines = data[position:end].count(b"\n")
+            out.append(b"\n" * lines)
+            line += lines
+            position = max(position, end)
+            continue
+        kept = data[position:start]
+        line += kept.count(b"\n")
+        secret = data[start:end]
+        out += (kept, _masked(secret))
+        finds.append(Find(line, rule))
+        line += secret.count(b"\n")
+        position = end
+    out.append(data[position:])
+    return b"".join(out), finds
+
+
+def _masked(secret: bytes) -> bytes:
+    if b"\n" not in secret:
+        return MARK
+    return b"\n".join(MARK if part.strip() else part for part in secret.split(b"\n"))
+
+
+def _any(value: bytes, lenient: bool) -> bool:
+    return True
+
+
+def _mixed(value: bytes, lenient: bool) -> bool:
+    """Letters and digits: not a word of a language or a name."""
+    return (
+        any(byte in b"0123456789" for byte in value) and any(65 <= byte & 0xDF <= 90 for byte in value) and len(set(value)) > 4
+    )
+
+
+def _password(value: bytes, lenient: bool) -> bool:
+    return is_secret("password", value.decode("utf-8", "replace"), literal=False, lenient=lenient)
+
+
+def _literal(value: bytes, lenient: bool) -> bool:
+    return is_secret("password", value.decode("utf-8", "replace"), lenient=lenient)
+
+
+def _made_up(value: bytes, lenient: bool) -> bool:
+    return is_secret("password", value.decode("utf-8", "replace"), strict=True, lenient=lenient)
+
+
+def _paired(value: bytes, lenient: bool) -> bool:
+    """Behind `login: name /`: also two words joined, unless both are plain ones."""
+    joined = re.fullmatch(rb"[A-Za-z0-9]{3,}(?:[-_][A-Za-z0-9]{3,})+", value)
+    return _made_up(value, lenient) or bool(joined and not value.islower() and _literal(value, lenient))
+
+
+def _strong(value: bytes, lenient: bool) -> bool:
+    """Made up as a password is: digits beside letters of both cases or signs, and no name of an algorithm or a class."""
+    return is_strong(value.decode("utf-8", "replace")) and _made_up(value, lenient)
+
+
+def _signed(value: bytes, lenient: bool) -> bool:
+    """The same, with a sign that no name has."""
+    return bool(_SIGN.search(value)) and _strong(value, lenient)
+
+
+def _long(value: bytes, lenient: bool) -> bool:
+    """Letters and digits, long enough to be no name of a scheme."""
+    if _decoded(value):
+        return _basic(value, lenient)
+    return _mixed(value, lenient) and (len(value) >= 16 or looks_random(value.decode("ascii")))
+
+
+def _basic(value: bytes, lenient: bool) -> bool:
+    """A user and a password in base64, as in a header."""
+    user, _, password = _decoded(value).partition(":")
+    return user != password and _literal(password.encode(), lenient)
+
+
+def _decoded(value: bytes) -> str:
+    """`user:password` of its base64; empty if it is none."""
+    try:
+        decoded = binascii.a2b_base64(value.translate(_URL_SAFE) + b"===").decode("ascii")
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+    return decoded if ":" in decoded and decoded.isprintable() else ""
+
+
+def _random(value: bytes, lenient: bool) -> bool:
+    return looks_random(value.decode("utf-8", "replace"))
+
+
+def _letters(value: bytes, lenient: bool) -> bool:
+    return unnatural(value.decode("utf-8", "replace").replace(" ", ""))
+
+
+_CHECKS: dict[str, Callable[[bytes, bool], bool]] = {
+    "": _any,
+    "mixed": _mixed,
+    "password": _password,
+    "literal": _literal,
+    "made-up": _made_up,
+    "paired": _paired,
+    "strong": _strong,
+    "signed": _signed,
+    "long": _long,
+    "basic": _basic,
+    "random": _random,
+    "letters": _letters,
+}

@@ -1,0 +1,79 @@
+"""The budget of an answer by facets: each has its share by weight, and what one does not need flows on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from contextd.values.answer import Hit
+from contextd.values.document import ChunkId
+from contextd.values.query import Facet
+from contextd.values.trace import Trace
+
+
+class Costs(NamedTuple):
+    """Tokens of the parts of an answer: of what is around it, of the title of each facet, of each hit."""
+
+    frame: int
+    titles: Mapping[str, int]
+    hits: Mapping[ChunkId, int]
+
+
+def allot(hits: Sequence[Hit], facets: Sequence[Facet], limit: int, costs: Costs, trace: Trace) -> list[Hit]:
+    """The hits that fit, by facet in the order of their weights, the best of each first.
+
+    First the best of every facet, while there is room: what is most likely to matter and on the heaviest side. Then every
+    facet has its share and what heavier ones left over; what is left then goes to what did not fit, the best first.
+    """
+    heaviest = sorted(facets, key=lambda facet: -facet.weight)
+    chosen: list[Hit] = []
+    titled: set[str] = set()
+    left, spare = limit - costs.frame, 0
+
+    def take(hit: Hit, room: int) -> int:
+        """What a hit costs, if it fits into the room; 0 if it does not."""
+        cost = costs.hits[hit.chunk.id] + (0 if hit.facet in titled else costs.titles[hit.facet])
+        if cost > room:
+            return 0
+        titled.add(hit.facet)
+        chosen.append(hit)
+        return cost
+
+    spent_on: dict[str, int] = {}
+    for hit in _best_of_each(hits, facets):
+        spent_on[hit.facet] = take(hit, left)
+        left -= spent_on[hit.facet]
+    taken = {hit.chunk.id for hit in chosen}
+    whole = max(left + sum(spent_on.values()), 0)
+    for facet, share in zip(heaviest, shares([facet.weight for facet in heaviest], whole), strict=True):
+        room = share + spare - spent_on.get(facet.name, 0)
+        for hit in (hit for hit in hits if hit.facet == facet.name and hit.chunk.id not in taken):
+            spent = take(hit, min(room, left))
+            room, left = room - spent, left - spent
+        spare = room
+    taken = {hit.chunk.id for hit in chosen}
+    for hit in sorted((hit for hit in hits if hit.chunk.id not in taken), key=lambda hit: -hit.rank_score):
+        if spent := take(hit, left):
+            left -= spent
+        else:
+            trace.drop("allot", hit.chunk.uri, "no room left")
+    order = {facet.name: place for place, facet in enumerate(heaviest)}
+    return sorted(chosen, key=lambda hit: (order[hit.facet], -hit.rank_score))
+
+
+def _best_of_each(hits: Sequence[Hit], facets: Sequence[Facet]) -> list[Hit]:
+    """The best hit of every facet: the likeliest to matter, on the heaviest side, first."""
+    weights = {facet.name: facet.weight for facet in facets}
+    best: dict[str, Hit] = {}
+    for hit in hits:
+        best.setdefault(hit.facet, hit)
+    return sorted(best.values(), key=lambda hit: -hit.rank_score * (1 + weights[hit.facet]))
+
+
+def shares(weights: Sequence[float], limit: int) -> list[int]:
+    """Whole tokens by weight; what rounding leaves goes to the heaviest."""
+    total = sum(weights) or 1.0
+    found = [int(limit * weight / total) for weight in weights]
+    if found:
+        found[max(range(len(found)), key=lambda place: weights[place])] += limit - sum(found)
+    return found

@@ -1,0 +1,72 @@
+"""What a person does by asking, what about, and whether it is nobody else's business: guessed from examples and words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.text.classifiers import Guess, guess
+from contextd.values.query import Plan
+
+UPDATE = "preference_update"
+_SURE = 0.5  # below, an act or a subject is not told
+_SURE_OF_OTHERS = 0.75  # and of a question in which the person does not speak of themselves
+_OWN = re.compile(
+    r"\b(?:i|i'm|i'd|i've|i'll|me|my|mine|myself|we|we're|us|our|ours|ich|mir|mich|mein\w*|wir|uns|unser\w*|je|j'|moi|mon|ma|mes|nous"
+    r"|notre|nos|yo|mi|mis|me|nosotros|nuestr\w+)\b|[我私僕俺]",
+    re.IGNORECASE,
+)
+_PRIVATE = re.compile(
+    r"\b(?:my|our|mein\w*) (?:\w+ ){0,2}(?:password|pin|salary|income|debts?|diagnos\w+|therap\w+|medication|illness|"
+    r"affair|divorce|pregnan\w+|sex\w*|credit card|bank account|ssn|gehalt|schulden|krankheit|passwort)\b"
+    r"|\b(?:confidential|between us|do not share|don't share|keep (?:it|this) (?:private|secret)|private(?:ly)?|vertraulich)\b",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(
+    r"(?:\b(?:under|below|for|max(?:imum)?|up to|less than|at most|around|about|over|unter|bis|für|maximal)\.? )?"
+    r"(?:[€$£¥₹] ?\d[\d.,]*\b|\b\d[\d.,]* ?(?:[€$£¥₹]|eur\b|euros?\b|usd\b|dollars?\b|bucks\b|pounds?\b|chf\b))",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"^(?:(?:ok|okay|so|well|actually|please|also|and|oh|btw|by the way|fyi|note|remember|keep in mind|merk dir|note that|"
+    r"just so you know|for the record|from now on|ab jetzt)\b[ ,:\-\u2013]*(?:that\b |dass\b )?)+",
+    re.IGNORECASE,
+)
+
+
+def interpret(plan: Plan, vectors: Mapping[str, NDArray[np.float32]]) -> Plan:
+    """The plan with act, subject, and what could be remembered of it."""
+    act, subject = guess("act", plan.text, vectors), guess("subject", plan.text, vectors)
+    return replace(
+        plan,
+        act=act.label if act is not None and act.confidence >= _SURE else "",
+        subject=_subject(plan.text, subject),
+        private=bool(_PRIVATE.search(plan.text)),
+        proposal=proposed(plan.text) if act is not None and act.label == UPDATE and act.confidence >= _SURE else "",
+    )
+
+
+def without_amounts(text: str) -> str:
+    """A question without prices and numbers: they limit a thing and do not say what it is."""
+    rest = " ".join(_AMOUNT.sub(" ", text).split())
+    return rest if len(rest) > 3 else text
+
+
+def proposed(text: str) -> str:
+    """What somebody says of themselves as it would be remembered: without how it is led in."""
+    rest = _LEAD.sub("", " ".join(text.split()))
+    return rest[:1].upper() + rest[1:]
+
+
+def _subject(text: str, found: Guess | None) -> str:
+    """The subject, if what a person has told of themselves can matter for it: a question about the world has none."""
+    own = bool(_OWN.search(text))
+    if found is None:
+        return ""
+    if found.label not in ("None", "information") and found.confidence >= (_SURE if own else _SURE_OF_OTHERS):
+        return found.label
+    return "information" if own else ""

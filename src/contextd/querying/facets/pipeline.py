@@ -1,0 +1,263 @@
+"""FACETS ► understand ► interpret ► divide ► retrieve ► judge ► cut ► diversify ► allot ► compress ► render.
+
+The same question as in `querying/pipeline.py`, asked of a person's own facts from several sides. The one page that
+knows this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.errors import InvalidInput
+from contextd.ports.world import Embedder, Matrix, View
+from contextd.querying import pipeline
+from contextd.querying.cut import cut
+from contextd.querying.diversify import diversify
+from contextd.querying.facets.allot import Costs, allot
+from contextd.querying.facets.compress import Statement, compress
+from contextd.querying.facets.divide import USUAL, divide
+from contextd.querying.facets.facet_table import aspects_of
+from contextd.querying.facets.interpret import interpret, without_amounts
+from contextd.querying.facets.judge import BOOSTS, Signals, relevance, sides
+from contextd.querying.pipeline import Means
+from contextd.querying.render import headed
+from contextd.querying.retrieve import retrieve
+from contextd.querying.understand import understand
+from contextd.querying.vectors import vectors_of
+from contextd.text.classifiers import likelihoods
+from contextd.values.answer import Candidate, Context, Hit
+from contextd.values.document import About, Chunk, ChunkId
+from contextd.values.query import Facet, Plan, Query
+from contextd.values.trace import Trace
+
+TEMPLATE = "facets"
+_LOOKED_AT = 80  # facts whose texts are read: the nearest ones
+_NEAR = 200  # facts near the question itself
+_BY_FACET = 40  # facts that each facet brings in
+_NEARLY = 0.75  # of the least relevance: what the best fact of a side that would be empty must have, in an answer that is sure
+_SURE = 0.95
+_CERTAIN = 0.9  # who asks for one thing is answered with what is nearly certain, where there is something
+_TOPIC = 0.1  # of a topic that its facet is about
+_PINNED, _FEEDBACK = 0.1, 0.02  # beside boosts by kind, which are .15 at the most
+_PLAIN = 0.7  # of the least relevance: for a question without sides, which is judged by less
+_KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """How a question is to be divided: so many facets, or the caller's own."""
+
+    count: int = USUAL
+    own: Sequence[Facet] = ()
+    topics_of: Callable[[str], Sequence[str]] = lambda _: ()
+
+
+def faceted(query: Query, means: Means, asked: Facets) -> Context:
+    """The facts that matter for a question, by facet, within the budget. Nothing, where none does."""
+    if query.budget <= 0:
+        raise InvalidInput(f"a budget of {query.budget} tokens holds nothing; ask for 1 or more")
+    trace = Trace(query.deadline)
+    query = pipeline.checked(query, trace)
+    plan = trace.step("understand", lambda: understand(query))
+    with ExitStack() as open_views:
+        views = [view for view in pipeline.views_of(query, plan, means, open_views) if view.size()]
+        vectors = vectors_of(views, replace(plan, text=without_amounts(plan.text)), means.embedders, trace, means.known)
+        embedders = [one for one in means.embedders(set(vectors)) if one.space in vectors]
+        plan = trace.attempt("interpret", lambda: interpret(plan, _as_text(plan.text, embedders)), plan)
+        plan = replace(plan, facets=trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own)))
+        hits = list[Hit]()
+        for view in views if plan.facets and embedders else ():
+            work = partial(_found, view, plan, query, embedders, vectors, asked, trace)
+            hits += trace.attempt("facts", work, [])
+    if not plan.facets or not embedders:
+        plan = replace(plan, facets=plan.facets or (_KNOWN,))
+        hits = _plainly(query, plan, means, trace)
+    costs = _costs(hits, plan.facets, means)
+    chosen = trace.step("allot", lambda: allot(hits, plan.facets, query.budget, costs, trace))
+    text = trace.step("render", lambda: _text(chosen, plan.facets))
+    while means.tokens.count(text) > query.budget:  # a promise: parts may cost more together than apart
+        chosen = chosen[:-1]
+        text = _text(chosen, plan.facets)
+    pipeline.warn_of_hidden(chosen, trace)
+    if hits and not chosen:
+        trace.warn(f"{len(hits)} facts matter, but a budget of {query.budget} tokens holds none of them; ask for more")
+    return Context(
+        text, means.tokens.count(text), query.budget, means.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
+        len(chosen) < len(hits),
+    )  # fmt: skip
+
+
+def _as_text(text: str, embedders: Sequence[Embedder]) -> dict[str, NDArray[np.float32]]:
+    """The question as a text among texts: what is said, not what is looked for, tells act and subject."""
+    return {embedder.space: embedder.documents([text])[0] for embedder in embedders}
+
+
+def _plainly(query: Query, plan: Plan, means: Means, trace: Trace) -> list[Hit]:
+    """What answers a question without sides, or without vectors: one block, by the relevance every question has."""
+    hits, _, found = pipeline.search(replace(query, min_score=_PLAIN * query.min_score), means)
+    for warning in found.warnings if query.text.strip() else ():
+        trace.warn(warning)
+    return [replace(hit, facet=plan.facets[0].name) for hit in hits]
+
+
+def _text(hits: Sequence[Hit], facets: Sequence[Facet]) -> str:
+    blocks = [(facet.title, compress([hit for hit in hits if hit.facet == facet.name])) for facet in facets]
+    return headed([(title, *_parted(said)) for title, said in blocks if said])
+
+
+def _parted(said: Sequence[Statement]) -> tuple[list[str], list[str]]:
+    """Short statements, and facts as they were told."""
+    return [str(one) for one in said if one.attribute], [str(one) for one in said if not one.attribute]
+
+
+def _costs(hits: Sequence[Hit], facets: Sequence[Facet], means: Means) -> Costs:
+    """What the parts of an answer cost, each by itself."""
+    count = means.tokens.count
+    frame = count(headed([("", [], [])]))
+    return Costs(
+        frame,
+        {facet.name: count(headed([(facet.title, [], [])])) - frame + 1 for facet in facets},
+        {hit.chunk.id: 1 + max(count(f"- {one}\n") for one in compress([hit])) for hit in hits},
+    )
+
+
+def _found(
+    view: View,
+    plan: Plan,
+    query: Query,
+    embedders: Sequence[Embedder],
+    vectors: Mapping[str, Matrix],
+    asked: Facets,
+    trace: Trace,
+) -> list[Hit]:
+    """The facts of one workspace that matter, each on its side."""
+    held = [embedder for embedder in embedders if view.spaces().get(embedder.space)]
+    vectors = {embedder.space: vectors[embedder.space] for embedder in held}
+    chunks = trace.step("retrieve", lambda: _candidates(view, plan, held, vectors)) if held else []
+    if not chunks:
+        return []
+    facts = trace.step("read", lambda: _read(view, plan, chunks, held, vectors, asked))
+    likely = trace.step("judge", lambda: _relevance(facts, plan))
+    belongs = _sides(facts, plan, held, likely, bool(asked.own))
+    topics = {facet.name: set(facet.topics) for facet in plan.facets}
+    order = [
+        score + _raised(about, plan.subject) + _TOPIC * bool(topics[name] & set(about.topics))
+        for score, about, name in zip(likely.tolist(), facts.about, belongs, strict=True)
+    ]
+    candidates = [Candidate(chunk, {}, score) for chunk, score in zip(facts.chunks, order, strict=True)]
+    by_chunk = dict(zip(facts.chunks, likely.tolist(), strict=True))
+    best_first = sorted(candidates, key=lambda one: (-one.score, one.chunk))
+    least = max(query.min_score, _CERTAIN) if plan.act == "recall" and likely.max() >= _CERTAIN else query.min_score
+    side = dict(zip(facts.chunks, belongs, strict=True))
+    enough = trace.step("cut", lambda: cut(best_first, by_chunk, least, trace))
+    kept = [*enough, *_nearly(best_first, enough, side, by_chunk, least)]
+    close = view.vectors([one.chunk for one in kept], held[0].space)
+    spread = trace.step("diversify", lambda: diversify(kept, close, query.k, relevance=query.mmr_lambda))
+    return [
+        Hit(
+            facts.read[one.chunk], by_chunk[one.chunk], one.score, {"relevance": round(by_chunk[one.chunk], 4)}, side[one.chunk]
+        )
+        for one in spread
+    ]
+
+
+def _nearly(
+    candidates: Sequence[Candidate],
+    enough: Sequence[Candidate],
+    side: Mapping[ChunkId, str],
+    likely: Mapping[ChunkId, float],
+    least: float,
+) -> list[Candidate]:
+    """For every side of an answer that would stay empty its best fact, if that is nearly likely enough."""
+    taken = {side[one.chunk] for one in enough}
+    found: dict[str, Candidate] = {}
+    for one in candidates if enough and max(likely.values()) >= _SURE else ():
+        if side[one.chunk] not in taken and likely[one.chunk] >= _NEARLY * least:
+            found.setdefault(side[one.chunk], one)
+    return list(found.values())
+
+
+def _candidates(view: View, plan: Plan, held: Sequence[Embedder], vectors: Mapping[str, Matrix]) -> list[ChunkId]:
+    """Facts near the question in any way, and near what each facet asks."""
+    near = retrieve(view, plan, vectors).chunks[:_NEAR]
+    static = held[0]
+    of_facets = [
+        one.chunk for facet in plan.facets for one in view.near(static.query(facet.question), _BY_FACET, space=static.space)
+    ]
+    return list(dict.fromkeys((*near, *of_facets)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Facts that were looked at, with all that they are judged by in each tier; and how near each is to each facet."""
+
+    chunks: list[ChunkId]
+    read: dict[ChunkId, Chunk]
+    about: list[About]
+    signals: dict[str, Signals]  # by space
+    there: dict[str, NDArray[np.bool_]]  # which have a vector in it
+    near: NDArray[np.float64]  # a column for each facet
+
+
+def _read(
+    view: View, plan: Plan, chunks: Sequence[ChunkId], held: Sequence[Embedder], vectors: Mapping[str, Matrix], asked: Facets
+) -> _Facts:
+    chunks, rows = _nearest(view, chunks, held, vectors)
+    read = {chunk.id: chunk for chunk in view.get(chunks)}
+    about, coverage = view.about(chunks), view.fill(chunks).get("document_coverage", np.zeros(len(chunks)))
+    wanted = set(asked.topics_of(plan.text))
+    topics = np.array([float(bool(wanted & set(one.topics))) for one in about])
+    kinds = [one.kind for one in about]
+    static = rows[held[0].space] @ vectors[held[0].space]
+    there = {space: np.asarray(matrix.any(axis=1)) for space, matrix in rows.items()}
+    signals = {}
+    for space in rows if not there[held[-1].space].all() else (held[-1].space,):  # the last is the best
+        tells = likelihoods("aspect", [read[chunk].text for chunk in chunks], space, rows[space])
+        cosines = (rows[space] @ vectors[space]).astype(np.float64)
+        signals[space] = Signals(cosines, static.astype(np.float64), coverage, topics, tells, kinds)
+    asks = np.stack([held[-1].query(facet.question) for facet in plan.facets]) if asked.own else np.zeros((0, 0))
+    near = rows[held[-1].space] @ asks.T if asked.own else np.zeros((len(chunks), 0))
+    for column, facet in enumerate(plan.facets if asked.own else ()):  # who names topics of a facet means only those
+        near[[bool(facet.topics) and not set(facet.topics) & set(one.topics) for one in about], column] = -1
+    return _Facts(chunks, read, about, signals, there, near.astype(np.float64))
+
+
+def _nearest(
+    view: View, chunks: Sequence[ChunkId], held: Sequence[Embedder], vectors: Mapping[str, Matrix]
+) -> tuple[list[ChunkId], dict[str, Matrix]]:
+    """The facts nearest to the question by any vector, and their vectors by space."""
+    rows = {embedder.space: view.vectors(chunks, embedder.space) for embedder in held}
+    ranks = [np.argsort(np.argsort(-(rows[space] @ vectors[space]), kind="stable")) for space in rows]
+    best = np.argsort(np.min(ranks, axis=0), kind="stable")[:_LOOKED_AT]
+    return [chunks[place] for place in best.tolist()], {space: matrix[best] for space, matrix in rows.items()}
+
+
+def _relevance(facts: _Facts, plan: Plan) -> NDArray[np.float64]:
+    """How likely each fact matters, by the best tier it has a vector in."""
+    subject = plan.subject or "information"
+    found = np.zeros(len(facts.chunks))
+    for space, signals in facts.signals.items():  # the static one first, the deep one, where it is there, in its place
+        if facts.near.size:
+            signals = signals._replace(cosines=np.maximum(signals.cosines, facts.near.max(axis=1)))
+        found = np.where(facts.there[space], relevance(signals, subject, space.split("/")[0]), found)
+    return found
+
+
+def _sides(facts: _Facts, plan: Plan, held: Sequence[Embedder], likely: NDArray[np.float64], own: bool) -> list[str]:
+    """The facet each fact belongs to: of the caller's own the nearest, else by what it tells of."""
+    if own:
+        return [plan.facets[best].name for best in facts.near.argmax(axis=1)]
+    best = held[-1]
+    claims = aspects_of(plan.facets, plan.subject)
+    return sides(facts.signals[best.space], plan.subject, claims, likely, best.space.split("/")[0])
+
+
+def _raised(about: About, subject: str) -> float:
+    by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0)
+    return by_kind + _PINNED * about.pinned + _FEEDBACK * max(-3, min(3, about.feedback))

@@ -1,0 +1,363 @@
+"""Settings: defaults, then the user's file, the project's `context.toml`, the environment, and flags; later ones win.
+
+A key nobody knows is an error with a suggestion; keys of the founding documents without effect (`other_keys.py`) are one
+warning. A project's own file is not trusted to widen anything: it cannot name places outside the project, choose models,
+or switch scrubbing off.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from contextd.errors import InvalidInput
+from contextd.settings.defaults import Settings
+from contextd.settings.limits import checked_path
+from contextd.settings.other_keys import BUILT_IN, NAMED_TABLES, WITHOUT_EFFECT, flattened
+
+FILE_NAME = "context.toml"
+_LARGEST = 1 << 20
+_MOST_ENTRIES = 200
+
+# What a project's file may not say, and why.
+_UNTRUSTED = {
+    "embedding.model": "a project cannot choose models",
+    "embedding.deep_model": "a project cannot choose models",
+    "indexing.follow_symlinks": "a project cannot have links followed",
+    "providers": "a project cannot switch plug-ins on",
+    "embedders": "a project cannot choose models",
+    "security.allow": "a project cannot switch scrubbing off",
+    "projects": "a project cannot name other projects",
+}
+
+
+_ADDED = "security.secret_patterns"  # layers add to it: none can take another's patterns away
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings with the origin of every value that is not a default, and what to warn about."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    warnings: tuple[str, ...]
+    idle: tuple[str, ...] = ()  # keys without effect
+
+
+def load(
+    user_file: Path | None,
+    project_file: Path | None,
+    environment: Mapping[str, str],
+    flags: Mapping[str, Any] | None = None,
+) -> Loaded:
+    """All layers, in order."""
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    warnings: list[str] = []
+    without: list[str] = []
+    for name, layer, trusted in _layers(user_file, project_file, environment, flags or {}):
+        if idle := [key for key in layer if key in WITHOUT_EFFECT]:
+            warnings.append(f"{name}: without effect, `contextd config` says why: {', '.join(idle)}")
+            without += idle
+        for key, value in ((key, value) for key, value in layer.items() if key not in WITHOUT_EFFECT):
+            checked = _checked(key, value, name, trusted, warnings)
+            if checked is not None:
+                values[key] = _together(key, values.get(key), checked)
+                origins[key] = name
+    return Loaded(_build(values), origins, tuple(warnings), tuple(dict.fromkeys(without)))
+
+
+def _together(key: str, before: Any, now: Any) -> Any:
+    """The value of a key that an earlier layer had set: a later one wins, patterns of secrets add up, tables are joined."""
+    if key == _ADDED:
+        return (before or ()) + now
+    return {**(before or {}), **now} if key == "providers" else now
+
+
+def stamp(root: Path) -> tuple[int, ...]:
+    """What changes when a file of settings for a project does."""
+    return tuple(_changed_at(path) for path in (home() / "config.toml", root / FILE_NAME))
+
+
+def _changed_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def known_keys() -> dict[str, Any]:
+    """Every key with its default, by dotted name."""
+    defaults = Settings()
+    found: dict[str, Any] = {}
+    for section in fields(defaults):
+        group = getattr(defaults, section.name)
+        if is_dataclass(group):
+            found |= {f"{section.name}.{one.name}": getattr(group, one.name) for one in fields(group)}
+        elif isinstance(group, bool):
+            found[section.name] = group
+    return found
+
+
+def value_of(settings: Settings, key: str) -> Any:
+    """The value of a dotted key."""
+    section, _, name = key.partition(".")
+    if not name:
+        return getattr(settings, section)
+    return getattr(getattr(settings, section), name)
+
+
+def value_from(key: str, text: str, origin: str, *, trusted: bool) -> Any:
+    """The value that a text means for a key, as a file of settings has it; one that would have no effect is an error."""
+    if key in WITHOUT_EFFECT:
+        raise InvalidInput(f"{key} has no effect: {WITHOUT_EFFECT[key]}")
+    value, (section, _, name) = _parsed(text), key.partition(".")
+    warnings: list[str] = []
+    if section in ("templates", "projects") and name:
+        _checked(section, {name: value}, origin, trusted, warnings)
+    elif section == "providers" and "." in name:
+        retriever, _, own = name.partition(".")
+        _checked(section, {retriever: {own: value}}, origin, trusted, warnings)
+    else:
+        if isinstance(value, str) and isinstance(known_keys().get(key), tuple):
+            value = [part.strip() for part in value.split(",") if part.strip()]
+        _checked(key, value, origin, trusted, warnings)
+    if warnings:
+        raise InvalidInput(warnings[0])
+    return value
+
+
+def _layers(
+    user_file: Path | None, project_file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]
+) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    if user_file is not None and user_file.exists():
+        yield str(user_file), _read(user_file), True
+    if project_file is not None and (project_file.exists() or project_file.is_symlink()):
+        yield str(project_file), _read_inside(project_file), False
+    yield "environment", _from_environment(environment), True
+    yield "flag", dict(flags), True
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        if not path.is_file():
+            raise InvalidInput(f"{path} is not a file; settings are read from one")
+        if path.stat().st_size > _LARGEST:
+            raise InvalidInput(f"{path} is larger than 1 MB; a settings file is not")
+        document = tomllib.loads(path.read_text("utf-8"))
+    except ValueError as error:  # of the syntax, the encoding, or a number that is too long
+        raise InvalidInput(f"{path} is not valid TOML: {error}") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
+    except RecursionError:
+        raise InvalidInput(f"{path} is nested too deeply") from None
+    unknown = set(document) - {"context"}
+    if unknown:
+        raise InvalidInput(f"{path}: settings stand below [context]; there is no place for {sorted(unknown)[0]!r}")
+    if not isinstance(document.get("context", {}), dict):
+        raise InvalidInput(f"{path}: [context] must be a table")
+    try:
+        return dict(flattened(document.get("context", {})))
+    except RecursionError:
+        raise InvalidInput(f"{path} is nested too deeply") from None
+
+
+def _read_inside(path: Path) -> dict[str, Any]:
+    """A project's own file; one that leads out of the project is refused."""
+    try:
+        inside = path.resolve(strict=True).is_relative_to(path.parent.resolve())
+    except (OSError, RuntimeError):
+        inside = False
+    if not inside:
+        raise InvalidInput(f"{path} is a link that leads nowhere or out of the project; put a file in its place")
+    return _read(path)
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """`CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS=800` sets budget.default_max_tokens."""
+    found: dict[str, Any] = {}
+    for name, text in environment.items():
+        if name.startswith("CONTEXTD_") and "__" in name:
+            *sections, last = name.removeprefix("CONTEXTD_").lower().split("__")
+            table = found
+            for section in sections:
+                inner = table.get(section)
+                table[section] = table = inner if isinstance(inner, dict) else {}
+            table[last] = _parsed(text)
+    return dict(flattened(found))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (ValueError, RecursionError):
+        return text
+
+
+def _checked(key: str, value: Any, origin: str, trusted: bool, warnings: list[str]) -> Any:
+    """The value in its proper type; None when it is left out with a warning."""
+    if key == "templates":
+        return _templates(value, origin)
+    if key in _TABLES:
+        table = _TABLES[key](value, origin)
+        if not trusted and set(table) - set(BUILT_IN):
+            warnings.append(f"{origin}: {key} is ignored: {_UNTRUSTED[key]}")
+        return table if trusted else {name: one for name, one in table.items() if name in BUILT_IN} or None
+    known = known_keys()
+    if key not in known:
+        from difflib import get_close_matches
+
+        close = get_close_matches(key, known, 1) or get_close_matches(
+            key.rpartition(".")[2], [k.rpartition(".")[2] for k in known], 1
+        )
+        hint = f"; did you mean {close[0]}?" if close else "; see `contextd config`"
+        raise InvalidInput(f"{origin}: there is no setting {key!r}{hint}")
+    if not trusted and key in _UNTRUSTED and value != known[key]:
+        warnings.append(f"{origin}: {key} is ignored: {_UNTRUSTED[key]}")
+        return None
+    typed = _typed(key, value, known[key], origin)
+    if not trusted and key == "watcher.watch_paths":
+        return tuple(path for path in typed if _stays_inside(path, origin, warnings))
+    return typed
+
+
+def _stays_inside(path: str, origin: str, warnings: list[str]) -> bool:
+    pure = Path(path)
+    if pure.is_absolute() or ".." in pure.parts or path.startswith("~"):
+        warnings.append(f"{origin}: watch path {path!r} is ignored: a project cannot name places outside itself")
+        return False
+    return True
+
+
+def _templates(value: Any, origin: str) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise InvalidInput(f"{origin}: templates must be a table of texts")
+    return dict(value)
+
+
+def _providers(value: Any, origin: str) -> dict[str, dict[str, Any]]:
+    """Plug-ins by name, each a table with its own settings beside `enabled` and `weight`."""
+    if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
+        raise InvalidInput(f"{origin}: providers must be tables, such as [context.providers.name]")
+    for name, table in value.items():
+        weight = table.get("weight", 1.0)
+        if not isinstance(table.get("enabled", True), bool):
+            raise InvalidInput(f"{origin}: providers.{name}.enabled must be true or false")
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 100:
+            raise InvalidInput(f"{origin}: providers.{name}.weight must be a number from 0 to 100")
+        if name in BUILT_IN and (unknown := sorted(set(table) - {"enabled", "weight"})):
+            raise InvalidInput(f"{origin}: there is no setting 'providers.{name}.{unknown[0]}'; there are enabled and weight")
+    return dict(value)
+
+
+def _embedders(value: Any, origin: str) -> dict[str, dict[str, Any]]:
+    """Tables by name, each with settings that only the plug-in knows."""
+    if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
+        raise InvalidInput(f"{origin}: embedders must be tables, such as [context.embedders.name]")
+    return dict(value)
+
+
+def _projects(value: Any, origin: str) -> dict[str, str]:
+    """Folders by name: `app = "~/code/app"`."""
+    if not isinstance(value, dict) or not all(isinstance(path, str) and path for path in value.values()):
+        raise InvalidInput(f'{origin}: projects must be names of folders, such as app = "~/code/app"')
+    return dict(value)
+
+
+_TABLES: Mapping[str, Callable[[Any, str], dict[str, Any]]] = {
+    "providers": _providers,
+    "embedders": _embedders,
+    "projects": _projects,
+}
+# The least and the most of every number; more than the most is a slip of the keyboard, or meant to break something.
+RANGES: dict[str, tuple[float, float]] = {
+    "watcher.debounce_ms": (1, 60_000),
+    "indexing.max_file_size_mb": (0.001, 1_000),
+    "indexing.warn_file_size_mb": (0, 1_000_000),
+    "indexing.binary_threshold": (0, 100),
+    "chunking.code_max_tokens": (1, 100_000),
+    "chunking.markdown_max_tokens": (1, 100_000),
+    "chunking.lines_max_tokens": (1, 100_000),
+    "chunking.python_max_tokens": (0, 100_000),
+    "chunking.kotlin_max_tokens": (0, 100_000),
+    "chunking.typescript_max_tokens": (0, 100_000),
+    "query.default_k": (1, 1_000),
+    "query.mmr_lambda": (0, 1),
+    "query.min_score_threshold": (0, 1),
+    "budget.default_max_tokens": (1, 1_000_000),
+    "budget.reserve_for_prompt": (0, 1_000_000),
+    "bootstrap.parallel_workers": (0, 256),
+    "bootstrap.batch_size": (1, 100_000),
+    "bootstrap.max_initial_files": (0, 100_000_000),
+    "bootstrap.progress_interval_seconds": (0, 86_400),
+    "git.max_commits": (0, 1_000_000),
+    "storage.max_mb": (0, 1_000_000_000),
+}
+
+
+def _typed(key: str, value: Any, default: Any, origin: str) -> Any:
+    """The value in the type of its default, and in its range."""
+    if isinstance(default, tuple):
+        if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+            raise InvalidInput(f'{origin}: {key} must be a list of texts, such as ["a", "b"]')
+        if len(value) > _MOST_ENTRIES:
+            raise InvalidInput(f"{origin}: {key} has {len(value)} entries; {_MOST_ENTRIES} are the most")
+        return tuple(_extension(one) for one in value) if key.endswith("_extensions") else tuple(value)
+    kinds: tuple[type, ...] = (int, float) if isinstance(default, float) else (type(default),)
+    if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(default, bool):
+        raise InvalidInput(f"{origin}: {key} must be {_KIND_NAMES[type(default)]}, not {_shown(value)}")
+    number: Any = value
+    if key in RANGES and not RANGES[key][0] <= number <= RANGES[key][1]:  # nor is "not a number" between any two
+        low, high = RANGES[key]
+        raise InvalidInput(f"{origin}: {key} must be a number from {low:,} to {high:,}, not {_shown(value)}")
+    if key == "query.fusion" and value not in ("weighted", "rrf"):
+        raise InvalidInput(f"{origin}: {key} is weighted or rrf, not {_shown(value)}")
+    return value
+
+
+def _shown(value: object) -> str:
+    """A value for an error message, cut where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not print numbers of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+_KIND_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+def _extension(text: str) -> str:
+    return text.lower() if text.startswith(".") else f".{text.lower()}"
+
+
+def _build(values: Mapping[str, Any]) -> Settings:
+    hints = get_type_hints(Settings)
+    sections: dict[str, Any] = {}
+    for section in fields(Settings):
+        if section.name in NAMED_TABLES:
+            sections[section.name] = values.get(section.name, {})
+            continue
+        if section.type in (bool, "bool"):
+            sections[section.name] = values.get(section.name, section.default)
+            continue
+        prefix = f"{section.name}."
+        own = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
+        sections[section.name] = hints[section.name](**own)
+    return Settings(**sections)
+
+
+def home(environment: Mapping[str, str] = os.environ) -> Path:
+    """The user's one data directory."""
+    if named := environment.get("CONTEXTD_HOME"):
+        path = checked_path(named).absolute()
+        if path.exists() and not path.is_dir():
+            raise InvalidInput(f"CONTEXTD_HOME is {path}, which is not a folder; name one, or unset it")
+        return path
+    from platformdirs import user_data_path
+
+    return user_data_path("contextd", appauthor=False)

@@ -1,0 +1,54 @@
+"""Change one setting in a file of settings; comments and everything else in it stay."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from contextd.errors import InvalidInput, StorageError
+from contextd.settings import config
+from contextd.settings.permissions import make_folder, open_file
+
+
+def set_value(path: Path, key: str, text: str, *, trusted: bool) -> Any:
+    """Set a dotted key to the value that a text means, and return it. A value that would not be loaded is refused.
+
+    `trusted` is the user's own file; a project's file cannot set everything.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    value = config.value_from(key, text, str(path), trusted=trusted)
+    _loaded(path, trusted)
+    try:
+        document = tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
+        table: Any = document
+        for name in ("context", *key.split(".")[:-1]):
+            table = table.setdefault(name, tomlkit.table(is_super_table=name == "context"))
+        table[key.rpartition(".")[2]] = value
+        _write(path, tomlkit.dumps(document), trusted)
+    except TOMLKitError as error:
+        raise InvalidInput(f"{path} cannot be changed: {error}") from None
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}; check the permissions of the folder") from None
+    return value
+
+
+def _write(path: Path, text: str, trusted: bool) -> None:
+    """Put a new file in place of the old one, once it has proved to load."""
+    make_folder(path.parent)
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        with open_file(temporary, "w") as file:
+            file.write(text)
+        if path.exists():
+            shutil.copymode(path, temporary)
+        _loaded(temporary, trusted)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _loaded(path: Path, trusted: bool) -> None:
+    config.load(path if trusted else None, None if trusted else path, {})

@@ -1,0 +1,106 @@
+"""How much a caller may say: one table for the library, the command line and the server, checked where they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from contextd.errors import InvalidInput
+from contextd.text.invisible import visible_line
+
+
+class Limit(NamedTuple):
+    """The most entries of a field, and the most characters of each."""
+
+    entries: int
+    characters: int
+
+
+LIMITS: Mapping[str, Limit] = MappingProxyType(
+    {
+        "query": Limit(1, 100_000),
+        "history": Limit(100, 100_000),
+        "paths": Limit(200, 4096),
+        "paths with wildcards": Limit(20, 500),  # each is compared with every file
+        "languages": Limit(100, 100),
+        "kinds": Limit(100, 100),
+        "topics": Limit(100, 200),
+        "conversation": Limit(1, 500),
+        "template": Limit(1, 100),
+        "ranker": Limit(1, 100),
+        "facets": Limit(20, 2000),
+        "name": Limit(1, 4096),  # of a symbol or a file
+        "reader": Limit(1, 200),
+        "principal": Limit(100, 200),
+        "also": Limit(20, 4096),
+        "vector": Limit(10_000, 0),
+    }
+)
+MOST_TOKENS = 1_000_000_000  # of a budget
+MOST_HITS = 1_000_000_000  # of k: what is asked for; `querying` cuts it to what it looks at
+
+
+def checked_text(field: str, text: str) -> str:
+    """A text of a caller, if it is one and not too long."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"{field}: a text is expected, not {type(text).__name__}")
+    if len(text) > LIMITS[field].characters:
+        raise InvalidInput(f"{field}: {len(text):,} characters are too many; at most {LIMITS[field].characters:,}")
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text  # half a character is none
+
+
+def checked_texts(field: str, texts: Iterable[str]) -> tuple[str, ...]:
+    """Texts of a caller, if they are not too many and none is too long."""
+    if isinstance(texts, str):
+        raise InvalidInput(f"{field}: a list of texts is expected, not one text")
+    most = LIMITS[field].entries
+    found = tuple(islice(texts, most + 1))
+    if len(found) > most:
+        count = f"{len(texts):,}" if isinstance(texts, Sequence) else f"more than {most:,}"
+        raise InvalidInput(f"{field}: {count} entries are too many; at most {most:,}")
+    return tuple(checked_text(field, text) for text in found)
+
+
+def checked_paths(paths: Iterable[str]) -> tuple[str, ...]:
+    """Paths of a caller; fewer of them may be patterns."""
+    found = checked_texts("paths", paths)
+    checked_texts("paths with wildcards", [path for path in found if any(sign in path for sign in "*?[")])
+    return found
+
+
+def checked_path(path: str) -> Path:
+    """A path of a caller with `~` written out; one that no file system can have is refused."""
+    if "\0" in checked_text("name", str(path)):
+        raise InvalidInput(f"{visible_line(str(path))} is not a path: it holds a NUL character")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise InvalidInput(f"{path}: there is no such user; write the path in full, or with ./ before it") from None
+
+
+def checked_number(field: str, number: int, most: int) -> int:
+    """A whole number of a caller, if it is one and not too large."""
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise InvalidInput(f"{field}: a whole number is expected, not {type(number).__name__}")
+    if number > most:
+        raise InvalidInput(f"{field}: {number:,} is too much; at most {most:,}")
+    return number
+
+
+def checked_name(name: str, what: str) -> str:
+    """The name of a reader or of another principal; one that is empty or holds what nobody sees is refused."""
+    if not checked_text(what, name).strip():
+        raise InvalidInput(f"an empty name is not a {what}; give one, such as owner")
+    if visible_line(name) != name:
+        raise InvalidInput(f"{name!r} is not a {what}: it holds characters that cannot be seen")
+    return name
+
+
+def checked_names(names: Iterable[str]) -> frozenset[str]:
+    """Who shall have a right."""
+    if found := frozenset(checked_name(name, "principal") for name in checked_texts("principal", names)):
+        return found
+    raise InvalidInput("name at least one principal, such as owner or everyone")

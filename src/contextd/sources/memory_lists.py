@@ -1,0 +1,172 @@
+"""Memories as files tell them: exports of contextd, backups of other personal stores, JSON lines, Markdown lists.
+
+Entries are given one at a time, with the name of the part they are in: OWN for the manifest of an export of our own, TOLD for
+an entry of any other file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from contextd.errors import InvalidInput
+from contextd.sources.limited import DEPTH, depth_exceeds
+from contextd.text import times
+
+OWN = "contextd"
+TOLD = "told"
+_ITEM = re.compile(r"([-*+•]|\d{1,4}[.)])\s+(.+)")
+_LONGEST_LINE = 400  # characters of a line that is a fact: what is longer is prose
+_REMEDY = "Write one fact a line, each beginning with `- `; for pages of notes use `contextd import FOLDER --from obsidian`"
+_CODE = re.compile(
+    r"^[ \t]+\S|[{};]\s*$|</?\w+[^<>]*>|=>|^#!|^\d{4}-\d\d-\d\d[T ]\d\d:|^[^,\s]*(?:,[^,\s]*){2,}$"
+    r"|^(?:def|class|import|from|function|const|let|var|package|using|return|if|for|while)\b.*[:(={]"
+)
+_PARAGRAPHS = re.compile(r"^[^#\s].*\n\s*\n[^#\s]", re.MULTILINE)
+
+Entry = tuple[str, dict[str, Any]]
+
+
+def read(data: str) -> Iterator[Entry]:
+    """The entries of an export of our own, or of a file of another kind. Raises InvalidInput for anything else."""
+    stripped = data.lstrip("\ufeff \n\r\t")
+    if stripped.startswith("{"):
+        yield from _object(stripped)
+    elif stripped.startswith("["):
+        try:
+            found = _parsed(stripped)
+        except ValueError as error:
+            raise InvalidInput(f"this is not valid JSON: {error}") from None
+        for one in found:
+            yield TOLD, _told(one if isinstance(one, dict) else {"text": one})
+    else:
+        for item in _items(stripped):
+            yield TOLD, _tagged(item)
+
+
+def _object(data: str) -> Iterator[Entry]:
+    try:
+        found = _parsed(data)
+    except ValueError as error:
+        if '"contextd"' in data[:200] and "\n{" not in data:
+            raise InvalidInput(f"this export is not whole ({error}); nothing was read: export it again") from None
+        yield from _lines(data)
+        return
+    if isinstance(found.get("contextd"), dict):
+        yield OWN, found["contextd"]
+        parts = {name: entries for name, entries in found.items() if name != OWN and isinstance(entries, list)}
+        for name, entries in parts.items():
+            yield from ((name, entry) for entry in entries if isinstance(entry, dict))
+    elif isinstance(found.get("gems"), list):
+        for one in found["gems"]:
+            if isinstance(one, dict) and isinstance(one.get("value"), str):
+                yield TOLD, _gem(one)
+    elif isinstance(found.get("text"), str):
+        yield TOLD, _told(found)
+    elif found.get("type") == "manifest":  # an export as lines that has nothing but its first line
+        yield OWN, found
+    else:
+        raise InvalidInput("this JSON is no export: it has neither `contextd`, nor `gems`, nor `text`")
+
+
+def _lines(data: str) -> Iterator[Entry]:
+    own = False
+    for number, line in enumerate(data.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            entry = _parsed(line)
+        except ValueError as error:
+            raise InvalidInput(f"line {number} is not valid JSON: {error}") from None
+        if number == 1 and isinstance(entry, dict) and entry.get("type") == "manifest":
+            own = True
+            yield OWN, entry
+        elif own:
+            if isinstance(entry, dict) and isinstance(entry.get("type"), str) and entry["type"] != OWN:
+                yield entry["type"], entry
+        else:
+            yield TOLD, _told(entry if isinstance(entry, dict) else {"text": entry})
+
+
+def _parsed(text: str) -> Any:
+    """JSON within the limit of depth; raises ValueError for anything that is none."""
+    try:
+        found = json.loads(text)
+        if not depth_exceeds(found, DEPTH):
+            return found
+    except RecursionError:
+        pass
+    raise InvalidInput(f"this JSON is nested deeper than {DEPTH} levels, as no export is; nothing was read")
+
+
+def _items(data: str) -> list[str]:
+    """The facts of a text: the items of its lists, or its lines. Raises InvalidInput for prose, code and tables."""
+    lines = data.splitlines()
+    items = [item[2] for line in lines if (item := _ITEM.match(line.strip()))]
+    others = [
+        line for line in lines if line.strip() and not line.strip().startswith(("#", "<!--")) and not _ITEM.match(line.strip())
+    ]
+    if items:
+        beside = [line for line in others if not line.startswith((" ", "\t"))]  # what is indented goes on with an item
+        if len(beside) > len(items):
+            raise InvalidInput(f"this text is no list: {len(items)} items beside {len(beside)} other lines. {_REMEDY}")
+    elif reason := _no_list(data, others):
+        raise InvalidInput(f"this text is no list: {reason}. {_REMEDY}")
+    return items or [line.strip() for line in others]
+
+
+def _no_list(data: str, lines: list[str]) -> str:
+    """Why lines without marks are no facts; empty if they may be."""
+    code = sum(bool(_CODE.search(line)) for line in lines)
+    if code * 4 > len(lines):
+        return "its lines look like code or a table"
+    if len(lines) > 1 and max(map(len, lines)) > _LONGEST_LINE:
+        return "its lines are too long"
+    if len(lines) > 1 and _PARAGRAPHS.search(data.strip()):
+        return "it has paragraphs"
+    return ""
+
+
+def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A text with what is said of it, from a file of another kind."""
+    text = entry.get("text", entry.get("content", entry.get("value")))
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput("an entry has no text; each needs `text`")
+    known: dict[str, Any] = {"text": text}
+    for name in ("kind", "attribute", "value", "unit", "conversation"):
+        if isinstance(entry.get(name), str) and entry[name] and not (name == "value" and "text" not in entry):
+            known[name] = entry[name]
+    if isinstance(entry.get("topics"), list):
+        known["topics"] = [one for one in entry["topics"] if isinstance(one, str)]
+    if said := _said(entry.get("said", entry.get("timestamp")), text):
+        known["said"] = said
+    return known
+
+
+def _said(value: Any, text: str) -> int:
+    """When it was said, in microseconds; 0 where nothing is said about it."""
+    try:
+        return times.moment(value)
+    except ValueError:
+        shown = repr(value)[:40] if isinstance(value, str | int | float) else type(value).__name__
+        raise InvalidInput(
+            f"{shown} is no time (of {text[:40]!r}); give seconds since 1970 or a date such as 2024-05-01"
+        ) from None
+
+
+def _gem(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry of the backup format with `gems`: value, collections, semanticType, timestamp."""
+    told = {"text": entry["value"], "kind": entry.get("semanticType"), "attribute": entry.get("attribute")}
+    told |= {"value": entry.get("attributeValue"), "unit": entry.get("attributeUnit"), "topics": entry.get("collections")}
+    told |= {"said": entry.get("timestamp")}
+    return _told(told)
+
+
+def _tagged(item: str) -> dict[str, Any]:
+    marked = re.search(r"\s*<!-- (\w+) -->$", item)
+    item = item[: marked.start()] if marked else item
+    topics = [match.replace("-", " ") for match in re.findall(r"(?<=\s)#([^\W\d][\w-]*)(?=\s|$)", item)]
+    text = re.sub(r"\s+#[^\W\d][\w-]*(?=\s|$)", "", item).strip()
+    return {"text": text, **({"topics": topics} if topics else {}), **({"id": marked[1]} if marked else {})}

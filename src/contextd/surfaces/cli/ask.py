@@ -1,0 +1,317 @@
+"""Commands that ask: search, context, explain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from contextd.app.tasks import TYPES
+from contextd.surfaces.cli.find import outline_of, show_occurrences, show_outline
+from contextd.surfaces.cli.show import (
+    as_json,
+    asked,
+    block,
+    limited,
+    note,
+    out,
+    project_options,
+    spoken,
+    styled,
+    table,
+    terminal,
+    warn,
+)
+from contextd.text.invisible import visible, visible_line
+from contextd.values.document import CHAT, COMMIT, MEMORY
+
+
+def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option(
+            "--also", multiple=True, metavar="PROJECT", help="Ask this one, too: a folder or a name; may be repeated."
+        ),
+        click.option("--path", "paths", multiple=True, metavar="PATH", help="Only below this path; may be repeated."),
+        click.option(
+            "--exclude", multiple=True, metavar="PATTERN", help="Not at or below this path or pattern; may be repeated."
+        ),
+        click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated."),
+        click.option(
+            "--kind",
+            "kinds",
+            multiple=True,
+            metavar="KIND",
+            help="Only this kind, such as code_function, code_class, markdown_section, memory; may be repeated.",
+        ),
+        click.option("--min-score", type=float, default=None, help="Leave out hits below this relevance (0 to 1)."),
+        click.option("--timeout", type=float, default=None, metavar="SECONDS", help="Give up after so long."),
+    ):
+        command = option(command)
+    return command
+
+
+def ordered(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say in which order hits come, and what came before the question."""
+    for option in (
+        click.option("--after", "history", multiple=True, metavar="TEXT", help="What was said before it; may be repeated."),
+        click.option("--rerank", is_flag=True, help="Read the best of chats and memories once more: better, and slower."),
+        click.option(
+            "--ranker",
+            default="relevance",
+            show_default=True,
+            help="The order: relevance, default, similarity, recency, confidence, or weights: relevance=0.5,recency=0.5.",
+        ),
+        click.option(
+            "--mmr-lambda", type=float, default=None, metavar="NUMBER", help="1: by relevance alone; 0: as diverse as can be."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _narrow(paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], exclude: tuple[str, ...]) -> Any:
+    from contextd.values.query import Narrow
+
+    return Narrow(_resolved(paths), languages, kinds, exclude=_resolved(exclude))
+
+
+def _resolved(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Paths that are there from here in full; others are those of the project's root."""
+    return tuple(str(Path(path).resolve()) if Path(path).exists() else path for path in paths)
+
+
+def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a command that answers within a budget."""
+    for option in (
+        click.option("-b", "--budget", type=int, default=None, help="Maximum number of tokens (default: 1500)."),
+        limited("hits to choose from"),
+        click.option(
+            "-t",
+            "--template",
+            default="markdown",
+            show_default=True,
+            help="xml, markdown, chat, detailed, summary, json, or your own.",
+        ),
+    ):
+        command = option(command)
+    return _narrowing(ordered(command))
+
+
+def _answer(
+    query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, limit: int | None,
+    template: str, paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None,
+    timeout: float | None, rerank: bool, ranker: str, history: tuple[str, ...], exclude: tuple[str, ...],
+    mmr_lambda: float | None,
+) -> Any:  # fmt: skip
+    """The context of a question, whichever command asks."""
+    return asked(project, reader, also).context(
+        spoken(query),
+        budget=budget,
+        **({"k": limit} if limit else {}),
+        template=template,
+        min_score=min_score,
+        narrow=_narrow(paths, languages, kinds, exclude),
+        deadline=timeout,
+        rerank=rerank,
+        ranker=ranker,
+        history=history,
+        mmr_lambda=mmr_lambda,
+    )
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@project_options
+@limited("hits (default: 12; 100 with --exact or --regex)")
+@click.option("--exact", is_flag=True, help="Find QUERY as it is written, letter by letter, in all indexed files.")
+@click.option("--regex", is_flag=True, help="Find the pattern QUERY (RE2) in all indexed files.")
+@ordered
+@_narrowing
+def search(
+    query: tuple[str, ...], project: str, reader: str, json_output: bool, limit: int | None, also: tuple[str, ...],
+    paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
+    rerank: bool, ranker: str, history: tuple[str, ...], exact: bool, regex: bool, exclude: tuple[str, ...],
+    mmr_lambda: float | None,
+) -> int:  # fmt: skip
+    """Find the places that answer QUERY, best first, grouped by file. The path of a file gives its outline.
+
+    \b
+    Examples:
+      contextd search "where are routes registered"
+      contextd search Session.close
+      contextd search src/session.py
+      contextd search --exact "raise Timeout(" --path src
+      contextd search --regex "def (get|set)_\\w+" --lang python
+      contextd search "retry path:src lang:python" --json
+      pbpaste | contextd search -
+    """
+    engine, text = asked(project, reader, also), spoken(query)
+    narrow = _narrow(paths, languages, kinds, exclude)
+    order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda}
+    if exact or regex:
+        if exact and regex:
+            raise click.UsageError("use --exact or --regex, not both")
+        find = engine.find if exact else engine.find_pattern
+        return show_occurrences(find, text, limit or 100, narrow, timeout, json_output)
+    outline = outline_of(engine, text, project)
+    if outline and not json_output:
+        return show_outline(outline)
+    found = engine.search(text, k=limit, min_score=min_score, narrow=narrow, deadline=timeout, **order)
+    if json_output:
+        from contextd.surfaces import payloads
+
+        more = {"outline": [asdict(one) for one in outline]} if outline else {}
+        as_json(payloads.found(found.hits, found.plan, found.trace, text) | more)
+    else:
+        _show_hits(found)
+    return 0 if found.hits else 1
+
+
+_EXCERPT = 3  # lines of a hit
+_BEFORE, _WIDEST = 60, 160  # characters of a long line: before its first match, and in all
+_NO_LINES = (MEMORY, CHAT, COMMIT)  # what is no file has no line to go to
+
+
+def _show_hits(found: Any) -> None:
+    warn(found.trace.warnings)
+    if not found.hits:
+        note("nothing found")
+    by_file: dict[str, list[Any]] = {}
+    for hit in found.hits:
+        by_file.setdefault(hit.chunk.uri, []).append(hit)
+    gap = "  " if terminal() else "\t"
+    for hit in (hit for hits in by_file.values() for hit in hits):
+        chunk = hit.chunk
+        lines = "" if chunk.language in _NO_LINES else f"{chunk.start_line}-{chunk.end_line} "
+        place = styled(visible_line(_place(chunk)), bold=True)
+        click.echo(f"{place}{gap}{hit.score:.2f}{gap}{lines}{visible_line(chunk.label)}".rstrip())
+        _show_excerpt(chunk, found.plan.terms)
+
+
+def _place(chunk: Any) -> str:
+    """Where a hit is, so that terminals and editors can go there."""
+    return str(chunk.uri) if chunk.language in _NO_LINES else f"{chunk.uri}:{chunk.start_line}"
+
+
+def _show_excerpt(chunk: Any, wanted: Mapping[str, float]) -> None:
+    """The lines of a hit that match best, with their numbers."""
+    from contextd.text.terms import split
+
+    lines = [(n, line) for n, line in enumerate(chunk.text.split("\n"), chunk.start_line) if line.strip()]
+    best = sorted(lines, key=lambda one: (-len(wanted.keys() & set(split(one[1]))), one[0]))[:_EXCERPT]
+    for number, line in sorted(best):
+        shown = "" if chunk.language in _NO_LINES else f"{number:>6}"
+        click.echo(f"{shown}  {_marked(visible(line.strip()), wanted)}")
+
+
+def _marked(line: str, wanted: Mapping[str, float]) -> str:
+    """A line with the words that match in color; a long one from a little before the first of them."""
+    from contextd.text.terms import matches
+
+    start = max(0, min((first for first, _ in matches(line, wanted)), default=0) - _BEFORE) if len(line) > _WIDEST else 0
+    line = line[start : start + _WIDEST]
+    parts, at = [], 0
+    for first, end in matches(line, wanted):
+        parts += [line[at:first], styled(line[first:end], fg="yellow")]
+        at = end
+    return "".join([*parts, line[at:]])
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@project_options
+@_answering
+def context(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
+    """Answer QUERY with text of at most so many tokens, ready for a model.
+
+    \b
+    Examples:
+      contextd context "how does login work"
+      contextd context "why is the cache stale" --budget 800 --template xml
+      git diff | contextd context - --json
+    """
+    answer = _answer(query, **options)
+    if json_output:
+        from contextd.surfaces import payloads
+
+        as_json(payloads.context(answer))
+    else:
+        warn(answer.trace.warnings)
+        if answer.text:
+            block(answer.text)
+        elif not answer.truncated:  # else a warning says that the budget holds nothing of it
+            note("nothing relevant was found")
+        note(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")
+    return 0 if answer.hits else 1
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@project_options
+@_answering
+def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
+    """Show how the answer to QUERY comes about: what each step found and dropped, and why.
+
+    \b
+    Example:
+      contextd explain "how does login work"
+    """
+    from contextd.surfaces import payloads
+
+    answer = _answer(query, **options)
+    if json_output:
+        as_json(payloads.context(answer) | {"trace": payloads.trace(answer.trace), "terms": dict(answer.plan.terms)})
+        return 0 if answer.hits else 1
+    warn(answer.trace.warnings)
+    out(f"understood as {answer.plan.route}; terms: {', '.join(answer.plan.terms) or '(none)'}")
+    table(
+        ("step", "ms", "count"),
+        [(s.name, f"{s.milliseconds:.1f}", "" if s.count is None else s.count) for s in answer.trace.steps],
+    )
+    table(("dropped by", "what", "why"), [(d.step, d.what, d.why) for d in answer.trace.drops])
+    table(("score", "place", "label", "why"), [_hit_row(hit) for hit in answer.hits])
+    out(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")
+    return 0 if answer.hits else 1
+
+
+@click.command()
+@click.option("--title", required=True, help="What is to be done, in a line.")
+@click.option("--description", default="", help="More about it; - reads it from a pipe.")
+@click.option("--type", "kind", default="implementation", show_default=True, help=f"One of {', '.join(TYPES)}.")
+@click.option("--complexity", type=int, default=5, show_default=True, help="1 to 10: hard tasks get more context.")
+@click.option("--id", "number", default="", help="The task's number, for the prompt.")
+@project_options
+@_narrowing
+def task(
+    title: str, description: str, kind: str, complexity: int, number: str, project: str, reader: str, json_output: bool,
+    also: tuple[str, ...], paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None,
+    timeout: float | None, exclude: tuple[str, ...],
+) -> int:  # fmt: skip
+    """Print the prompt of a task with the project's context in it, within the budget the task deserves.
+
+    \b
+    Examples:
+      contextd task --title "Sessions never expire" --type bugfix --complexity 7
+      gh issue view 12 | contextd task --title "Add JWT login" --description - --path src/auth
+    """
+    from contextd.app.tasks import Task
+    from contextd.surfaces import payloads
+
+    text = spoken((description,)) if description == "-" else description
+    wanted = Task(title, text, kind, complexity, number, _narrow(paths, languages, kinds, exclude))
+    found = asked(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
+    if json_output:
+        inner = payloads.context(found.context) if found.context is not None else None
+        as_json({"prompt": found.prompt, "budget": found.budget, "context": inner, "warnings": list(found.warnings)})
+    else:
+        warn(found.warnings)
+        block(found.prompt)
+    return 0
+
+
+def _hit_row(hit: Any) -> tuple[str, str, str, str]:
+    why = ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
+    return f"{hit.score:.2f}", f"{hit.chunk.uri}:{hit.chunk.start_line}", hit.chunk.label, why

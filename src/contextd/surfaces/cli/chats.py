@@ -1,0 +1,199 @@
+"""Commands about what comes from elsewhere: import, and the chats and notes that were imported."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from contextd.errors import InvalidInput
+from contextd.settings.permissions import open_file
+from contextd.surfaces.cli.show import as_json, limited, note, opened, out, personal_options, table, warn
+
+_EVERY = 2.0  # seconds between lines of progress
+
+
+@click.command("import")
+@click.argument("path", type=click.Path(exists=True, allow_dash=True))
+@click.option(
+    "--from",
+    "kind",
+    default=None,
+    metavar="KIND",
+    help="chatgpt, claude, claude-code, codex, contextd, obsidian, jsonl or memories.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what is in it.")
+@click.option("--in-project", is_flag=True, help="Into the project given with -p, not into what is personal.")
+@click.option("--deep", is_flag=True, help="Embed deeply at once; otherwise `contextd chats deepen` does it later.")
+@personal_options
+def import_(
+    path: str,
+    kind: str | None,
+    dry_run: bool,
+    in_project: bool,
+    deep: bool,
+    project: str | None,
+    reader: str,
+    json_output: bool,
+) -> int:
+    """Take conversations, notes or memories from PATH, a file or a folder. Doing it again takes only what is new.
+
+    It knows exports of ChatGPT and Claude (zip or conversations.json), sessions of Claude Code and Codex, Obsidian vaults,
+    JSON lines with a message on each, files of `contextd chats export`, and everything `contextd memories import` knows.
+
+    \b
+    Examples:
+      contextd import chatgpt-export.zip --dry-run
+      contextd import ~/.claude/projects
+      contextd import ~/.codex/sessions
+      contextd import ~/Notes --from obsidian
+      contextd import talk.jsonl
+    """
+    from contextd.app.assemble import export_kind, read_export
+
+    kind = kind or ("memories" if path == "-" else export_kind(path))
+    if kind == "memories":
+        from contextd.surfaces.cli.memories import take_memories
+
+        return take_memories(path, dry_run, project, reader, json_output)
+    chats = opened(project or ("." if in_project else None), reader).chats(in_project=in_project)
+    taken = chats.take(read_export(path, kind), dry_run=dry_run, progress=_progress())
+    for problem in taken.unread[:10]:
+        note(f"warning: {problem.place}: {problem.reason}")
+    if len(taken.unread) > 10:
+        note(f"warning: and {len(taken.unread) - 10} more that could not be read")
+    warn(taken.warnings)
+    deepened = chats.deepen(_counted()) if deep and not dry_run else 0
+    if json_output:
+        as_json(_payload(taken, kind) | {"dry_run": dry_run, "embedded_deeply": deepened})
+    else:
+        out(_told(taken, kind, dry_run))
+    if any(problem.stopped for problem in taken.unread):
+        return InvalidInput.exit_code
+    return 0 if taken.conversations or taken.notes or taken.erased or kind == "contextd" else 1
+
+
+@click.group(invoke_without_command=True)
+@personal_options
+@limited("conversations", 50)
+@click.option("--in-project", is_flag=True, help="Those of the project given with -p.")
+@click.pass_context
+def chats(ctx: click.Context, project: str | None, reader: str, json_output: bool, limit: int, in_project: bool) -> None:
+    """List the conversations and notes that were imported, the latest first.
+
+    \b
+    Examples:
+      contextd chats
+      contextd chats forget chat:chatgpt/68f0c1
+      contextd chats export chats.jsonl
+      contextd chats deepen
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    found = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).all()
+    if json_output:
+        as_json([{"uri": one.uri, "title": one.title, "at": _day(one.at), "pieces": one.messages} for one in found[:limit]])
+        return
+    table(("chat", "day", "count", "title"), [(one.uri, _day(one.at), one.messages, one.title) for one in found[:limit]])
+    note(f"{len(found)} in all" + ("" if found else "; `contextd import` takes some in"))
+
+
+@chats.command("forget")
+@click.argument("chat")
+@click.option("--in-project", is_flag=True, help="One of the project given with -p.")
+@personal_options
+def forget(chat: str, in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Erase CHAT, a conversation or one sitting of it, for good; an import does not bring it back."""
+    count, state = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).forget(chat)
+    as_json({"forgotten": count, "state": state}) if json_output else out(f"{count} forgotten: {state}")
+    return 0
+
+
+@chats.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, writable=True), default="-")
+@click.option("--in-project", is_flag=True, help="Those of the project given with -p.")
+@personal_options
+def export(file: str, in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Write the chats and notes you imported to FILE (or to a pipe); `contextd import` reads it on another device.
+
+    Forgotten chats are in it as keyed hashes without content: importing the file forgets them there too.
+
+    \b
+    Examples:
+      contextd chats export chats.jsonl
+      contextd import chats.jsonl
+    """
+    lines = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).exported()
+    if file == "-":
+        for line in lines:
+            click.echo(json.dumps(line))
+        return 0
+    count = 0
+    try:
+        with open_file(Path(file), "w") as stream:
+            for line in lines:
+                stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+                count += ("note" in line or "sitting" in line) and "more" not in line
+    except OSError as error:
+        raise click.UsageError(f"cannot write {file}: {error.strerror}") from None
+    as_json({"sittings_and_notes": count}) if json_output else out(f"{count} sittings or notes written to {file}")
+    return 0
+
+
+@chats.command("deepen")
+@click.option("--in-project", is_flag=True, help="Those of the project given with -p.")
+@personal_options
+def deepen(in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Embed deeply what has only static vectors: better answers to questions in other words."""
+    done = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).deepen(_counted())
+    as_json({"embedded_deeply": done}) if json_output else out(f"{done} pieces embedded deeply")
+    return 0
+
+
+def _now_and_then(told: Callable[[Any], str]) -> Callable[[Any], None]:
+    """Says how far something is, every few seconds."""
+    last = [time.monotonic()]
+
+    def say(state: Any) -> None:
+        if time.monotonic() - last[0] >= _EVERY:
+            last[0] = time.monotonic()
+            note(told(state))
+
+    return say
+
+
+def _progress() -> Callable[[Any], None]:
+    return _now_and_then(lambda t: f"{t.conversations} conversations, {t.notes} notes, {t.messages} messages read")
+
+
+def _counted() -> Callable[[Any], None]:
+    return _now_and_then(lambda done: f"{done} pieces embedded deeply")
+
+
+def _payload(taken: Any, kind: str) -> dict[str, Any]:
+    counts = ("conversations", "notes", "messages", "written", "unchanged", "forgotten", "erased", "secrets")
+    problems = [{"place": one.place, "reason": one.reason, "stopped": one.stopped} for one in taken.unread]
+    return {"kind": kind, **{name: getattr(taken, name) for name in counts}, "problems": problems, "warnings": taken.warnings}
+
+
+def _told(taken: Any, kind: str, dry_run: bool) -> str:
+    read = [f"{taken.conversations} conversations with {taken.messages} messages"] if taken.conversations else []
+    read += [f"{taken.notes} notes"] if taken.notes else []
+    done = "would be written" if dry_run else "written"
+    parts = [
+        f"{kind}: {' and '.join(read) or 'nothing'} read",
+        f"{taken.written} sittings or notes {done}",
+        f"{taken.unchanged} unchanged",
+    ]
+    parts += [f"{taken.forgotten} stay forgotten"] if taken.forgotten else []
+    parts += [f"{taken.erased} erased because they were forgotten elsewhere"] if taken.erased else []
+    parts += [f"{taken.secrets} secrets left out"] if taken.secrets else []
+    return ", ".join(parts)
+
+
+def _day(microseconds: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(microseconds / 1e6)) if microseconds else ""

@@ -1,0 +1,51 @@
+"""The command that writes an index as portable files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from contextd.settings.permissions import make_folder, open_file
+from contextd.surfaces.cli.show import as_json, asked, out, project_options
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False))
+@click.option("--vectors", is_flag=True, help="The vectors as well.")
+@project_options
+def export(folder: str, vectors: bool, project: str, reader: str, json_output: bool) -> int:
+    """Write the index of this project to FOLDER: manifest.json, bm25.jsonl and, with --vectors, vectors.jsonl.
+
+    Each line of bm25.jsonl is a chunk with its text, its normalized words and its place. Secrets are not in the index.
+    Memories are exported by `contextd memories export`, chats by `contextd chats export`.
+
+    \b
+    Example:
+      contextd export ~/index-of-app --vectors
+    """
+    from contextd.app import index_export as exporting
+
+    engine, target = asked(project, reader), Path(folder)
+    manifest = exporting.manifest(engine)
+    make_folder(target)
+    counts = {"chunks": _write(target / "bm25.jsonl", exporting.corpus(engine))}
+    if vectors:
+        counts["vectors"] = _write(target / "vectors.jsonl", exporting.vectors(engine))
+    _write(target / "manifest.json", [manifest | counts])
+    told = ", ".join(f"{count} {name}" for name, count in counts.items())
+    as_json({"folder": str(target), **counts, "manifest": manifest}) if json_output else out(f"{told} in {target}")
+    return 0
+
+
+def _write(path: Path, entries: Iterable[Mapping[str, Any]]) -> int:
+    """Write JSON lines; how many."""
+    count = 0
+    with open_file(path, "w") as file:
+        for entry in entries:
+            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+            count += 1
+    return count

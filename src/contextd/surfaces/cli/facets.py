@@ -1,0 +1,88 @@
+"""The command that answers from what a person told, by the facets of a question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from contextd.surfaces.cli.show import as_json, asked, block, note, personal_options, spoken, table, warn
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@click.option("-b", "--budget", type=int, default=500, show_default=True, help="The most tokens.")
+@click.option("--count", type=int, default=5, show_default=True, help="How many facets, 3 to 7.")
+@click.option(
+    "--facet", "own", multiple=True, metavar="NAME: QUESTION", help="A facet of your own, instead of ours; may be repeated."
+)
+@click.option(
+    "--min-score",
+    type=float,
+    default=0.7,
+    show_default=True,
+    help="The least relevance, 0 to 1; the best of a side, if it would be empty, three quarters.",
+)
+@click.option(
+    "--after", "history", multiple=True, metavar="TEXT", help="What was said before, for a follow-up; may be repeated."
+)
+@click.option("--explain", is_flag=True, help="Show the facets with their weights, and why each fact is there.")
+@personal_options
+def facets(
+    query: tuple[str, ...], budget: int, count: int, own: tuple[str, ...], min_score: float, history: tuple[str, ...],
+    explain: bool, project: str | None, reader: str, json_output: bool,
+) -> int:  # fmt: skip
+    """Answer QUERY with what you told that matters for it, by its facets, ready to be put before a question to any model.
+
+    A question to which nothing matters gets nothing. What sounds like something to remember is proposed, not kept.
+
+    \b
+    Examples:
+      contextd facets "Help me find casual sneakers under 150€"
+      contextd facets "plan my weekend" --count 3 --explain
+      contextd facets "and the other one?" --after "Which running shoes fit me?"
+      contextd facets "new bike" --facet "Money: What may it cost?" --facet "Roads: Where do I ride?"
+    """
+    from contextd.surfaces import payloads
+
+    text = spoken(query)
+    answer = asked(project, reader).facets(
+        text, budget=budget, count=count, own=[_facet(one) for one in own], min_score=min_score, history=history
+    )
+    if json_output:
+        as_json(payloads.context(answer) | {"plan": payloads.plan(answer.plan), "trace": payloads.trace(answer.trace)})
+        return 0 if answer.hits else 1
+    warn(answer.trace.warnings)
+    if explain:
+        _explain(answer)
+    if answer.text:
+        block(answer.text)
+    elif not answer.truncated:
+        note("nothing you told matters for this" if text.strip() else "the question is empty")
+    if answer.plan.proposal:
+        note(f"this sounds like something to remember; to keep it: contextd remember {_quoted(answer.plan.proposal)}")
+    note(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")
+    return 0 if answer.hits else 1
+
+
+def _facet(text: str) -> Any:
+    from contextd.values.query import Facet
+
+    name, colon, question = text.partition(":")
+    if not colon or not name.strip() or not question.strip():
+        raise click.UsageError(f"a facet is a name and a question, such as 'Money: What may it cost?'; {text!r} is not")
+    return Facet(name.strip(), name.strip(), question.strip())
+
+
+def _explain(answer: Any) -> None:
+    plan = answer.plan
+    note(f"understood as {plan.act or 'something'} about {plan.subject or 'no subject'}")
+    table(("weight", "facet", "question", "topics"), [(f.weight, f.name, f.question, ", ".join(f.topics)) for f in plan.facets])
+    rows = [(f"{hit.score:.2f}", hit.facet, hit.chunk.kind, " ".join(hit.chunk.text.split())) for hit in answer.hits]
+    table(("score", "facet", "kind", "memory"), rows)
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)

@@ -1,0 +1,139 @@
+"""Commands that set up and index a project."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from shlex import quote
+from shutil import which
+from typing import Any
+
+import click
+
+from contextd.surfaces.cli.show import as_json, counted, out, progress_of, project_options, table, warn
+
+_TEMPLATE = """\
+# Settings of this project for contextd. Everything here is optional; `contextd config` shows all settings.
+
+[context.watcher]
+watch_paths = ["auto"]        # the whole project, minus what is ignored
+# ignore_patterns = ["*.log"]  # gitignore syntax; replaces the built-in list
+
+[context.indexing]
+max_file_size_mb = 5
+
+[context.budget]
+default_max_tokens = 1500
+"""
+
+
+@click.command()
+@click.argument("folder", required=False)
+@project_options
+@click.option("--deep", is_flag=True, help="Also embed with the deep model now (slow, better on questions in words).")
+def up(folder: str | None, project: str, reader: str, json_output: bool, deep: bool) -> int:
+    """Set up FOLDER (default: the project around this one), index it, and say how to ask.
+
+    \b
+    Examples:
+      contextd up
+      contextd up ~/code/app
+    """
+    code = _index(folder or project, reader, json_output, verify=False, deep=deep)
+    if not json_output and not code:
+        there = "" if folder is None and project == "." else f" --project {quote(folder or project)}"
+        _next_steps(folder or project, reader, there)
+    return code
+
+
+def _next_steps(project: str, reader: str, there: str) -> None:
+    """Commands that work here: questions made of the project's own names and headings."""
+    from contextd.surfaces.cli.show import asked
+
+    engine, program = asked(project, reader), _program()
+    names, headings = engine.structure.worth_asking()
+    topic = headings[0] if headings else f"how does {names[0]} work" if names else "what is this project about"
+    out()
+    out("Ask it:")
+    for name in names[:1]:
+        out(f"  {program} search {quote(name)}{there}")
+        if engine.structure.callers(name)[1]:
+            out(f"  {program} callers {quote(name)}{there}")
+    out(f"  {program} context {quote(topic)} --budget 800{there}")
+    out("Connect an agent:")
+    out(f"  claude mcp add contextd -- {program} mcp --project {quote(str(engine.root()))}")
+
+
+def _program() -> str:
+    """What to type: the name where the shell finds it, else the path it was called by."""
+    called = Path(sys.argv[0]).absolute()
+    return "contextd" if which("contextd") or called.stem != "contextd" else quote(str(called))
+
+
+@click.command()
+@click.argument("folder", required=False)
+@project_options
+@click.option("--force", is_flag=True, help="Replace a context.toml that is there.")
+def init(folder: str | None, project: str, reader: str, json_output: bool, force: bool) -> int:
+    """Write a context.toml with the defaults into FOLDER (default: the project around this one).
+
+    \b
+    Example:
+      contextd init
+    """
+    from contextd.app.assemble import project_root
+    from contextd.errors import InvalidInput
+
+    path = project_root(folder or project) / "context.toml"
+    if path.exists() and not force:
+        raise InvalidInput(f"{path} is there already; edit it, or replace it with --force")
+    path.write_text(_TEMPLATE, "utf-8")
+    as_json({"written": str(path)}) if json_output else out(f"wrote {path}")
+    return 0
+
+
+@click.command()
+@click.argument("folder", required=False)
+@project_options
+@click.option("--verify", is_flag=True, help="Read every file again, whatever its times say.")
+@click.option("--deep", is_flag=True, help="Also embed with the deep model.")
+def index(folder: str | None, project: str, reader: str, json_output: bool, verify: bool, deep: bool) -> int:
+    """Bring the index up to date with FOLDER (default: the project around this one).
+
+    \b
+    Examples:
+      contextd index
+      contextd index --verify
+      contextd index ~/code/app --deep
+    """
+    return _index(folder or project, reader, json_output, verify=verify, deep=deep)
+
+
+def _index(project: str, reader: str, json_output: bool, *, verify: bool, deep: bool) -> int:
+    from contextd.app.assemble import open_engine
+    from contextd.surfaces import payloads
+
+    engine = open_engine(project, reader=reader)
+    warn(engine.warnings)
+    with progress_of(engine.settings, json_output) as (files, chunks):
+        report = engine.index(verify=verify, deep=deep, progress=files, on_deep=chunks)
+    if json_output:
+        as_json(payloads.report(report))
+    else:
+        _summary(report, engine)
+    return 0 if report.written or report.unchanged else 1
+
+
+def _summary(report: Any, engine: Any) -> None:
+    commits = f", {counted(report.others, 'commit', 'commits')} indexed" if report.others else ""
+    out(
+        f"{engine.project.name}: {report.written} files indexed ({report.chunks} chunks, {report.lines} lines), "
+        f"{report.unchanged} unchanged, {report.removed} removed{commits}, in {report.seconds:.1f} s"
+    )
+    if not report.written and not report.unchanged:
+        out("nothing to index here; `contextd list-indexable --skipped` says why")
+    if report.finds:
+        out(f"{report.finds} secrets were left out; `contextd secrets` lists them")
+    if report.failed:
+        table(("failed", "why"), sorted(report.failed.items()))
+    warn(report.warnings[:10])

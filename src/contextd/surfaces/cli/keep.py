@@ -1,0 +1,260 @@
+"""Commands that keep an index: watch, rebuild, refresh, and the jobs behind them."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from contextd.errors import ContextdError
+from contextd.surfaces.cli.show import (
+    as_json,
+    asked,
+    here,
+    limited,
+    note,
+    opened,
+    out,
+    progress_of,
+    project_options,
+    table,
+    terminal,
+)
+
+_LINES_PER_SECOND = 15_000  # of one core, on an ordinary machine: an estimate for people
+_BYTES_PER_LINE = 36
+_BYTES_PER_CHUNK = 900
+
+
+@click.command()
+@project_options
+def watch(project: str, reader: str, json_output: bool) -> int:
+    """Keep the index up to date until stopped: saves are searchable within two seconds, deep vectors come when there is time.
+
+    \b
+    Example:
+      contextd watch
+    """
+    from contextd.settings import config
+
+    stopped = False
+
+    def stop(*_: object) -> None:
+        nonlocal stopped
+        stopped = True
+
+    def say(message: str) -> None:
+        at = time.strftime("%H:%M:%S")
+        as_json({"at": at, "message": message}) if json_output else note(f"{at} {message}")
+        sys.stdout.flush()
+
+    signal.signal(signal.SIGTERM, stop)
+    engine = opened(project, reader)
+    root = engine.root()
+    settings = config.stamp(root)
+    say(f"watching {root}")
+    while not stopped:
+        engine.watch(lambda settings=settings: stopped or config.stamp(root) != settings, say)
+        if not stopped:
+            engine.close()
+            settings = config.stamp(root)  # before they are read: what is saved meanwhile is seen
+            engine = _with_new_settings(engine, root, reader, say)
+    say("stopped")
+    return 0
+
+
+def _with_new_settings(engine: Any, root: Path, reader: str, say: Callable[[str], None]) -> Any:
+    """An engine by the settings as they are now; the one before while they cannot be used."""
+    try:
+        engine = opened(str(root), reader)
+        say("the settings have changed and are followed")
+    except ContextdError as error:
+        say(f"the settings have changed and cannot be used, the old ones stay: {error}")
+    return engine
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@project_options
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--force", is_flag=True, help="Do not ask.")
+@click.option("--no-vacuum", is_flag=True, help="Leave free space in the database.")
+@click.option("--keep-errors", is_flag=True, help="Keep the list of files that failed.")
+def rebuild(
+    paths: tuple[str, ...], project: str, reader: str, json_output: bool, dry_run: bool, force: bool, no_vacuum: bool,
+    keep_errors: bool,
+) -> int:  # fmt: skip
+    """Make the index of PATHS (default: everything) again from the files; the old one answers meanwhile.
+
+    \b
+    Examples:
+      contextd rebuild --dry-run
+      contextd rebuild src/api --force
+    """
+    engine = opened(project, reader)
+    paths = tuple(here(path, project) for path in paths)
+    estimate = _estimate(engine.estimate(paths))
+    if dry_run:
+        _show_estimate(estimate, json_output)
+        return 0
+    if not force and terminal() and sys.stdin.isatty():
+        click.confirm(f"Read {estimate['files']} files again (about {estimate['seconds']} s)?", abort=True)
+    with progress_of(engine.settings, json_output) as (files, _):
+        report = engine.rebuild(paths, vacuum=not no_vacuum, keep_errors=keep_errors, progress=files)
+    _show_report(report, json_output)
+    return 0
+
+
+def _estimate(found: dict[str, tuple[int, int]]) -> dict[str, Any]:
+    size = sum(bytes_ for _, bytes_ in found.values())
+    languages = {
+        name or "(other)": {"files": files, "bytes": bytes_, "chunks": -(-bytes_ // _BYTES_PER_CHUNK)}
+        for name, (files, bytes_) in sorted(found.items(), key=lambda item: -item[1][1])
+    }
+    return {
+        "files": sum(files for files, _ in found.values()),
+        "bytes": size,
+        "seconds": max(1, round(size / _BYTES_PER_LINE / _LINES_PER_SECOND)),
+        "languages": languages,
+    }
+
+
+def _show_estimate(estimate: dict[str, Any], json_output: bool) -> None:
+    if json_output:
+        as_json(estimate)
+        return
+    rows = [(name, one["files"], f"{one['bytes'] / 1e6:.2f}", one["chunks"]) for name, one in estimate["languages"].items()]
+    table(("language", "files", "MB", "chunks"), rows)
+    out(f"would read {estimate['files']} files, about {estimate['seconds']} s; nothing was changed")
+
+
+def _show_report(report: Any, json_output: bool) -> None:
+    if json_output:
+        from contextd.surfaces import payloads
+
+        as_json(payloads.report(report))
+        return
+    out(f"{report.written} files indexed, {report.unchanged} unchanged, {report.removed} removed, in {report.seconds:.1f} s")
+    for uri, error in sorted(report.failed.items()):
+        out(f"failed: {uri}: {error}")
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True)
+@project_options
+@click.option("--force", is_flag=True, help="Also what did not change.")
+def refresh(paths: tuple[str, ...], project: str, reader: str, json_output: bool, force: bool) -> int:
+    """Look at PATHS again, whatever their times say.
+
+    \b
+    Example:
+      contextd refresh src/api docs/guide.md
+    """
+    engine = opened(project, reader)
+    _show_report(engine.refresh([here(path, project) for path in paths], force=force), json_output)
+    return 0
+
+
+@click.command()
+@project_options
+def retry(project: str, reader: str, json_output: bool) -> int:
+    """Read the files again that failed.
+
+    \b
+    Example:
+      contextd retry
+    """
+    report = opened(project, reader).retry()
+    _show_report(report, json_output)
+    return 1 if report.failed else 0
+
+
+@click.command()
+@project_options
+def errors(project: str, reader: str, json_output: bool) -> int:
+    """List the files that failed, and why.
+
+    \b
+    Example:
+      contextd errors
+    """
+    failures = asked(project, reader).known().store.failures()
+    if json_output:
+        as_json([{"path": uri, "error": error, "retries": retries} for uri, error, retries in failures])
+    else:
+        table(("path", "error", "retries"), failures)
+        note(f"{len(failures)} files failed" + ("; `contextd retry` reads them again" if failures else ""))
+    return 0
+
+
+@click.group(invoke_without_command=True)
+@project_options
+@limited("jobs", 20)
+@click.pass_context
+def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit: int) -> None:
+    """List the work on this index: what, for whom, how far; without a word more, the newest.
+
+    \b
+    Examples:
+      contextd jobs
+      contextd jobs show 3f2a
+      contextd jobs cancel 3f2a
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    found = asked(project, reader).known().store.jobs.recent(limit)
+    if json_output:
+        as_json([_payload(job) for job in found])
+    else:
+        table(
+            ("job", "kind", "state", "done", "left", "who", "message"),
+            [(j.id[:8], j.kind, j.state, _share(j), _left(j), j.who, j.reason or j.message) for j in found],
+        )
+
+
+@jobs.command("show")
+@click.argument("job")
+@project_options
+def show_job(job: str, project: str, reader: str, json_output: bool) -> int:
+    """Show JOB and its log."""
+    known = asked(project, reader).known().store.jobs
+    found = known.get(job)
+    lines = known.lines(found.id)
+    if json_output:
+        as_json(_payload(found) | {"log": [{"at": at, "line": line} for at, line in lines]})
+        return 0
+    out(f"{found.id} {found.kind} {found.state} {_share(found)} asked for by {found.who}: {found.reason or found.message}")
+    for at, line in lines:
+        out(f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at / 1e6))} {line}")
+    return 0
+
+
+@jobs.command("cancel")
+@click.argument("job")
+@project_options
+def cancel_job(job: str, project: str, reader: str, json_output: bool) -> int:
+    """Ask JOB to end: at once if it waits, at the next file if it runs."""
+    found = asked(project, reader).known().store.jobs.cancel(job)
+    as_json(_payload(found)) if json_output else out(f"{found.id[:8]} is {found.state}")
+    return 0
+
+
+def _payload(job: Any) -> dict[str, Any]:
+    return {name: getattr(job, name) for name in job.__slots__}
+
+
+def _share(job: Any) -> str:
+    return f"{job.done}/{job.total}" if job.total else ""
+
+
+def _left(job: Any) -> str:
+    """The time left, from the pace so far."""
+    if job.state != "in_progress" or not job.done or not job.started:
+        return ""
+    elapsed = time.time() - job.started / 1e6
+    return f"{elapsed / job.done * (job.total - job.done):.0f} s"

@@ -1,0 +1,390 @@
+"""Commands about memories: recall, look, change, relate, and the topics they have."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from contextd.settings.permissions import open_file
+from contextd.surfaces.cli.ask import ordered
+from contextd.surfaces.cli.show import (
+    as_json,
+    asked,
+    block,
+    limited,
+    note,
+    out,
+    personal_options,
+    spoken,
+    table,
+    terminal,
+    warn,
+)
+
+
+def date(text: str | None, *, end: bool = False) -> int | None:
+    """A day as people write it, in microseconds; the end of it for an until."""
+    if text is None:
+        return None
+    for pattern in ("%Y-%m-%d", "%Y-%m", "%Y"):
+        try:
+            parsed = time.strptime(text, pattern)
+        except ValueError:
+            continue
+        return int(time.mktime(parsed) * 1_000_000) + (86_400_000_000 - 1 if end and pattern == "%Y-%m-%d" else 0)
+    raise click.UsageError(f"{text!r} is no date; write it as 2026-05-31")
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@personal_options
+@limited("memories (default: 12)")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind, such as constraint; may be repeated.")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only of this topic; may be repeated.")
+@click.option("--since", metavar="DATE", help="Only what was said on this day or later.")
+@click.option("--until", metavar="DATE", help="Only what was said on this day or earlier.")
+@click.option("--as-of", metavar="DATE", help="What held on this day, instead of now.")
+@click.option("--min-confidence", type=float, default=0.0, help="Only what was guessed at least as surely, or said.")
+@click.option("--conversation", default="", metavar="ID", help="Only of this conversation.")
+@click.option("--min-score", type=float, default=None, help="The least relevance, 0 to 1 (default: 0.3).")
+@ordered
+@click.option(
+    "--links", type=click.IntRange(0, 5), default=0, show_default=True, help="With what is linked, so many steps away."
+)
+def recall(
+    query: tuple[str, ...], project: str | None, reader: str, json_output: bool, limit: int | None, kinds: tuple[str, ...],
+    topics: tuple[str, ...], since: str | None, until: str | None, as_of: str | None, min_confidence: float, conversation: str,
+    min_score: float | None, links: int, rerank: bool, ranker: str, history: tuple[str, ...], mmr_lambda: float | None,
+) -> int:  # fmt: skip
+    """Find the memories that answer QUERY.
+
+    \b
+    Examples:
+      contextd recall "what shoes do I need"
+      contextd recall budget --kind constraint
+      contextd recall "where did I live" --as-of 2024-06-01
+    """
+    from contextd.surfaces import payloads
+    from contextd.values.memory import Recall
+    from contextd.values.query import Narrow
+
+    engine, text = asked(project, reader), spoken(query)
+    wanted = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
+    narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=wanted)
+    found = engine.recall(
+        text, k=limit, min_score=min_score, narrow=narrow, rerank=rerank, ranker=ranker, history=history, mmr_lambda=mmr_lambda
+    )
+    if json_output:
+        as_json(payloads.found(found.hits, found.plan, found.trace, text))
+        return 0 if found.hits else 1
+    warn(found.trace.warnings)
+    if not found.hits:
+        note("nothing found")
+        return 1
+    known = engine.memories.several([hit.chunk.uri for hit in found.hits])
+    rows = [
+        (f"{hit.score:.2f}", one.id[:8], one.kind, one.text + _linked(hit)) for hit, one in zip(found.hits, known, strict=True)
+    ]
+    table(("score", "id", "kind", "memory"), rows)
+    return 0 if found.hits else 1
+
+
+def _linked(hit: Any) -> str:
+    """Why a memory came along with another."""
+    if hit.relation is None:
+        return ""
+    return f" ({hit.relation.kind}, {hit.relation.uri.removeprefix('memory:')[:8]})"
+
+
+@click.group(invoke_without_command=True)
+@personal_options
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated.")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only of this topic; may be repeated.")
+@click.option("--all", "everything", is_flag=True, help="Those that hold no longer as well.")
+@limited("memories (default: all)")
+@click.pass_context
+def memories(
+    ctx: click.Context, project: str | None, reader: str, json_output: bool, kinds: tuple[str, ...], topics: tuple[str, ...],
+    everything: bool, limit: int | None,
+) -> None:  # fmt: skip
+    """List what is remembered, the latest first; with a word more, look at one or change it.
+
+    \b
+    Examples:
+      contextd memories
+      contextd memories --kind constraint
+      contextd memories show 6d1c
+      contextd memories update 6d1c "Shoe size: EU 43"
+      contextd memories pin 6d1c
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    found = [
+        one
+        for one in asked(project, reader).memories.all()
+        if (everything or one.valid_to is None)
+        and (not kinds or one.kind in kinds)
+        and (not topics or set(topics) & set(one.topics))
+    ][:limit]
+    if json_output:
+        as_json([_payload(one) for one in found])
+        return
+    table(("id", "kind", "topics", "memory"), [(one.id[:8], one.kind, ", ".join(one.topics), _line(one)) for one in found])
+    if terminal():
+        note(f"{len(found)} memories")
+
+
+@memories.command("show")
+@click.argument("memory")
+@personal_options
+def show(memory: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Show everything that is known of MEMORY (its id, or the beginning of it)."""
+    desk = asked(project, reader).memories
+    one, links = desk.get(memory), desk.links(memory)
+    if json_output:
+        as_json(_payload(one) | {"links": [{"kind": link.kind, "memory": other.id} for link, other in links]})
+        return 0
+    block(one.text)
+    for name, value in _payload(one).items():
+        if name not in ("text", "id") and value not in ("", None, [], 0, False):
+            out(f"  {name}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
+    for link, other in links:
+        out(f"  {link.kind} {'→' if link.start == one.id else '←'} {other.id[:8]} {other.text}")
+    return 0
+
+
+@memories.command("update")
+@click.argument("memory")
+@click.argument("text", nargs=-1)
+@personal_options
+@click.option("--kind", default=None, help="What kind of fact it is.")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Its topics; may be repeated.")
+@click.option("--attribute", default=None, help="What it states, such as shoe_size.")
+@click.option("--value", default=None, help="The value of the attribute.")
+@click.option("--unit", default=None, help="The unit of the value.")
+@click.option("--share-with", "principals", multiple=True, metavar="NAME", help="Who else may read it; may be repeated.")
+@click.option("--until", metavar="DATE", help="It holds no longer after this day.")
+def update(
+    memory: str, text: tuple[str, ...], project: str | None, reader: str, json_output: bool, kind: str | None,
+    topics: tuple[str, ...], attribute: str | None, value: str | None, unit: str | None, principals: tuple[str, ...],
+    until: str | None,
+) -> int:  # fmt: skip
+    """Change MEMORY: its TEXT, or what is known of it.
+
+    What you set is never guessed again; what it was stays in its history.
+
+    \b
+    Examples:
+      contextd memories update 6d1c "Shoe size: EU 43"
+      contextd memories update 6d1c --kind preference --topic Fashion
+    """
+    fields = {"text": spoken(text) if text else None, "kind": kind, "attribute": attribute, "value": value, "unit": unit}
+    fields |= {"topics": topics or None, "principals": principals or None, "valid_to": date(until, end=True)}  # type: ignore[dict-item]
+    changed = asked(project, reader).memories.update(memory, **{name: one for name, one in fields.items() if one is not None})
+    warn(changed.warnings)
+    return _told(changed.memory, json_output, "changed")
+
+
+def _flag(name: str, field: str, on: bool, text: str) -> click.Command:
+    """A command that sets or clears one mark."""
+
+    def command(memory: str, project: str | None, reader: str, json_output: bool) -> int:
+        return _told(asked(project, reader).memories.mark(memory, **{field: on}), json_output, name)
+
+    command.__doc__ = text
+    made = click.command(name)(personal_options(click.argument("memory")(command)))
+    memories.add_command(made)
+    return made
+
+
+_flag("pin", "pinned", True, "Pin MEMORY: it comes before others as relevant.")
+_flag("unpin", "pinned", False, "Take the pin of MEMORY off.")
+_flag("never-recall", "silent", True, "Keep MEMORY, and never use it in an answer.")
+_flag("recall-again", "silent", False, "Use MEMORY in answers again.")
+_flag("private", "private", True, "Keep MEMORY on this machine: it answers you here, and no agent.")
+_flag("public", "private", False, "Let MEMORY answer agents as well.")
+
+
+@memories.command("verify")
+@click.argument("memory")
+@personal_options
+def verify(memory: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Say that what was guessed of MEMORY is right: it is never guessed again."""
+    return _told(asked(project, reader).memories.verify(memory), json_output, "verified")
+
+
+@memories.command("feedback")
+@click.argument("memory")
+@click.argument("verdict", type=click.Choice(["useful", "useless"]))
+@personal_options
+def feedback(memory: str, verdict: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Say whether MEMORY was useful or useless in an answer: it comes earlier or later from now on."""
+    return _told(asked(project, reader).memories.feedback(memory, useful=verdict == "useful"), json_output, verdict)
+
+
+@memories.command("history")
+@click.argument("memory")
+@personal_options
+def history(memory: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Show what MEMORY was before each change, the latest first."""
+    versions = asked(project, reader).memories.history(memory)
+    if json_output:
+        as_json([{"at": _day(one.at), "by": one.by} | _payload(one.before) for one in versions])
+    else:
+        table(("until", "by", "kind", "memory"), [(_day(one.at), one.by, one.before.kind, one.before.text) for one in versions])
+    return 0 if versions else 1
+
+
+@memories.command("link")
+@click.argument("memory")
+@click.argument("other")
+@click.option("--kind", default="related", show_default=True, help="How MEMORY relates to OTHER.")
+@personal_options
+def link(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Relate MEMORY to OTHER; both show it."""
+    made = asked(project, reader).memories.link(memory, other, kind)
+    as_json({"start": made.start, "end": made.end, "kind": made.kind}) if json_output else out(
+        f"{made.kind}: {made.start[:8]} → {made.end[:8]}"
+    )
+    return 0
+
+
+@memories.command("unlink")
+@click.argument("memory")
+@click.argument("other")
+@click.option("--kind", default="", help="Only relationships of this kind.")
+@personal_options
+def unlink(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Take the relationships between MEMORY and OTHER back."""
+    count = asked(project, reader).memories.unlink(memory, other, kind)
+    as_json({"unlinked": count}) if json_output else out(f"{count} relationships taken back")
+    return 0 if count else 1
+
+
+@memories.command("enrich")
+@click.option("--all", "everything", is_flag=True, help="Guess again of all of them, not only of older ones.")
+@personal_options
+def enrich(everything: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Guess kind, attribute, topics and language of memories that have none yet, and report how well that went."""
+    desk = asked(project, reader).memories
+    quality = desk.enrich(everything=everything, progress=_progress)
+    if json_output:
+        as_json({
+            "memories": quality.total, "kinds": quality.kinds, "with_attribute": quality.with_attribute,
+            "unsure": quality.unsure, "verified": quality.verified,
+        })  # fmt: skip
+        return 0
+    table(("kind", "count"), list(quality.kinds.items()))
+    shares = [f"{part / max(quality.total, 1):.0%}" for part in (quality.with_attribute, quality.unsure, quality.verified)]
+    note(f"{quality.total} memories: {shares[0]} with an attribute, {shares[1]} unsure, {shares[2]} set or verified by you")
+    return 0
+
+
+@memories.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, writable=True), default="-")
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["json", "jsonl", "markdown"]),
+    default=None,
+    help="Default: by the file's name, else json.",
+)
+@click.option("--vectors", is_flag=True, help="With vectors, so that nothing has to be embedded again.")
+@personal_options
+def export(file: str, shape: str | None, vectors: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Write everything you told, with its history, links and tombstones, to FILE (or to a pipe).
+
+    \b
+    Examples:
+      contextd memories export memories.json
+      contextd memories export memories.jsonl --vectors
+      contextd memories export --format markdown | less
+    """
+    import json
+
+    from contextd.app import portability
+
+    payload = portability.exported(asked(project, reader), vectors=vectors)
+    shape = shape or {".jsonl": "jsonl", ".md": "markdown"}.get(Path(file).suffix, "json")
+    if shape == "json":
+        text = json.dumps(payload, ensure_ascii=False, indent=None if vectors else 1)
+    else:
+        text = portability.as_markdown(payload) if shape == "markdown" else "\n".join(portability.as_lines(payload))
+    if file == "-":
+        block(text) if terminal() else click.echo(text)
+        return 0
+    try:
+        with open_file(Path(file), "wb") as target:
+            target.write(f"{text}\n".encode("utf-8", "replace"))
+    except OSError as error:
+        raise click.UsageError(f"cannot write {file}: {error.strerror}") from None
+    as_json(payload["contextd"]) if json_output else out(f"{payload['contextd']['memories']} memories written to {file}")
+    return 0
+
+
+@memories.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.option("--dry-run", is_flag=True, help="Only say what is in it.")
+@personal_options
+def import_(file: str, dry_run: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Read memories from FILE: an export, JSON lines, a Markdown list, or a backup with gems.
+
+    If a memory was changed on two devices, the later text is kept and the other one stays in its history. Forgotten
+    memories, removed links and deleted topics stay so. Memories that another person wrote are left out.
+
+    \b
+    Examples:
+      contextd memories import memories.json --dry-run
+      contextd memories import notes.md
+    """
+    return take_memories(file, dry_run, project, reader, json_output)
+
+
+def take_memories(file: str, dry_run: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Read memories from a file or a pipe, and say what came of it."""
+    from contextd.app import portability
+
+    data = portability.memory_file(file)
+    name = "".join(one if one.isprintable() else "?" for one in Path(file).name)[:180]
+    source = "import" if file == "-" else f"import:{name}"
+    engine = asked(project, reader)
+    done = portability.imported(engine, data, source=source, dry_run=dry_run)
+    if not dry_run:
+        engine.memories.enrich(progress=_progress)
+    for problem in done.problems[:10]:
+        note(f"warning: {problem}")
+    if json_output:
+        as_json({"dry_run": dry_run, **done.counts, "problems": done.problems})
+    else:
+        out(", ".join(f"{count} {what}" for what, count in sorted(done.counts.items())) or "nothing in it")
+    return 0
+
+
+def _progress(done: int, total: int) -> None:
+    """A line now and then, where there is much to do."""
+    if done % 500 == 0:
+        note(f"{done} of {total} memories enriched")
+
+
+def _line(memory: Any) -> str:
+    """A memory on one line; one that holds no longer says since when."""
+    over = f" (until {_day(memory.valid_to)})" if memory.valid_to is not None else ""
+    return " ".join(memory.text.split()) + over
+
+
+def _told(memory: Any, json_output: bool, what: str) -> int:
+    as_json(_payload(memory)) if json_output else out(f"{what} {memory.id[:8]}: {memory.text}")
+    return 0
+
+
+def _day(microseconds: int | None) -> str | None:
+    return None if microseconds is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(microseconds / 1e6))
+
+
+def _payload(memory: Any) -> dict[str, Any]:
+    from contextd.surfaces import payloads
+
+    return payloads.memory(memory)

@@ -1,0 +1,166 @@
+"""Commands about what a person wrote: memories and rights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from contextd.surfaces.cli.show import as_json, asked, note, opened, out, project_options, spoken, warn
+from contextd.values.memory import UNKNOWN
+
+
+@click.command()
+@click.argument("text", nargs=-1, required=True)
+@project_options
+@click.option("--here", is_flag=True, help="A memory of this project, not a personal one.")
+@click.option("--share-with", "principals", multiple=True, metavar="NAME", help="Who else may read it; may be repeated.")
+@click.option("--kind", default=None, help="What kind of fact it is; guessed otherwise.")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Its topics, guessed otherwise; may be repeated.")
+@click.option("--since", metavar="DATE", help="It has held since this day.")
+@click.option("--private", is_flag=True, help="It answers you on this machine, and no agent.")
+@click.option("--pin", is_flag=True, help="It comes before others as relevant.")
+def remember(
+    text: tuple[str, ...], project: str, reader: str, json_output: bool, here: bool, principals: tuple[str, ...],
+    kind: str | None, topics: tuple[str, ...], since: str | None, private: bool, pin: bool,
+) -> int:  # fmt: skip
+    """Keep a fact, personal or of this project.
+
+    What kind of fact it is, what it states and its topics are guessed; what you say is taken. The same fact again is one
+    memory; a new value of the same thing replaces the old one, which stays in the history.
+
+    \b
+    Examples:
+      contextd remember "I deploy on Fridays, never on Mondays"
+      contextd remember "Budget for shoes: max 150€"
+      contextd remember --here "the payment service owns the orders table"
+      pbpaste | contextd remember -
+    """
+    from contextd.surfaces import payloads
+    from contextd.surfaces.cli.memories import date
+
+    known = {"kind": kind, "topics": topics or None, "valid_from": date(since), "private": private, "pinned": pin}
+    engine = opened(project if here else None, reader)
+    kept = engine.remember(
+        spoken(text), principals=principals, in_project=here, **{name: one for name, one in known.items() if one is not None}
+    )
+    warn(kept.warnings)
+    if json_output:
+        as_json(payloads.memory(kept.memory) | {"known": kept.known, "replaced": [one.id for one in kept.replaced],
+                 "contradicts": [one.id for one in kept.contradicts]})  # fmt: skip
+        return 0
+    out(f"{'known already:' if kept.known else 'remembered'} {kept.memory.id}")
+    note(_guessed(kept.memory))
+    for old in kept.replaced:
+        note(f"replaces {old.id[:8]}: {old.text}")
+    for other in kept.contradicts:
+        note(f"contradicts {other.id[:8]}: {other.text} (forget one, or update it)")
+    return 0
+
+
+def _guessed(memory: Any) -> str:
+    """What is known of a memory, on a line."""
+    stated = f"{memory.attribute} = {memory.value} {memory.unit}".strip() if memory.attribute else ""
+    kind = "kind: not recognized" if memory.kind == UNKNOWN else memory.kind
+    return ", ".join(part for part in (kind, stated, " ".join(memory.topics)) if part)
+
+
+_STATES = {
+    "gone": "gone",
+    "pending": "pending: the last bytes are erased when the other process stops reading",
+    "copies": "gone from the record; a damaged copy (record.db.corrupt-…) may still hold it: delete that file",
+}
+
+
+@click.command()
+@click.argument("memory")
+@project_options
+def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
+    """Erase MEMORY (its id) for good: record, search structures and log.
+
+    \b
+    Example:
+      contextd forget 6d1c0b1e8f5a4e0d9c3b2a1908f7e6d5
+    """
+    engine = asked(project, reader)
+    known = engine.memories.get(memory)
+    state = engine.forget(known.id)
+    as_json({"id": known.id, "state": state}) if json_output else out(f"{known.id}: {_STATES[state]}")
+    return 0
+
+
+@click.command()
+@click.argument("principals", nargs=-1, required=True)
+@click.option("--only", is_flag=True, help="PRINCIPALS and nobody else.")
+@click.option("--force", is_flag=True, help="With --only: even if you lose the right to read the project.")
+@project_options
+def share(principals: tuple[str, ...], only: bool, force: bool, project: str, reader: str, json_output: bool) -> int:
+    """Let PRINCIPALS read this project's documents, in addition to those who may already.
+
+    \b
+    Examples:
+      contextd share ana
+      contextd share everyone
+      contextd share --only owner bob
+    """
+    from contextd.app.assemble import open_engine
+
+    engine = open_engine(project, reader=reader)
+    names = engine.share_only(principals, force=force) if only else engine.share(principals)
+    as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
+    return 0
+
+
+@click.command()
+@click.argument("principals", nargs=-1, required=True)
+@click.option("--force", is_flag=True, help="Even if you lose the right to read the project.")
+@project_options
+def unshare(principals: tuple[str, ...], force: bool, project: str, reader: str, json_output: bool) -> int:
+    """Take the right to read this project's documents from PRINCIPALS.
+
+    \b
+    Example:
+      contextd unshare everyone ana
+    """
+    from contextd.app.assemble import open_engine
+
+    names = open_engine(project, reader=reader).unshare(principals, force=force)
+    as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
+    return 0
+
+
+@click.command()
+@project_options
+def who(project: str, reader: str, json_output: bool) -> int:
+    """Show who may read this project's documents.
+
+    \b
+    Example:
+      contextd who
+    """
+    names = asked(project, reader).who()
+    as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
+    return 0
+
+
+@click.command()
+@click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+def salvage(json_output: bool) -> int:
+    """Save what can be read of a damaged record.db into a new one; the damaged file is kept beside it.
+
+    \b
+    Example:
+      contextd salvage
+    """
+    from contextd.app.assemble import salvaged_record
+
+    done = salvaged_record()
+    if done is None:
+        as_json({"healthy": True}) if json_output else out("the record is healthy; there is nothing to salvage")
+        return 0
+    saved, aside = done
+    if json_output:
+        as_json({"saved": saved, "damaged": str(aside)})
+    else:
+        out(f"saved {saved.get('memory', 0)} memories and {saved.get('source_right', 0)} rights; the damaged file is {aside}")
+    return 0 if saved else 1

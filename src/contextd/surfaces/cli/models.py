@@ -1,0 +1,92 @@
+"""Commands about model weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from contextd.surfaces.cli.show import as_json, note, out, table
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def models(ctx: click.Context) -> None:
+    """List, fetch and verify model weights; without a word more, list them.
+
+    \b
+    Examples:
+      contextd models list
+      contextd models fetch
+      contextd models verify
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_models, json_output=False)
+
+
+@models.command("list")
+@click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+def list_models(json_output: bool) -> int:
+    """List the models contextd knows, and which are here."""
+    from contextd.models import weights
+    from contextd.settings.config import home
+
+    rows = [
+        (
+            m.name,
+            m.tier,
+            m.dimension,
+            m.license,
+            sum(f.size for f in m.files) // 1_000_000,
+            "here" if weights.present(home(), m) else "missing",
+        )
+        for m in weights.MODELS.values()
+    ]
+    if json_output:
+        as_json([dict(zip(("name", "tier", "dimension", "license", "megabytes", "state"), row, strict=True)) for row in rows])
+    else:
+        table(("name", "tier", "dimension", "license", "MB", "state"), rows)
+    return 0
+
+
+@models.command()
+@click.argument("names", nargs=-1)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Take them from this data directory instead of the network.",
+)
+@click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+def fetch(names: tuple[str, ...], source: Path | None, json_output: bool) -> int:
+    """Fetch NAMES (default: all) from the first source that has the pinned bytes.
+
+    \b
+    Examples:
+      contextd models fetch
+      contextd models fetch --from /media/stick/contextd
+    """
+    from contextd.models import weights
+    from contextd.settings.config import home
+
+    wanted = [weights.known(name) for name in names] or list(weights.MODELS.values())
+    for model in wanted:
+        weights.take(source, home(), model) if source is not None else weights.fetch(home(), model, note)
+    as_json({"fetched": [m.name for m in wanted]}) if json_output else out("here: " + ", ".join(m.name for m in wanted))
+    return 0
+
+
+@models.command()
+@click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+def verify(json_output: bool) -> int:
+    """Compare every byte of the weights with the pinned SHA-256."""
+    from contextd.models import weights
+    from contextd.settings.config import home
+
+    wrong = {m.name: weights.verify(home(), m) for m in weights.MODELS.values()}
+    if json_output:
+        as_json(wrong)
+    else:
+        table(("model", "state"), [(name, "; ".join(faults) or "verified") for name, faults in wrong.items()])
+    return 1 if any(wrong.values()) else 0

@@ -1,0 +1,125 @@
+"""Commands about all projects of a data directory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from contextd.errors import InvalidInput
+from contextd.surfaces.cli.show import as_json, counted, note, out, table
+
+_json = click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+_yes = click.option("--yes", is_flag=True, help="Do not ask.")
+
+
+@click.group(invoke_without_command=True)
+@_json
+@click.pass_context
+def projects(ctx: click.Context, json_output: bool) -> None:
+    """List the indexed projects with their folder, size and last run; remove them.
+
+    \b
+    Examples:
+      contextd projects
+      contextd projects remove app
+      contextd projects remove ~/code/app --with-memories
+      contextd projects prune
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from contextd.app.assemble import catalog
+    from contextd.surfaces.cli.status import day
+
+    known = catalog().all()
+    if json_output:
+        as_json([_payload(one) for one in known])
+        return
+    rows = [
+        (one.name, " ".join(one.roots), f"{one.size / 1e6:.1f}", day(one.indexed) if one.indexed else "", one.memories or "")
+        for one in known
+    ]
+    table(("name", "folder", "MB", "indexed", "memories"), rows)
+    note(counted(len(known), "project", "projects") if known else "No project is indexed yet. Run `contextd index` in one.")
+
+
+@projects.command("remove")
+@click.argument("project")
+@click.option("--with-memories", is_flag=True, help="Also erase the memories and chats that you keep with the project.")
+@_yes
+@_json
+def remove(project: str, with_memories: bool, yes: bool, json_output: bool) -> int:
+    """Delete the index of PROJECT (a name or a folder). Its files are not touched; its memories and chats are kept.
+
+    \b
+    Examples:
+      contextd projects remove app
+      contextd projects remove ~/code/app --yes
+    """
+    from contextd.app.assemble import catalog
+
+    return _remove([_named(catalog().all(), project)], with_memories, yes, json_output)
+
+
+@projects.command("prune")
+@_yes
+@_json
+def prune(yes: bool, json_output: bool) -> int:
+    """Delete the index of every project whose folder is gone. Memories and chats are kept.
+
+    A folder on a disk that is not mounted is gone, too: look at the list before you agree.
+
+    \b
+    Example:
+      contextd projects prune
+    """
+    from contextd.app.assemble import catalog
+
+    gone = [one for one in catalog().all() if one.size and not any(Path(root).exists() for root in one.roots)]
+    return _remove(gone, False, yes, json_output)
+
+
+def _named(known: Sequence[Any], project: str) -> Any:
+    """The project of that name, or with that folder."""
+    folder = str(Path(project).expanduser().resolve())
+    found = [one for one in known if folder in one.roots] or [one for one in known if one.name == project]
+    if not found:
+        raise InvalidInput(f"no project {project!r}; `contextd projects` lists them")
+    if len(found) > 1:
+        raise InvalidInput(
+            f"several projects are called {project!r}: {', '.join(one.roots[0] for one in found)}. Name a folder."
+        )
+    return found[0]
+
+
+def _remove(chosen: Sequence[Any], with_memories: bool, yes: bool, json_output: bool) -> int:
+    """Delete some indexes, once somebody has agreed."""
+    from contextd.app.assemble import catalog
+
+    for one in chosen:
+        note(f"{one.name}: {' '.join(one.roots)}, {one.size / 1e6:.1f} MB, {one.memories} memories and chats")
+    if chosen and not yes:
+        if not sys.stdin.isatty():
+            raise InvalidInput("nothing was removed; use --yes to remove without a question")
+        click.confirm(f"Remove {'the index' if len(chosen) == 1 else f'{len(chosen)} indexes'}?", abort=True, err=True)
+    known, erased = catalog(), 0
+    for one in chosen:
+        erased += known.erase_memories(one) if with_memories else 0
+        known.remove(one)
+    if json_output:
+        as_json({"removed": [_payload(one) for one in chosen], "memories_erased": erased})
+    else:
+        kept = sum(one.memories for one in chosen) - erased
+        out(
+            f"{len(chosen)} removed"
+            + (f", {counted(erased, 'memory or chat', 'memories or chats')} erased" if erased else "")
+            + (f", {kept} kept" if kept else "")
+        )
+    return 0
+
+
+def _payload(one: Any) -> dict[str, Any]:
+    return {"name": one.name, "roots": list(one.roots), "bytes": one.size, "indexed": one.indexed, "memories": one.memories}

@@ -1,0 +1,35 @@
+"""Commands that serve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from contextd.app.engine import Engine
+
+
+@click.command()
+@click.option("-p", "--project", default=".", metavar="PATH", help="The project (default: the one around this folder).")
+@click.option("--as", "reader", default="owner", metavar="NAME", help="Serve what this reader may see (default: owner).")
+@click.option("--no-watch", is_flag=True, help="Do not index the project or follow its files; answer from the index as it is.")
+def mcp(project: str, reader: str, no_watch: bool) -> int:
+    """Serve this project to an agent over MCP, on standard input and output.
+
+    A project without an index is indexed. A child process follows its files and ends with the server.
+
+    \b
+    Examples:
+      claude mcp add contextd -- contextd mcp --project /path/to/project
+      codex mcp add contextd -- contextd mcp --project /path/to/project
+    """
+    from contextd.surfaces.mcp.server import Server
+
+    def open_engine() -> Engine:
+        from contextd.app import assemble
+
+        return assemble.open_engine(project, reader=reader)
+
+    Server(open_engine, watch=not no_watch).run()
+    return 0

@@ -1,0 +1,71 @@
+"""Commands about settings."""
+
+from __future__ import annotations
+
+import click
+
+from contextd.surfaces.cli.show import as_json, out, project_options, table, warn
+
+
+@click.group(invoke_without_command=True)
+@project_options
+@click.pass_context
+def config(ctx: click.Context, project: str, reader: str, json_output: bool) -> None:
+    """Show every setting, its value, and where it comes from; change one.
+
+    \b
+    Examples:
+      contextd config
+      contextd config set budget.default_max_tokens 2000
+      contextd config set indexing.blocked_extensions .csv,.log --project-file
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from contextd.app.assemble import settings_of
+    from contextd.settings import config as settings
+    from contextd.settings.other_keys import WITHOUT_EFFECT
+
+    loaded = settings_of(project)
+    rows = [(key, settings.value_of(loaded.settings, key), loaded.origins.get(key, "default")) for key in settings.known_keys()]
+    rows += [
+        (f"providers.{name}.{key}", value, loaded.origins["providers"])
+        for name, own in loaded.settings.providers.items()
+        for key, value in own.items()
+    ]
+    warn(loaded.warnings)
+    if json_output:
+        without = {key: {"without_effect": WITHOUT_EFFECT[key]} for key in loaded.idle}
+        as_json({key: {"value": value, "from": origin} for key, value, origin in rows} | without)
+    else:
+        table(("setting", "value", "from"), [(key, _short(value), origin) for key, value, origin in rows])
+        if loaded.idle:
+            table(("without effect", "why"), [(key, WITHOUT_EFFECT[key]) for key in loaded.idle])
+
+
+def _short(value: object) -> str:
+    text = ", ".join(value) if isinstance(value, tuple) else str(value)
+    return text if len(text) < 70 else text[:67] + "..."
+
+
+@config.command("set")
+@click.argument("key")
+@click.argument("value")
+@click.option("--project-file", is_flag=True, help="Write the project's context.toml instead of your own config.toml.")
+@project_options
+def set_(key: str, value: str, project_file: bool, project: str, reader: str, json_output: bool) -> int:
+    """Set KEY to VALUE in your own config.toml. The value is checked first; comments in the file stay.
+
+    \b
+    Examples:
+      contextd config set query.default_k 20
+      contextd config set projects.app ~/code/app
+      contextd config set watcher.watch_paths src,docs --project-file
+    """
+    from contextd.app.assemble import project_root
+    from contextd.settings import config as settings
+    from contextd.settings.config_file import set_value
+
+    path = project_root(project) / settings.FILE_NAME if project_file else settings.home() / "config.toml"
+    written = set_value(path, key, value, trusted=not project_file)
+    as_json({"key": key, "value": written, "file": str(path)}) if json_output else out(f"{key} = {written} in {path}")
+    return 0

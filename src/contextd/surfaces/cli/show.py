@@ -1,0 +1,254 @@
+"""Output: tables and color on a terminal, plain text in a pipe, JSON on request. Control characters never get through."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from contextd.text.invisible import escaped_json, visible, visible_line
+
+
+def out(text: str = "") -> None:
+    """Print a line: it stays one, whatever file names and messages in it hold."""
+    click.echo(visible_line(text))
+
+
+def note(text: str) -> None:
+    """Print a line beside the output."""
+    click.echo(visible_line(text), err=True)
+
+
+def block(text: str) -> None:
+    """Print a text of several lines."""
+    click.echo(visible(text), nl=not text.endswith("\n"))
+
+
+def as_json(value: Any) -> None:
+    """Print a value as JSON; what a terminal would act on is escaped."""
+    click.echo(escaped_json(json.dumps(value, ensure_ascii=False, indent=2, default=str)))
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Print warnings beside the output, each of them once in a command."""
+    said = click.get_current_context().meta.setdefault("contextd.said", set())
+    for warning in warnings:
+        if warning not in said:
+            said.add(warning)
+            note(f"warning: {warning}")
+
+
+def terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()
+
+
+def styled(text: str, **style: Any) -> str:
+    """A text in color or bold; as it is in a pipe, on a dumb terminal, and where NO_COLOR is set."""
+    plain = not terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return text if plain else click.style(text, **style)
+
+
+_GAP = 2  # characters between two columns
+_NUMBERS = frozenset(("score", "lines", "files", "count", "MB"))
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, headed: bool = True) -> None:
+    """A table on a terminal; tab-separated lines in a pipe, the first with the headings unless a list is wanted.
+
+    Nothing is cut: cells are folded between words, and where a word would have to be broken, each row is a record.
+    """
+    cells = [[visible_line(str(cell)) for cell in row] for row in rows]
+    if not terminal():
+        if headed:
+            out("\t".join(headings))
+        for row in cells:
+            out("\t".join(cell.replace("\t", " ") for cell in row))
+    elif cells:
+        _show(headings, cells)
+
+
+def _show(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False, color_system="auto" if styled("x", bold=True) != "x" else None)
+    widths = _widths([[heading, *column] for heading, *column in zip(headings, *rows, strict=True)], console.width)
+    if widths is None:
+        _records(headings, rows)
+        return
+    shown = Table(box=None, header_style="bold", pad_edge=False)
+    for heading, width in zip(headings, widths, strict=True):
+        shown.add_column(heading, justify="right" if heading in _NUMBERS else "left", overflow="fold", width=width)
+    for row in rows:
+        shown.add_row(*map(Text, row))
+    console.print(shown)
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """The width of each column: its longest word, and a share of what is left; None where the words need more room."""
+    from rich.cells import cell_len
+
+    whole = [max(map(cell_len, column)) for column in columns]
+    words = [max((cell_len(word) for cell in column for word in cell.split()), default=0) for column in columns]
+    left = room - _GAP * (len(columns) - 1) - sum(words)
+    if left < 0:
+        return None
+    share = min(1.0, left / max(1, sum(whole) - sum(words)))
+    return [least + int((most - least) * share) for least, most in zip(words, whole, strict=True)]
+
+
+def _records(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Rows one below the other: the first cell, and the others with their headings."""
+    for first, *others in rows:
+        click.echo(styled(f"{headings[0]}: {first}", bold=True))
+        for heading, cell in zip(headings[1:], others, strict=True):
+            if cell:
+                click.echo(f"  {heading}: {cell}")
+
+
+def spoken(words: Sequence[str]) -> str:
+    """A text from the arguments, or from a pipe for `-`."""
+    return sys.stdin.read() if tuple(words) == ("-",) else " ".join(words)
+
+
+def opened(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
+    """An engine for a command, its warnings told."""
+    from contextd.app.assemble import open_engine
+
+    engine = open_engine(project, reader=reader, also=also)
+    warn(engine.warnings)
+    return engine
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """A number of things, in words."""
+    return f"{number} {one if number == 1 else several}"
+
+
+def asked(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
+    """An engine for a command that only asks: nothing is created for a folder that is not indexed."""
+    from contextd.app.assemble import open_to_ask
+
+    engine = open_to_ask(project, reader=reader, also=also)
+    warn(engine.warnings)
+    return engine
+
+
+def here(path: str, project: str) -> str:
+    """A path as it is meant in the current folder, where there is something at it; else as the project has it."""
+    target = Path.cwd() / path
+    return str(target) if project == "." and path and target.exists() else path
+
+
+def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options every command about a project has."""
+    for option in (
+        click.option("--json", "json_output", is_flag=True, help="Print JSON."),
+        click.option("--as", "reader", default="owner", metavar="NAME", help="Ask as this reader (default: owner)."),
+        click.option("-p", "--project", default=".", metavar="PATH", help="The project (default: the one around this folder)."),
+    ):
+        command = option(command)
+    return command
+
+
+def limited(most: str, default: int | None = None) -> Callable[..., Any]:
+    """The option for the length of a list, as `limit`: `-k`, `-n` or `--limit`."""
+    return click.option(
+        "-k",
+        "-n",
+        "--limit",
+        "limit",
+        type=click.IntRange(min=1),
+        default=default,
+        show_default=default is not None,
+        help=f"Maximum number of {most}.",
+    )
+
+
+def personal_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of commands about memories: of the person, and of a project when there is one here."""
+    for option in (
+        click.option("--json", "json_output", is_flag=True, help="Print JSON."),
+        click.option("--as", "reader", default="owner", metavar="NAME", help="Ask as this reader (default: owner)."),
+        click.option("-p", "--project", default=None, metavar="PATH", help="With the memories of this project."),
+    ):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def progress_of(settings: Any, quiet: bool) -> Iterator[tuple[Any, Any]]:
+    """A bar on a terminal, a line now and then elsewhere: for files, and for chunks embedded deeply."""
+    if quiet or not settings.bootstrap.show_progress:
+        yield (lambda report: None), (lambda done: None)
+    elif terminal() and sys.stderr.isatty():
+        with _bar() as callbacks:
+            yield callbacks
+    else:
+        yield _lines(settings.bootstrap.progress_interval_seconds)
+
+
+@contextmanager
+def _bar() -> Iterator[tuple[Any, Any]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=8),
+        TextColumn("{task.fields[more]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None, more="")
+
+        def files(report: Any) -> None:
+            what = f"waiting for {visible_line(report.waiting_for)}" if report.waiting_for else report.phase
+            total = report.phase_total or None
+            bar.update(task, description=what, total=total, completed=report.phase_done, more=_counted(report))
+
+        def chunks(done: int) -> None:
+            bar.update(task, description="deep embedding", total=None, completed=done, more=f"{done} chunks")
+
+        yield files, chunks
+
+
+def _counted(report: Any) -> str:
+    """How far a phase is, in numbers."""
+    if not report.phase_done and not report.phase_total:
+        return ""
+    return f"{report.phase_done:,}" + (f" of {report.phase_total:,}" if report.phase_total else "")
+
+
+def _lines(interval: float) -> tuple[Any, Any]:
+    last, holder = [time.monotonic()], [""]
+
+    def due() -> bool:
+        if time.monotonic() - last[0] < interval:
+            return False
+        last[0] = time.monotonic()
+        return True
+
+    def files(report: Any) -> None:
+        if report.waiting_for:
+            if report.waiting_for != holder[0]:
+                note(f"waiting for {report.waiting_for}")
+            holder[0] = report.waiting_for
+        elif due():
+            note(f"{report.phase}: {_counted(report)}".removesuffix(": "))
+
+    def chunks(done: int) -> None:
+        if due():
+            note(f"deep embedding: {done} chunks")
+
+    return files, chunks

@@ -1,0 +1,72 @@
+"""The command that shows on one screen how things are."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from contextd.app.project import NOT_INDEXED
+from contextd.surfaces.cli.show import as_json, asked, out, project_options
+
+
+@click.command()
+@project_options
+def status(project: str, reader: str, json_output: bool) -> int:
+    """Show on one screen whether this project is indexed, up to date and watched, which models there are, and what you told.
+
+    \b
+    Example:
+      contextd status
+    """
+    from contextd.models import weights
+    from contextd.settings.config import home
+
+    engine = asked(project, reader)
+    found = engine.status()
+    models = {one.name: weights.present(home(), one) for one in weights.MODELS.values()}
+    facts = sum(one.valid_to is None for one in engine.record.memories.all(engine.personal, engine.reader))
+    if json_output:
+        index = None if found is None else asdict(found) | {"stale": bool(found.changed or found.gone)}
+        as_json({"index": index, "models": models, "personal_facts": facts, "data": str(home())})
+        return 0
+    rows = [("project", NOT_INDEXED)] if found is None else _index_rows(found)
+    rows.append(("models", ", ".join(f"{name} ({'here' if here else 'missing'})" for name, here in models.items())))
+    rows += [("facts", f"{facts} personal"), ("data", str(home()))]
+    for name, value in rows:
+        out(f"{name:<9} {value}")
+    return 0
+
+
+def _index_rows(found: Any) -> list[tuple[str, str]]:
+    behind = [f"{found.changed} new or changed"] if found.changed else []
+    behind += [f"{found.gone} gone"] if found.gone else []
+    state = f"{', '.join(behind)}. Run `contextd index`." if behind else "up to date"
+    failed = f", {found.failed} failed (`contextd errors`)" if found.failed else ""
+    return [
+        ("project", f"{found.name}, {found.root}"),
+        ("indexed", ago(found.indexed)),
+        ("size", f"{found.files} files, {found.commits} commits, {found.chunks} chunks{failed}"),
+        ("files", state),
+        ("job", found.job or "none"),
+        ("writer", found.writer or "none; `contextd watch` keeps the index up to date"),
+        ("deep", f"{found.deep} of {found.chunks} chunks ({100 * found.deep // max(1, found.chunks)} %)"),
+    ]
+
+
+def ago(microseconds: int | None) -> str:
+    """A time, and how long ago it was."""
+    if microseconds is None:
+        return "not known"
+    seconds = max(0.0, time.time() - microseconds / 1e6)
+    for unit, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * unit:
+            return f"{day(microseconds)} ({seconds // unit:.0f} {name} ago)"
+    return f"{day(microseconds)} ({seconds:.0f} seconds ago)"
+
+
+def day(microseconds: int) -> str:
+    """A time as people read it."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(microseconds / 1e6))

@@ -1,0 +1,160 @@
+"""Commands about structure: who defines, who calls, what depends on what."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from contextd.surfaces.cli.show import as_json, asked, block, counted, here, limited, note, out, project_options, table
+
+
+@click.command()
+@click.argument("name")
+@project_options
+def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
+    """Show where NAME is defined: a function, class, method or type, qualified or not.
+
+    \b
+    Examples:
+      contextd symbols Session.close
+      contextd symbols load_user --json
+    """
+    found = asked(project, reader).structure.symbols(name)
+    if json_output:
+        as_json([asdict(one) for one in found])
+    else:
+        table(("place", "kind", "name", "signature"), [(f"{d.uri}:{d.line}", d.kind, d.label, d.signature) for d in found])
+        note(counted(len(found), f"definition of {name}", f"definitions of {name}") if found else _unknown(name))
+    return 0 if found else 1
+
+
+def _unknown(name: str) -> str:
+    """What is said of a name that neither a definition nor a use nor a file has."""
+    return f"no such name or file in the index: {name}. Run `contextd search {name}` to look for similar words."
+
+
+@click.command()
+@click.argument("name")
+@project_options
+def callers(name: str, project: str, reader: str, json_output: bool) -> int:
+    """Show who calls NAME or inherits from it. What could be another one of the same name is marked with a question mark.
+
+    \b
+    Examples:
+      contextd callers load_user
+      contextd callers Session.close --json
+    """
+    defined, found = asked(project, reader).structure.callers(name)
+    if json_output:
+        as_json({"definitions": [asdict(one) for one in defined], "uses": [asdict(one) for one in found]})
+    else:
+        rows = [(f"{u.uri}:{u.line}", u.how + ("" if u.sure else "?"), u.inside, u.text) for u in found]
+        table(("place", "how", "inside", "line"), rows)
+        where = ", ".join(f"{one.uri}:{one.line}" for one in defined[:5]) or "nowhere here"
+        uses = f"{counted(len(found), 'use', 'uses')}; {name} is defined in {where}"
+        note(uses if found or defined else _unknown(name))
+    return 0 if found else 1
+
+
+@click.command()
+@click.argument("what")
+@project_options
+@click.option("--depth", type=click.IntRange(1, 5), default=2, show_default=True, help="How many steps outwards.")
+def impact(what: str, project: str, reader: str, json_output: bool, depth: int) -> int:
+    """Show what depends on WHAT, a file or a name, and which tests touch it.
+
+    \b
+    Examples:
+      contextd impact src/app/store.py
+      contextd impact load_user --depth 1
+    """
+    found = asked(project, reader).structure.impact(here(what, project), depth=depth)
+    if json_output:
+        as_json([asdict(one) for one in found or ()])
+    elif found is None:
+        note(_unknown(what))
+    else:
+        table(("file", "steps", "test", "why"), [(d.uri, d.distance, "test" if d.test else "", d.why) for d in found])
+        tests = sum(one.test for one in found)
+        note(f"{counted(len(found), 'file depends', 'files depend')} on {what}, {tests} of them tests")
+    return 0 if found else 1
+
+
+@click.command("map")
+@project_options
+@click.option("-b", "--budget", type=int, default=1000, show_default=True, help="The most tokens.")
+def map_command(project: str, reader: str, json_output: bool, budget: int) -> int:
+    """Show the project's most central files with their signatures, within a budget.
+
+    \b
+    Example:
+      contextd map --budget 800
+    """
+    found = asked(project, reader).structure.overview(budget)
+    if json_output:
+        as_json(asdict(found))
+    else:
+        block(found.text)
+        note(f"{found.tokens} of {budget} tokens, {counted(len(found.files), 'file', 'files')}")
+    return 0 if found.files else 1
+
+
+@click.command()
+@click.argument("path")
+@project_options
+@limited("edits", 10)
+def history(path: str, project: str, reader: str, json_output: bool, limit: int) -> int:
+    """Show what changed PATH lately, who knows it, and which files change together with it.
+
+    \b
+    Examples:
+      contextd history src/app/store.py
+      contextd history src/auth --json
+    """
+    found = asked(project, reader).structure.history(here(path, project), limit=limit)
+    if json_output:
+        as_json(
+            {
+                "edits": [edit._asdict() for edit in found.edits],
+                "authors": dict(found.authors),
+                "together": dict(found.together),
+            }
+        )
+        return 0
+    table(("day", "commit", "author", "subject"), [(e.day, e.commit[:10], e.author, e.subject) for e in found.edits])
+    table(("who knows it", "edits"), found.authors[:5])
+    table(("changes with it", "share"), [(name, f"{share:.0%}") for name, share in found.together])
+    return 0
+
+
+@click.command()
+@click.argument("place")
+@project_options
+def why(place: str, project: str, reader: str, json_output: bool) -> int:
+    """Show the commit that last changed PLACE (a path and a line) and its message.
+
+    The line is the one in the file as it is now. A line with uncommitted changes has no commit; that is an error.
+
+    \b
+    Example:
+      contextd why src/app/store.py:42
+    """
+    from contextd.errors import InvalidInput
+
+    path, _, line = place.rpartition(":")
+    if not path or not line.isdigit():
+        raise InvalidInput("name a path and a line, such as src/app/store.py:42")
+    edit, message = asked(project, reader).structure.why(here(path, project), int(line))
+    if json_output:
+        as_json(edit._asdict() | {"message": message})
+    else:
+        out(f"{edit.day} {edit.commit[:10]} {edit.author}")
+        block(message)
+    return 0
+
+
+def __getattr__(name: str) -> click.Command:
+    if name == "map":  # a word of Python's own, so the function has another name
+        return map_command
+    raise AttributeError(name)

@@ -1,0 +1,77 @@
+"""Commands about the topics a person has."""
+
+from __future__ import annotations
+
+import click
+
+from contextd.surfaces.cli.show import as_json, opened, out, personal_options, table
+
+
+@click.group(invoke_without_command=True)
+@personal_options
+@click.pass_context
+def topics(ctx: click.Context, project: str | None, reader: str, json_output: bool) -> None:
+    """List your topics, with how many memories each has; add, rename, merge and delete them.
+
+    \b
+    Examples:
+      contextd topics
+      contextd topics add Sailing --below Leisure
+      contextd topics rename Leisure "Free time"
+      contextd topics merge Fitness Health
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    desk = opened(project, reader).memories
+    counts: dict[str, int] = {}
+    for one in desk.all():
+        for name in one.topics:
+            counts[name] = counts.get(name, 0) + 1
+    rows = [(topic.name, topic.parent, counts.get(topic.name, 0)) for topic in desk.topics()]
+    if json_output:
+        as_json([{"name": name, "below": parent, "memories": count} for name, parent, count in rows])
+    else:
+        table(("topic", "below", "count"), rows)
+
+
+@topics.command("add")
+@click.argument("name")
+@click.option("--below", default="", metavar="TOPIC", help="The topic it is a part of.")
+@personal_options
+def add_topic(name: str, below: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Add the topic NAME."""
+    made = opened(project, reader).memories.add_topic(name, below)
+    as_json({"name": made.name, "below": made.parent}) if json_output else out(f"added {made.name}")
+    return 0
+
+
+@topics.command("rename")
+@click.argument("name")
+@click.argument("new")
+@personal_options
+def rename_topic(name: str, new: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Give the topic NAME the name NEW; its memories go with it."""
+    count = opened(project, reader).memories.rename_topic(name, new)
+    as_json({"name": new, "memories": count}) if json_output else out(f"{name} is {new} now, with {count} memories")
+    return 0
+
+
+@topics.command("merge")
+@click.argument("name")
+@click.argument("into")
+@personal_options
+def merge_topic(name: str, into: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Merge the topic NAME into the topic INTO: its memories get that instead."""
+    count = opened(project, reader).memories.merge_topic(name, into)
+    as_json({"name": into, "memories": count}) if json_output else out(f"{count} memories of {name} are of {into} now")
+    return 0
+
+
+@topics.command("delete")
+@click.argument("name")
+@personal_options
+def delete_topic(name: str, project: str | None, reader: str, json_output: bool) -> int:
+    """Delete the topic NAME; its memories stay, without it."""
+    count = opened(project, reader).memories.delete_topic(name)
+    as_json({"deleted": name, "memories": count}) if json_output else out(f"deleted {name}; {count} memories had it")
+    return 0

@@ -1,0 +1,130 @@
+"""Keeping the index up to date while a server runs: a child process that watches the files and ends with the server.
+
+The child holds the project's lease. While another process holds it, such as `contextd watch` or the child of another server,
+there is none; when that process ends, a child is started. The child's standard input is a pipe from the server: its end,
+however the server ended, ends the child.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contextd.errors import Busy, ContextdError
+
+if TYPE_CHECKING:
+    from contextd.app.engine import Engine
+
+_COMMAND = (sys.executable, "-P", "-m", "contextd.surfaces.mcp.follow")  # -P: no module of the folder we stand in
+_LOOK = 1.0  # seconds between two looks at a lease that another process holds
+_BEGUN = "watching\n"  # what a child says first
+_LONGEST = 30.0  # seconds until a child that failed is started again, at most
+_GRACE = 2.0  # seconds in which a child may end its run; what is cut off is begun again by the next one
+
+
+@dataclass(slots=True)
+class Follower:
+    """A child process that is there while no other process follows the project. Started at once; any thread may call it."""
+
+    _engine: Engine
+    _child: subprocess.Popen[str] | None = None
+    _trouble: str = ""
+    _over: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._thread = threading.Thread(target=self._supervise, daemon=True)
+        self._thread.start()
+
+    def notes(self) -> Sequence[str]:
+        """What a reader of answers ought to know: that changes of files are not followed, and why."""
+        return (f"changed files are not indexed at the moment: {self._trouble}",) if self._trouble else ()
+
+    def close(self) -> None:
+        """End the child."""
+        self._over.set()
+        child = self._child
+        if child is not None and child.stdin is not None:
+            child.stdin.close()
+        self._thread.join(_GRACE + 1)
+        if child is not None and child.poll() is None:
+            child.kill()
+
+    def _supervise(self) -> None:
+        pause = _LOOK
+        while not self._over.is_set():
+            self._trouble = self._follow()
+            pause = min(2 * pause, _LONGEST) if self._trouble else _LOOK
+            self._over.wait(pause)
+
+    def _follow(self) -> str:
+        """Run a child until it ends, if no other process follows the project; what went wrong."""
+        try:
+            if not self._engine.unattended():
+                return ""
+            return self._run()
+        except (ContextdError, OSError) as error:
+            return str(error)
+
+    def _run(self) -> str:
+        command = [*_COMMAND, str(self._engine.root()), self._engine.reader.name]
+        pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+        with subprocess.Popen(  # noqa: S603 - our own module
+            command, stdin=pipe, stdout=pipe, stderr=nothing, encoding="utf-8", errors="replace"
+        ) as child:
+            self._child = child
+            if self._over.is_set() and child.stdin is not None:  # closed before there was a child to end
+                child.stdin.close()
+            said = self._heard(child)
+            code = child.wait()
+        return (said or f"the process that follows them ended with code {code}") if code and not self._over.is_set() else ""
+
+    def _heard(self, child: subprocess.Popen[str]) -> str:
+        """What a child said before it ended, beside that it has begun."""
+        if child.stdout is None:
+            return ""
+        first = child.stdout.readline()
+        if first == _BEGUN:
+            self._trouble, first = "", ""
+        return (first + child.stdout.read()).strip()
+
+
+def main(project: str, reader: str) -> int:
+    """Watch a project until standard input ends, its settings change, or another process holds the lease."""
+    from contextd.app.assemble import open_engine
+    from contextd.settings import config
+
+    over = threading.Event()
+    threading.Thread(target=_end_with_input, args=(over,), daemon=True).start()
+    try:
+        settings = config.stamp(Path(project))  # before they are read: what is saved meanwhile is seen
+        engine = open_engine(project, reader=reader)
+        sys.stdout.write(_BEGUN)
+        sys.stdout.flush()
+        engine.watch(lambda: over.is_set() or config.stamp(Path(project)) != settings, lambda _: None)
+        engine.close()
+    except Busy:
+        return 0
+    except ContextdError as error:
+        sys.stdout.write(str(error))
+        return error.exit_code
+    return 0
+
+
+def _end_with_input(over: threading.Event) -> None:
+    while os.read(0, 4096):
+        pass
+    over.set()
+    time.sleep(_GRACE)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

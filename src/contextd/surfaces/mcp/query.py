@@ -1,0 +1,169 @@
+"""The tool `query_context`: its description, for the model that reads it, and its answer, one text within the budget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from contextd.errors import InvalidInput
+from contextd.surfaces.mcp.arguments import checked
+from contextd.text.invisible import visible, visible_line
+
+if TYPE_CHECKING:  # a client that only connects needs no engine
+    from contextd.app.engine import Engine
+    from contextd.values.answer import Context, Hit
+
+_SECONDS = 20.0  # an agent that waits longer has given up
+_NOTHING = "Nothing relevant was found."
+_ATTEMPTS = 3  # to pack what fits beside the notes, which depend on what was packed
+_SHARE = 4  # notes get at most one of so many parts of the budget, while there is something else to say
+
+
+def _list(description: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "string"}, "description": description}
+
+
+def _object(properties: Mapping[str, Any], description: str = "", required: Sequence[str] = ()) -> dict[str, Any]:
+    about = {"description": description} if description else {}
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        **about,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+SCHEMA = _object(
+    {
+        "query": {"type": "string", "description": "What you want to know, or the name you look for."},
+        "k": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Maximum number of results."},
+        "scope": _object(
+            {
+                "paths": _list("Only files at or below these paths, relative to the project."),
+                "languages": _list("Only these languages, such as python or go."),
+                "kinds": _list("Only these kinds of chunk, such as code_function or markdown_section."),
+                "excludePatterns": _list(
+                    "Not files at or below these paths, or that fit these patterns, such as tests or *.min.js."
+                ),
+            },
+            "Where to look.",
+        ),
+        "filters": _object(
+            {
+                "minScore": {"type": "number", "minimum": 0, "maximum": 1, "description": "Minimum relevance."},
+                "maxTokens": {"type": "integer", "minimum": 1, "description": "Maximum number of tokens of the answer."},
+                "mmrLambda": {
+                    "type": "number",
+                    "minimum": 0,
+                    "maximum": 1,
+                    "description": "1: by relevance alone; 0: diverse.",
+                },
+            },
+            "Limits of the answer.",
+        ),
+        "format": {
+            "type": "string",
+            "enum": ["text", "json"],
+            "description": "text (default), or json: the same pieces with id, score and offsets.",
+        },
+    },
+    required=["query"],
+)
+TOOL = {
+    "name": "query_context",
+    "description": (
+        "Find the code, documents and notes of this project that answer a question, best first, within a token budget. "
+        "Ask in plain words, with a symbol name, a path, an error message or a stack trace. Use it first, before reading "
+        "files one by one."
+    ),
+    "inputSchema": SCHEMA,
+    "annotations": {"readOnlyHint": True, "openWorldHint": False, "idempotentHint": True},
+    # Claude Code writes a longer result to a file and shows its beginning; without this, one of 50,000 characters.
+    "_meta": {"anthropic/maxResultSizeChars": 500_000},
+}
+
+
+def answer(engine: Engine, arguments: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
+    """The answer to a call as one text of at most `filters.maxTokens` tokens, notes included. Raises ContextdError."""
+    asked = checked(arguments, SCHEMA)
+    budget: int = asked.get("filters.maxTokens", engine.settings.budget.default_max_tokens)
+    build = _json if asked.get("format") == "json" else _text
+    room = budget
+    for _ in range(_ATTEMPTS):
+        found = _found(engine, asked, room)
+        lines = [visible_line(one) for one in (*notes, *found.trace.warnings)]
+        text = build(found, asked["query"], lines, budget, engine.tokens.count)
+        if (tokens := engine.tokens.count(text)) <= budget:
+            return text
+        room = max(1, budget - (tokens - found.tokens))  # what is left beside the notes
+    return build(found, asked["query"], [], budget, engine.tokens.count)
+
+
+def _found(engine: Engine, asked: Mapping[str, Any], budget: int) -> Context:
+    from contextd.values.memory import Recall
+    from contextd.values.query import Narrow
+
+    languages, kinds = ([one.lower() for one in asked.get(f"scope.{name}", [])] for name in ("languages", "kinds"))
+    paths, exclude = (asked.get(f"scope.{name}", []) for name in ("paths", "excludePatterns"))
+    narrow = Narrow(paths, languages, kinds, recall=Recall(private=False), exclude=exclude)  # an agent may be anywhere
+    return engine.context(
+        asked["query"],
+        budget=budget,
+        template="json" if asked.get("format") == "json" else "markdown",
+        **({"k": asked["k"]} if "k" in asked else {}),
+        min_score=asked.get("filters.minScore"),
+        mmr_lambda=asked.get("filters.mmrLambda"),
+        narrow=narrow,
+        deadline=_SECONDS,
+    )
+
+
+def _text(found: Context, query: str, notes: Sequence[str], budget: int, count: Callable[[str], int]) -> str:
+    """The packed text below the notes."""
+    lines = [f"Note: {one}" for one in notes]
+    if not found.text:
+        return "\n".join(_fitting(lines if found.truncated else [_NOTHING, *lines], budget, count))
+    return "\n".join([*_fitting(lines, budget // _SHARE, count), found.text])
+
+
+def _json(found: Context, query: str, notes: Sequence[str], budget: int, count: Callable[[str], int]) -> str:
+    """The same pieces as JSON, as many as fit."""
+    hits, lines = [_hit(one) for one in found.hits], _fitting(notes, budget // _SHARE, count)
+    while True:
+        answer = {"query": query, "total": len(hits), "hits": hits, "warnings": lines}
+        text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+        if count(text) <= budget:
+            return text
+        if not hits:
+            raise InvalidInput(f"a budget of {budget} tokens holds no answer as JSON; ask for more, or for format text")
+        hits.pop()
+
+
+def _fitting(lines: Sequence[str], budget: int, count: Callable[[str], int]) -> list[str]:
+    """The first lines that fit; the first of all cut to its first words if need be."""
+    kept = list(lines)
+    while len(kept) > 1 and count("\n".join(kept)) > budget:
+        kept.pop()
+    while kept and count(kept[0]) > budget:
+        kept = [shorter] if (shorter := kept[0].rpartition(" ")[0]) else []
+    return kept
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    from contextd.surfaces import payloads
+
+    payload = payloads.hit(hit)
+    return {
+        "chunkId": payload["id"],
+        "score": payload["score"],
+        "filePath": visible_line(payload["path"]),
+        "startLine": payload["start_line"],
+        "endLine": payload["end_line"],
+        "label": visible_line(payload["label"]),
+        "kind": payload["kind"],
+        "language": payload["language"],
+        "offsets": payload["offsets"],
+        "snippet": visible(payload["text"]),
+    }

@@ -1,0 +1,77 @@
+"""A server for one client and one project. The engine is opened when the client has connected, and the files are followed."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from contextd.errors import ContextdError
+from contextd.surfaces.mcp import query
+from contextd.surfaces.mcp.follow import Follower
+from contextd.surfaces.mcp.protocol import SLOW, Protocol
+from contextd.surfaces.mcp.wire import serve
+
+if TYPE_CHECKING:  # opening an engine takes longer than a client should wait for `initialize`
+    from contextd.app.engine import Engine
+
+_FIRST_RUN = 10.0  # seconds that a question waits for the first index run; a model that asks again takes as long
+
+
+@dataclass(slots=True)
+class Server:
+    """What is served. `open_engine` is called once the client has connected; `watch`: keep the index up to date."""
+
+    open_engine: Callable[[], Engine]
+    watch: bool
+    _engine: Engine | None = None
+    _follower: Follower | None = None
+    _first_run: str = ""  # the job that indexes a project for the first time
+    _opening: threading.Lock = field(default_factory=threading.Lock)
+    _prepared: bool = False
+
+    def run(self) -> None:
+        """Serve until standard input ends."""
+        try:
+            serve(Protocol(query.TOOL, self._call, self._prepare).answer, SLOW)
+        finally:
+            if self._follower is not None:
+                self._follower.close()
+            if self._engine is not None:
+                self._engine.close()
+
+    def _prepare(self) -> None:
+        """Open the engine in the background."""
+        if not self._prepared:
+            self._prepared = True
+            threading.Thread(target=self._open_early, daemon=True).start()
+
+    def _open_early(self) -> None:
+        try:
+            self._opened()
+        except ContextdError as error:  # told to the model by the first call, which tries again
+            sys.stderr.write(f"contextd: {error}\n")
+
+    def _opened(self) -> Engine:
+        with self._opening:
+            if self._engine is None:
+                self._engine = self.open_engine()
+                if self.watch:
+                    with suppress(ContextdError):  # the follower meets it, too, and tells it; what is indexed can be asked for
+                        self._first_run = self._engine.request_index()
+                    self._follower = Follower(self._engine)
+            return self._engine
+
+    def _call(self, arguments: Mapping[str, Any]) -> tuple[str, bool]:
+        """The answer to a call of the tool, and whether it is an error."""
+        try:
+            engine = self._opened()
+            if self._first_run:
+                engine.await_job(self._first_run, _FIRST_RUN)
+                self._first_run = ""
+            return query.answer(engine, arguments, self._follower.notes() if self._follower else ()), False
+        except ContextdError as error:
+            return str(error), True

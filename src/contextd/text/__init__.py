@@ -1,0 +1,1 @@
+"""Knowledge of words: search terms, word families, times, languages, the thesaurus, classifiers."""

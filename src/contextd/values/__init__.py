@@ -1,0 +1,1 @@
+"""Plain values that every layer shares: documents, queries, answers, memories, conversations, jobs."""
