@@ -79,3 +79,13 @@ def test_the_architecture_page_names_only_what_exists() -> None:
         assert (ROOT / name).exists(), name
     for name in re.findall(r"`((?:\w+/)*\w+\.py)`", text):
         assert (SOURCE / name).exists() or (ROOT / name).exists(), name
+
+
+def test_a_class_name_stands_for_one_thing() -> None:
+    """A protocol of `ports` and what implements it have different names, too."""
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert not {name: places for name, places in found.items() if len(places) > 1}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.stores.sqlite.record import Record
+from contextd.stores.sqlite.record import SqliteRecord
 from contextd.surfaces.cli import COMMANDS
 from tests.conftest import Run
 
@@ -307,7 +307,7 @@ def test_asking_creates_no_project(project: Path, home: Path, contextd: Contextd
         run = contextd(*command, cwd=project)
         assert run.code in (1, 2) and "This project is not indexed yet. Run `contextd index`." in run.err, command
     assert not (home / "projects").exists()
-    assert Record(home / "record.db").registered("project", str(project)) is None
+    assert SqliteRecord(home / "record.db").registered("project", str(project)) is None
     (project / "other").mkdir()
     assert "other is not indexed yet" in contextd("search", "x", "--also", "other", cwd=project).err
     contextd("remember", "herons nest in May")

@@ -17,7 +17,7 @@ import pytest
 from contextd.app.assemble import open_engine
 from contextd.errors import ContextdError
 from contextd.stores.sqlite import connect
-from contextd.stores.sqlite.record import Record
+from contextd.stores.sqlite.record import SqliteRecord
 
 SECTOR = 512
 ENVIRONMENT = {"CONTEXTD_EMBEDDING__MODEL": "none", "CONTEXTD_EMBEDDING__DEEP_MODEL": "none"}
@@ -119,7 +119,7 @@ def lost(home: Path, operations: list[Operation], acknowledged: list[tuple[int, 
 
 def _sound(path: Path, expected: set[str]) -> bool:
     try:
-        record = Record(path)
+        record = SqliteRecord(path)
         kept = record.memories.ids(record.workspace("personal", "", "personal"))
         whole = record.database.query("pragma integrity_check") == [("ok",)]
         record.close()

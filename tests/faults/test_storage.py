@@ -18,7 +18,7 @@ import pytest
 from contextd.app.assemble import open_engine
 from contextd.app.engine import Engine
 from contextd.errors import IndexMismatch, StorageError
-from contextd.stores.sqlite.record import Record
+from contextd.stores.sqlite.record import SqliteRecord
 from contextd.values.clock import tick
 from tests.conftest import Run
 from tests.indexing.test_index import state_of
@@ -224,7 +224,7 @@ def test_F8_four_processes_remember_at_once_under_kill_and_no_acknowledged_memor
         assert number < 2 or process.returncode == 0, err.decode()
         assert b"locked" not in err
     acknowledged = {line for log in logs for line in log.read_text().split("\n")[:-1]}
-    record = Record(home / "record.db")
+    record = SqliteRecord(home / "record.db")
     kept = record.memories.ids(record.workspace("personal", "", "personal"))
     assert acknowledged <= kept and len(acknowledged) >= 340
     assert record.database.query("pragma integrity_check") == [("ok",)]
@@ -273,7 +273,7 @@ def test_F11_a_record_of_the_first_version_is_brought_up_to_date(home: Path) -> 
     connection.execute("insert into registry values (7, 'personal', 'personal', '', 1); pragma user_version = 2")
     connection.execute("insert into memory values (7, 'm1', 1, 'fact', 5, 'c')")
     connection.close()
-    record = Record(home / "record.db")
+    record = SqliteRecord(home / "record.db")
     rows = record.database.query("select memory_id, author, kind, said, enriched from memory")
     assert rows == [("m1", "owner", "unknown", 5, 0)] and record.memories.ids(7) == {"m1"}
 
@@ -352,7 +352,7 @@ def test_F17_forgotten_means_gone_byte_for_byte(home: Path, project: Path) -> No
         if path.is_file() and "models" not in path.parts:
             data = path.read_bytes()
             assert not any(canary.encode() in data for canary in canaries), path
-    record = Record(home / "record.db")
+    record = SqliteRecord(home / "record.db")
     assert len(record.memories.tombstones(engine.personal, "owner")) == 5
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from contextd.app.assemble import open_engine
 from contextd.errors import ContextdError
-from contextd.stores.sqlite.record import Record
+from contextd.stores.sqlite.record import SqliteRecord
 from tests.faults.test_storage import REMEMBER_MANY, damage
 from tests.indexing.test_index import state_of
 
@@ -101,7 +101,7 @@ def test_F1_F3_a_fault_at_every_write_of_remember_and_forget(home: Path, fault: 
         tried += 1
         if done.returncode == 0:
             acknowledged.add(json.loads(done.stdout)["id"])
-    record = Record(wild / "record.db")
+    record = SqliteRecord(wild / "record.db")
     workspace = record.workspace("personal", "", "personal")
     kept = list(record.memories.ids(workspace))
     assert acknowledged <= set(kept) and record.database.query("pragma integrity_check") == [("ok",)]
@@ -112,7 +112,7 @@ def test_F1_F3_a_fault_at_every_write_of_remember_and_forget(home: Path, fault: 
         tried += 1
         if done.returncode == 0:
             acknowledged.discard(memory)
-            record = Record(wild / "record.db")
+            record = SqliteRecord(wild / "record.db")
             assert memory not in record.memories.ids(workspace)
             record.close()
     keep(f"remember and forget, {fault} at every write point", points=points, tried=tried, failures=0)
@@ -186,6 +186,6 @@ def test_F8_eight_threads_and_four_processes_for_a_minute(home: Path) -> None:
         assert process.returncode == 0, err.decode()
         acknowledged += out.decode().split()
     assert not errors, errors
-    record = Record(home / "record.db")
+    record = SqliteRecord(home / "record.db")
     assert set(acknowledged) <= record.memories.ids(record.workspace("personal", "", "personal"))
     keep("8 threads and 4 processes for 60 s", acknowledged=len(acknowledged), lost=0)

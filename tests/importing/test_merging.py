@@ -12,7 +12,7 @@ import pytest
 from contextd.app import chats
 from contextd.app.assemble import export_kind, open_engine, read_export
 from contextd.app.engine import Engine
-from contextd.importing.pipeline import Taken
+from contextd.importing.pipeline import ImportReport
 from contextd.values.conversation import Conversation, Message, Note
 from tests.conftest import Run
 from tests.importing.test_exports import CHATGPT, lines, zipped
@@ -36,7 +36,7 @@ def device(home: Path, tmp_path: Path) -> Device:
     return opened
 
 
-def moved(source: Engine, target: Engine, path: Path) -> Taken:
+def moved(source: Engine, target: Engine, path: Path) -> ImportReport:
     """Export on one device, import on the other."""
     path.write_text("".join(json.dumps(line) + "\n" for line in source.chats().exported()))
     assert export_kind(str(path)) == "contextd"

@@ -10,7 +10,7 @@ import pytest
 
 from contextd.app.assemble import open_engine, read_export
 from contextd.app.engine import Engine
-from contextd.importing.pipeline import Taken
+from contextd.importing.pipeline import ImportReport
 from tests.conftest import Run
 from tests.importing.test_exports import CLAUDE_CODE, lines
 
@@ -30,7 +30,7 @@ def person(home: Path) -> Engine:
     return open_engine(None, home=home, environment={})
 
 
-def taken(person: Engine, path: Path, entries: list[dict[str, Any]]) -> Taken:
+def taken(person: Engine, path: Path, entries: list[dict[str, Any]]) -> ImportReport:
     return person.chats().take(read_export(str(lines(path, entries)), "jsonl"))
 
 

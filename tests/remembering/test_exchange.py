@@ -21,7 +21,7 @@ from contextd.app.engine import Engine
 from contextd.errors import InvalidInput
 from contextd.querying import pipeline as querying
 from contextd.stores.sqlite.connect import migrations
-from contextd.stores.sqlite.record import Record
+from contextd.stores.sqlite.record import SqliteRecord
 from tests.faults.test_sweeps import keep
 
 YEAR = 365 * 86_400
@@ -169,7 +169,7 @@ def test_tombstones_of_an_older_record_are_the_owners(tmp_path: Path) -> None:
         "insert into tombstone values (1, ?, '0123456789ab-0000-00000000'), (1, 'chat-0123456789abcdef', 'x')", ("a" * 32,)
     )
     old.close()
-    record = Record(tmp_path / "record.db")
+    record = SqliteRecord(tmp_path / "record.db")
     assert record.memories.tombstones(1, "owner") == [("a" * 32, "0123456789ab-0000-00000000")]
     assert not record.memories.tombstones(1, "ana")
     record.close()

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from contextd.app.assemble import open_engine
-from contextd.app.machine import Machine
+from contextd.app.machine import LocalMachine
 from contextd.indexing.upkeep import Watching
 from contextd.indexing.watch import Hooks, Watch, awake
 from contextd.ports.world import Matrix
@@ -220,7 +220,7 @@ def embedding(make_project: Callable[..., Path], home: Path) -> Iterator[tuple[W
     with project.parser(keep=True) as parser:
         upkeep = engine._upkeep(parser)
         upkeep.deep = lambda: deep
-        machine = Machine(supplies=root / "none", own=10**6)  # never busy
+        machine = LocalMachine(supplies=root / "none", own=10**6)  # never busy
         yield Watching(upkeep, project.arm, lambda: False, print, machine), deep
     engine.close()
 

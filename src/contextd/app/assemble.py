@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from contextd import chunking
 from contextd.app.engine import Engine
-from contextd.app.machine import Machine
+from contextd.app.machine import LocalMachine
 from contextd.app.project import Project
 from contextd.chunking.cut import Limits
 from contextd.chunking.extraction import missing
@@ -35,7 +35,7 @@ from contextd.sources.filetypes import language_by_content
 from contextd.sources.git import git
 from contextd.stores.lease import holder, lease
 from contextd.stores.sqlite.catalog import Catalog
-from contextd.stores.sqlite.record import Record, salvaged
+from contextd.stores.sqlite.record import SqliteRecord, salvaged
 from contextd.stores.sqlite.repair import opened_or_renewed, replaced
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.values.conversation import Conversation, Forgotten, Note, Unread
@@ -94,7 +94,7 @@ def _opened(
     root = project_root(named.get(str(project), project)) if project is not None else None
     loaded = config.load(home / "config.toml", root / config.FILE_NAME if root else None, environment, flags)
     mend(home)
-    record = Record(home / "record.db")
+    record = SqliteRecord(home / "record.db")
     personal = record.workspace("personal", "", "personal")
     opened, damage = find(root, loaded.settings, home=home, record=record) if root else (None, "")
     others = {
@@ -126,7 +126,7 @@ def _opened(
     )
 
 
-def _long_logs(record: Record, project: Project | None) -> Iterator[str]:
+def _long_logs(record: SqliteRecord, project: Project | None) -> Iterator[str]:
     """A word on every database whose log has grown beyond all measure: a process has been reading it for long."""
     for database in (
         record.database,
@@ -140,7 +140,7 @@ def _long_logs(record: Record, project: Project | None) -> Iterator[str]:
 def catalog() -> Catalog:
     """The projects of the data directory."""
     home = config.home()
-    return Catalog(home, Record(home / "record.db"))
+    return Catalog(home, SqliteRecord(home / "record.db"))
 
 
 def salvaged_record() -> tuple[dict[str, int], Path] | None:
@@ -186,13 +186,13 @@ def _settings_of(project: str | Path, home: Path, environment: Mapping[str, str]
     return root, config.load(home / "config.toml", root / config.FILE_NAME, environment).settings
 
 
-def _registered_project(root: Path, settings: Settings, *, home: Path, record: Record) -> tuple[Project | None, str]:
+def _registered_project(root: Path, settings: Settings, *, home: Path, record: SqliteRecord) -> tuple[Project | None, str]:
     """A project that was opened to be indexed before; None for another folder, for which nothing is created."""
     known = record.registered("project", _place(root)) is not None
     return _project(root, settings, home=home, record=record) if known else (None, "")
 
 
-def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> tuple[Project, str]:
+def _project(root: Path, settings: Settings, *, home: Path, record: SqliteRecord) -> tuple[Project, str]:
     """A project with its index, and what was wrong with it."""
     place = _place(root)
     workspace = record.workspace("project", place, root.name)
@@ -228,7 +228,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: Record) -> t
         Recipe(recipe, language_by_content, lambda path: _strictness(path, rules)),
         parser,
         arm,
-        Machine(),
+        LocalMachine(),
         lambda who: lease(folder, who),
         lambda: holder(folder),
         lambda damaged: replaced(folder, workspace, cast(SqliteStore, damaged).database.opened),
@@ -303,7 +303,7 @@ def _rules(security: Security) -> tuple[Rule, ...]:
     return user_rules(security.secret_patterns, security.allow)
 
 
-def _rescrubbed(record: Record, rules: tuple[Rule, ...], static: Embedder | None) -> tuple[str, ...]:
+def _rescrubbed(record: SqliteRecord, rules: tuple[Rule, ...], static: Embedder | None) -> tuple[str, ...]:
     """Remove from the record what older rules missed; says how many secrets there were. Costs one look-up when none can be."""
     mark = json.dumps([SCRUB_VERSION, rules])
     if record.scrubbed_by() == mark or record.database.read_only:

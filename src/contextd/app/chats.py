@@ -9,9 +9,9 @@ from typing import Any
 
 from contextd.errors import InvalidInput, Unavailable
 from contextd.importing import pipeline
-from contextd.importing.pipeline import Read, Taken
+from contextd.importing.pipeline import ImportReport, Read
 from contextd.indexing.embed import embed_missing
-from contextd.ports.record import Chats as Kept
+from contextd.ports.record import Chats
 from contextd.ports.world import Embedder, Matrix, Tokens, pair_space
 from contextd.privacy.formats import Rule
 from contextd.values.conversation import Conversation, Message, Note, Session
@@ -49,10 +49,10 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Chats:
+class ChatService:
     """The conversations and notes of one reader in one workspace."""
 
-    kept: Kept
+    kept: Chats
     reader: Reader
     static: Embedder | None
     deep: Callable[[], Embedder | None]
@@ -65,11 +65,11 @@ class Chats:
         *,
         principals: Iterable[str] = (),
         dry_run: bool = False,
-        progress: Callable[[Taken], None] = lambda _: None,
-    ) -> Taken:
+        progress: Callable[[ImportReport], None] = lambda _: None,
+    ) -> ImportReport:
         """Keep conversations and notes; findable by words and static vectors when this returns, by who takes them."""
         readers = frozenset(principals) | {self.reader.name}
-        means = pipeline.Means(self.kept, self.static, self.tokens, self.reader.name, readers, self.rules)
+        means = pipeline.ImportResources(self.kept, self.static, self.tokens, self.reader.name, readers, self.rules)
         return pipeline.take(read, means, dry_run=dry_run, progress=progress)
 
     def deepen(self, report: Callable[[int], None] = lambda _: None, go_on: Callable[[], bool] = lambda: True) -> int:

@@ -29,16 +29,16 @@ from contextd.values.query import Facet, Narrow, Plan, Query, Scope
 from contextd.values.trace import Trace
 
 if TYPE_CHECKING:  # loaded when used: a question needs neither
-    from contextd.app.chats import Chats
+    from contextd.app.chats import ChatService
     from contextd.app.exact_search import Occurrence, Spans
-    from contextd.app.memories import Memories
+    from contextd.app.memories import MemoryService
     from contextd.app.status import Status
     from contextd.app.structure import Structure
     from contextd.app.tasks import Task, TaskContext
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search found."""
 
     hits: Sequence[Hit]
@@ -76,7 +76,7 @@ class Engine(Keeping):
         vector: Sequence[float] | None = None,
         mmr_lambda: float | None = None,
         deadline: float | None = None,
-    ) -> Found:
+    ) -> SearchResult:
         """The best hits for a question; `deadline` is in seconds from now.
 
         `history` is what was said before it; `rerank` reads the best of chats and memories once more; `ranker` is an order: a
@@ -92,7 +92,7 @@ class Engine(Keeping):
         )
         hits, plan, trace = querying.search(query, self._means(query, asked))
         self._warn(hits, query, plan, trace)
-        return Found(hits, plan, trace)
+        return SearchResult(hits, plan, trace)
 
     def find(
         self, text: str, *, limit: int = 100, narrow: Narrow | None = None, deadline: float | None = None
@@ -250,12 +250,12 @@ class Engine(Keeping):
     # Remember
 
     @property
-    def memories(self) -> Memories:
+    def memories(self) -> MemoryService:
         """What can be done with memories: keep, change, relate, forget."""
-        from contextd.app.memories import Memories
+        from contextd.app.memories import MemoryService
 
         project = self.project.workspace if self.project is not None else None
-        return Memories(self.record, self.personal, project, self.reader, self.static, self.deep, self.tokens, self.rules)
+        return MemoryService(self.record, self.personal, project, self.reader, self.static, self.deep, self.tokens, self.rules)
 
     def remember(self, text: str, *, principals: Iterable[str] = (), in_project: bool = False, **known: Any) -> Remembered:
         """Keep a fact, personal or of this project; on disk when this returns. Who writes can always read."""
@@ -263,16 +263,16 @@ class Engine(Keeping):
             self._project()  # who may not read it cannot write into it
         return self.memories.remember(text, principals=principals, in_project=in_project, **known)
 
-    def recall(self, text: str, *, narrow: Narrow | None = None, **asked: Any) -> Found:
+    def recall(self, text: str, *, narrow: Narrow | None = None, **asked: Any) -> SearchResult:
         """The memories that answer a question, of the project and of the person; everything else as for `search`."""
         return self.search(text, narrow=replace(narrow or Narrow(), memories_only=True), **asked)
 
-    def chats(self, *, in_project: bool = False) -> Chats:
+    def chats(self, *, in_project: bool = False) -> ChatService:
         """What can be done with conversations and notes from elsewhere, personal ones or those of this project."""
-        from contextd.app.chats import Chats
+        from contextd.app.chats import ChatService
 
         kept = self.record.chats(self._project().workspace if in_project else self.personal)
-        return Chats(kept, self.reader, self.static, self.deep, self.tokens, self.rules)
+        return ChatService(kept, self.reader, self.static, self.deep, self.tokens, self.rules)
 
     def forget(self, memory: str) -> str:
         """Erase a memory for good: `gone`, or `pending` while another process still reads."""
@@ -343,13 +343,13 @@ class Engine(Keeping):
         """The project, and those that are asked along."""
         return (*([self.project] if self.project is not None else []), *self.others)
 
-    def _means(self, query: Query, asked: Asked = Asked()) -> querying.Means:  # noqa: B008 - a value that cannot change
+    def _means(self, query: Query, asked: Asked = Asked()) -> querying.QueryResources:  # noqa: B008 - a value that cannot change
         stores: dict[int, Sequence[Store]] = {}
         for workspace in query.scope.workspaces:
             projects = [project.store for project in self._asked() if project.workspace == workspace]
             own = (self.record.store(workspace), self.record.chats(workspace))
             stores[workspace] = [*projects[:1], *own]  # worktrees of one repository share a store
-        return querying.Means(
+        return querying.QueryResources(
             stores,
             self._embedders,
             self.tokens,

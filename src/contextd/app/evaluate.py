@@ -24,7 +24,7 @@ BUDGETS = (500, 1000, 2000)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ExpectedFile:
     """A file, or lines of it."""
 
     path: str
@@ -43,8 +43,8 @@ class Question:
     """A question and where its answers are."""
 
     query: str
-    relevant: tuple[Target, ...]
-    secondary: tuple[Target, ...]
+    relevant: tuple[ExpectedFile, ...]
+    secondary: tuple[ExpectedFile, ...]
     category: str
 
 
@@ -92,10 +92,10 @@ def question(entry: dict[str, Any]) -> Question:
     return Question(entry["query"], targets[0], targets[1], str(entry.get("category", "")))
 
 
-def _target(entry: Any) -> Target:
+def _target(entry: Any) -> ExpectedFile:
     if isinstance(entry, str):
-        return Target(entry)
-    return Target(str(entry["path"]), int(entry.get("start_line", 0)), int(entry.get("end_line", 0)))
+        return ExpectedFile(entry)
+    return ExpectedFile(str(entry["path"]), int(entry.get("start_line", 0)), int(entry.get("end_line", 0)))
 
 
 def score(
@@ -103,7 +103,7 @@ def score(
 ) -> Score:
     """Score the answer to one question."""
     targets = (*one.relevant, *one.secondary)
-    met: set[Target] = set()
+    met: set[ExpectedFile] = set()
     gains: list[int] = []
     for group in _by_file(hits)[:DEPTH]:
         fresh = {target for target in targets if target not in met and any(target.met_by(hit) for hit in group)}

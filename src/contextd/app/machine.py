@@ -12,7 +12,7 @@ _SUPPLIES = Path("/sys/class/power_supply")
 _LOWEST = 19
 
 
-class Machine:
+class LocalMachine:
     """Load and battery, as far as the system tells. `own` is the load this process makes itself."""
 
     def __init__(self, supplies: Path = _SUPPLIES, own: float = 1.0) -> None:

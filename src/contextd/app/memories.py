@@ -38,7 +38,7 @@ _SPRING_1970 = 10**13  # microseconds; a number below it was meant as seconds or
 
 
 @dataclass(frozen=True, slots=True)
-class Memories:
+class MemoryService:
     """The memories of one reader: personal ones, and those of the project they are in."""
 
     record: Record
@@ -297,12 +297,12 @@ class Memories:
         self._settled()
         return self.record.relations.replace_topic(self.personal, self.reader.name, name, new)
 
-    def _means(self, workspaces: Sequence[int], *, deep: bool = True) -> pipeline.Means:
+    def _means(self, workspaces: Sequence[int], *, deep: bool = True) -> pipeline.RememberResources:
         tiers = (self.static, self.deep() if deep else None)
         embedders = [embedder for embedder in tiers if embedder is not None]
         version = VERSION if deep or self.deep() is None else -VERSION
         enricher = Enricher(self.static, Routing(self.topics(), self.static), lambda: self._corrected(workspaces), version)
-        return pipeline.Means(self.record.memories, embedders, enricher, self.tokens, self.rules)
+        return pipeline.RememberResources(self.record.memories, embedders, enricher, self.tokens, self.rules)
 
     def _corrected(self, workspaces: Sequence[int]) -> list[Memory]:
         return [one for workspace in workspaces for one in self.record.memories.taught(workspace, self.reader.name)]

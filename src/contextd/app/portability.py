@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from contextd.app.engine import Engine
-from contextd.app.restoring import FORMAT, SECTIONS, Imported, plain, restore
+from contextd.app.restoring import FORMAT, SECTIONS, RestoreReport, plain, restore
 from contextd.errors import InvalidInput
 from contextd.ports.world import Matrix
 from contextd.values.memory import Memory
@@ -94,10 +94,10 @@ def as_markdown(payload: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def imported(engine: Engine, data: str | bytes, *, source: str = "import", dry_run: bool = False) -> Imported:
+def imported(engine: Engine, data: str | bytes, *, source: str = "import", dry_run: bool = False) -> RestoreReport:
     """Read an export, a backup, JSON lines or a Markdown list; with `dry_run` only say what is in it."""
     payload, told = read_memories(data)
-    done = Imported()
+    done = RestoreReport()
     gone = {one for one, _ in engine.record.memories.tombstones(engine.personal, engine.reader.name)}
     done.counts["forgotten"] += sum(entry.get("id") in gone for entry in told)
     told = [{name: value for name, value in entry.items() if name != "id"} for entry in told if entry.get("id") not in gone]
@@ -115,7 +115,7 @@ def imported(engine: Engine, data: str | bytes, *, source: str = "import", dry_r
     return done
 
 
-def _new(engine: Engine, entry: Mapping[str, Any], source: str, done: Imported) -> Memory | None:
+def _new(engine: Engine, entry: Mapping[str, Any], source: str, done: RestoreReport) -> Memory | None:
     """A memory that is told anew; a field beyond its limits is a problem of this entry alone."""
     try:
         return engine.memories.told(source=source, **entry)

@@ -37,14 +37,14 @@ _FIELDS = tuple(one for one in fields(Memory) if one.name != "workspace")
 
 
 @dataclass(slots=True)
-class Imported:
+class RestoreReport:
     """What came of an import."""
 
     counts: Counter[str] = field(default_factory=Counter)  # added, changed, known, forgotten, buried, conflicts
     problems: list[str] = field(default_factory=list)
 
 
-def restore(engine: Engine, payload: Mapping[str, Any], done: Imported, dry_run: bool) -> None:
+def restore(engine: Engine, payload: Mapping[str, Any], done: RestoreReport, dry_run: bool) -> None:
     """Take an export; with `dry_run` only count what could be taken."""
     if payload["contextd"].get("format") not in _READABLE:
         known = " and ".join(map(str, _READABLE))
@@ -93,7 +93,7 @@ def plain(memory: Memory) -> dict[str, Any]:
 
 
 def _memories(
-    engine: Engine, payload: Mapping[str, Any], places: Mapping[str, int | None], done: Imported
+    engine: Engine, payload: Mapping[str, Any], places: Mapping[str, int | None], done: RestoreReport
 ) -> Iterator[tuple[dict[str, Any], Memory]]:
     """The entries that can be taken, with their memories; for each other one a problem."""
     for entry in _entries(payload, "memories"):
@@ -112,7 +112,7 @@ def _memories(
 
 
 def _restore_memory(
-    engine: Engine, entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str], done: Imported
+    engine: Engine, entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str], done: RestoreReport
 ) -> None:
     memory = _set_back(memory, aliases)
     try:
@@ -130,7 +130,7 @@ def _restore_memory(
     _tell(taken, memory.id, done)
 
 
-def _tell(taken: Taken, memory: str, done: Imported) -> None:
+def _tell(taken: Taken, memory: str, done: RestoreReport) -> None:
     name = f"memory {memory[:12]!r}"
     if taken.state == "refused":
         done.problems.append(f"{name} was written by somebody else here, who alone can change it: left out")
@@ -237,7 +237,7 @@ def _set_back(memory: Memory, aliases: Mapping[str, str]) -> Memory:
 # Links and topics
 
 
-def _links(payload: Mapping[str, Any], name: str, place: str, aliases: Mapping[str, str], done: Imported) -> list[Link]:
+def _links(payload: Mapping[str, Any], name: str, place: str, aliases: Mapping[str, str], done: RestoreReport) -> list[Link]:
     """The links of one section, in one place; a link of an old export has a clock as well."""
     found = []
     for entry in _entries(payload, name):
@@ -251,7 +251,7 @@ def _links(payload: Mapping[str, Any], name: str, place: str, aliases: Mapping[s
     return found
 
 
-def _topics(payload: Mapping[str, Any], aliases: Mapping[str, str], done: Imported) -> list[Topic]:
+def _topics(payload: Mapping[str, Any], aliases: Mapping[str, str], done: RestoreReport) -> list[Topic]:
     """The topics of an export; those of an old one have no clock, and count as older than every change."""
     found = []
     for entry in _entries(payload, "topics"):
@@ -263,7 +263,7 @@ def _topics(payload: Mapping[str, Any], aliases: Mapping[str, str], done: Import
     return found
 
 
-def _changes(payload: Mapping[str, Any], aliases: Mapping[str, str], done: Imported) -> list[TopicChange]:
+def _changes(payload: Mapping[str, Any], aliases: Mapping[str, str], done: RestoreReport) -> list[TopicChange]:
     found = []
     for entry in _entries(payload, "topic_changes"):
         name, new, clock = entry.get("name"), entry.get("new"), entry.get("clock")

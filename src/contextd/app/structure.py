@@ -9,7 +9,7 @@ from contextd.app.project import Project, inside
 from contextd.errors import InvalidInput
 from contextd.linking.impact import Dependent, impact
 from contextd.linking.overview import Overview, headings, most_used, overview
-from contextd.linking.symbols import Definition, Use, definitions, outline, uses
+from contextd.linking.symbols import DefinitionSite, Use, definitions, outline, uses
 from contextd.ports.world import Tokens, View
 from contextd.settings.limits import MOST_TOKENS, checked_number, checked_text
 from contextd.text.paths import names_file
@@ -26,18 +26,18 @@ class Structure:
     sources: frozenset[int]
     tokens: Tokens
 
-    def symbols(self, name: str) -> list[Definition]:
+    def symbols(self, name: str) -> list[DefinitionSite]:
         """Where a name is defined."""
         with self.view() as view:
             return definitions(view, _named(name))
 
-    def callers(self, name: str) -> tuple[list[Definition], list[Use]]:
+    def callers(self, name: str) -> tuple[list[DefinitionSite], list[Use]]:
         """Where a name is defined, and where it is called or inherited from."""
         with self.view() as view:
             defined = definitions(view, _named(name))
             return defined, uses(view, name, defined)
 
-    def outline(self, path: str) -> list[Definition] | None:
+    def outline(self, path: str) -> list[DefinitionSite] | None:
         """What a file defines, or the sections it has, in order; None for a file that is not indexed."""
         uri = path.removeprefix(f"{self.project.root}/").removeprefix("./")
         with self.view() as view:

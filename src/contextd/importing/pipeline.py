@@ -31,7 +31,7 @@ Read = Conversation | Note | Forgotten | Unread
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class ImportResources:
     """What an import is done with."""
 
     chats: Chats
@@ -44,7 +44,7 @@ class Means:
 
 
 @dataclass(slots=True)
-class Taken:
+class ImportReport:
     """What came of an import."""
 
     conversations: int = 0
@@ -60,8 +60,12 @@ class Taken:
 
 
 def take(
-    read: Iterable[Read], means: Means, *, dry_run: bool = False, progress: Callable[[Taken], None] = lambda _: None
-) -> Taken:
+    read: Iterable[Read],
+    means: ImportResources,
+    *,
+    dry_run: bool = False,
+    progress: Callable[[ImportReport], None] = lambda _: None,
+) -> ImportReport:
     """Keep what is read; of a dry run, only say what would be kept."""
     run = Run(means, dry_run, progress)
     for one in read:
@@ -84,10 +88,10 @@ def take(
 class Run:
     """One import: what came of it so far, what waits to be written, and the names that conversations have here already."""
 
-    means: Means
+    means: ImportResources
     dry_run: bool
-    progress: Callable[[Taken], None]
-    taken: Taken = field(default_factory=Taken)
+    progress: Callable[[ImportReport], None]
+    taken: ImportReport = field(default_factory=ImportReport)
     waiting: list[Kept] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
 
@@ -192,7 +196,7 @@ def _renamed(drafts: Sequence[Draft], place: str) -> list[Draft]:
     return [replace(draft, uri=f"{place}#{draft.uri.rpartition('#')[2]}") for draft in drafts]
 
 
-def _documents(one: Conversation | Note, means: Means) -> Iterator[Told]:
+def _documents(one: Conversation | Note, means: ImportResources) -> Iterator[Told]:
     """The documents of what was read: every sitting of a conversation is one."""
     place = _place(one, means)
     if isinstance(one, Note):
@@ -205,7 +209,7 @@ def _documents(one: Conversation | Note, means: Means) -> Iterator[Told]:
         yield Told(f"chat:{place}#{number}", at, one.title, messages)
 
 
-def _place(one: Conversation | Note, means: Means) -> str:
+def _place(one: Conversation | Note, means: ImportResources) -> str:
     """The name of it among all, without secrets; names that differ in a secret only are kept apart by what was said first."""
     place, finds = _clean(one.place, means)
     if not finds:
@@ -214,7 +218,7 @@ def _place(one: Conversation | Note, means: Means) -> str:
     return told_apart(place, _clean(first, means)[0])
 
 
-def _scrubbed(told: Told, one: Conversation | Note, means: Means) -> Draft:
+def _scrubbed(told: Told, one: Conversation | Note, means: ImportResources) -> Draft:
     """A document without secrets: not in its text, and in none of the fields beside it."""
     title = _clean(told.title, means)[0]
     principals = _readers(one.principals, means)
@@ -232,12 +236,12 @@ def _scrubbed(told: Told, one: Conversation | Note, means: Means) -> Draft:
     return Draft(told, told.uri, title, clean, finds, name, chain(seed, clean), principals)
 
 
-def _readers(principals: frozenset[str], means: Means) -> frozenset[str]:
+def _readers(principals: frozenset[str], means: ImportResources) -> frozenset[str]:
     """Who could read it where it was exported, if that was by a reader of the same name; rights of others are not ours."""
     return frozenset(one for one in principals if means.author in principals and not _clean(one, means)[1])
 
 
-def _parsed_draft(draft: Draft, means: Means, *, chunked: bool = True) -> Kept:
+def _parsed_draft(draft: Draft, means: ImportResources, *, chunked: bool = True) -> Kept:
     """A document cut into pieces, as it is kept."""
     is_note = isinstance(draft.content, str)
     parsed = (_note(draft, means) if is_note else _sitting(draft, means)) if chunked else Parsed("", (), ())
@@ -251,19 +255,19 @@ def _turn(message: Message) -> tuple[str, str, int, int]:
     return message.author, message.role, message.at, message.text.strip("\n").count("\n") + 1
 
 
-def _sitting(draft: Draft, means: Means) -> Parsed:
+def _sitting(draft: Draft, means: ImportResources) -> Parsed:
     messages = [] if isinstance(draft.content, str) else draft.content
     text, pieces = cut_chat(messages, draft.title, means.limits.prose, means.tokens.count)
     return _parsed(text, pieces, draft.finds)
 
 
-def _note(draft: Draft, means: Means) -> Parsed:
+def _note(draft: Draft, means: ImportResources) -> Parsed:
     text, above = str(draft.content), (draft.title,) if draft.title else ()
     pieces = chunk(text, "markdown", means.limits, means.tokens.count)
     return _parsed(text, [replace(piece, heading=(*above, *piece.heading)) for piece in pieces], draft.finds)
 
 
-def _clean(text: str, means: Means) -> tuple[str, list[Find]]:
+def _clean(text: str, means: ImportResources) -> tuple[str, list[Find]]:
     return scrub_text(_readable(text).replace("\r\n", "\n"), means.rules)
 
 
@@ -282,7 +286,7 @@ def _parsed(text: str, pieces: Sequence[Piece], finds: Sequence[Find]) -> Parsed
     return Parsed(text, tuple(pieces), tuple(words_of(piece, text) for piece in pieces), tuple(finds))
 
 
-def _write(waiting: list[Kept], means: Means, taken: Taken, *, dry_run: bool) -> None:
+def _write(waiting: list[Kept], means: ImportResources, taken: ImportReport, *, dry_run: bool) -> None:
     """Embed and keep what waits; without a model it is found by words."""
     written = [one for one in waiting if one.parsed.pieces]
     waiting.clear()

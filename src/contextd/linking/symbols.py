@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from contextd.linking.calls import Call, Imported, Target, call_of, likeness, module_of
 from contextd.linking.resolve import Places, resolve
 from contextd.ports.world import View
-from contextd.values.document import INHERIT, Chunk, Site
-from contextd.values.document import Definition as Defined
+from contextd.values.document import INHERIT, Chunk, Definition, Site
 
 PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala")
 _GENERATIONS = 4
@@ -21,7 +20,7 @@ _SIGNATURE, _SIGNATURE_LINES = 400, 30  # characters and lines of a signature
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class DefinitionSite:
     """A place where a name is defined."""
 
     uri: str
@@ -43,25 +42,25 @@ class Use:
     sure: bool
 
 
-def definitions(view: View, name: str) -> list[Definition]:
+def definitions(view: View, name: str) -> list[DefinitionSite]:
     """Where a name is defined; a qualified one (`Session.close`, `src/store.load_user`) only where it is so called."""
     uris = view.uris()
     found = view.defining([_last(name)])
     fitting = _closest([(document, one) for document, one in found if _is_called(one.label, uris[document], name)], name)
     texts = {document: view.chunks_of(document) for document in {document for document, _ in fitting}}
     places = [
-        Definition(uris[document], one.line, one.kind, one.label, signature_of(texts[document], one.line))
+        DefinitionSite(uris[document], one.line, one.kind, one.label, signature_of(texts[document], one.line))
         for document, one in fitting
     ]
     return sorted(places, key=lambda one: (one.uri, one.line))
 
 
-def outline(view: View, document: int) -> list[Definition]:
+def outline(view: View, document: int) -> list[DefinitionSite]:
     """What a document defines; one that defines nothing by its labelled chunks."""
     uri, chunks = view.uris()[document], view.chunks_of(document)
     defined = [(one.line, one.kind, one.label) for _, one in view.outline([document])]
     places = defined or [(chunk.start_line, chunk.kind, chunk.label) for chunk in chunks if chunk.label]
-    return [Definition(uri, line, kind, label, signature_of(chunks, line)) for line, kind, label in sorted(places)]
+    return [DefinitionSite(uri, line, kind, label, signature_of(chunks, line)) for line, kind, label in sorted(places)]
 
 
 _JOINT = re.compile(r"::|[.:#/]|->")
@@ -91,7 +90,7 @@ def _is_called(label: str, uri: str, name: str) -> bool:
     return bool(front) and back == inner and any(place[at : at + len(front)] == front for at in range(len(place)))
 
 
-def _closest(found: list[tuple[int, Defined]], name: str) -> list[tuple[int, Defined]]:
+def _closest(found: list[tuple[int, Definition]], name: str) -> list[tuple[int, Definition]]:
     """Those that are written as asked for, where some are: `Option` is not `option`."""
     last = _last(name)
     return [one for one in found if one[1].label.rpartition(".")[2] == last] or found
@@ -121,7 +120,7 @@ def _open_brackets(text: str) -> int:
     return sum(text.count(sign) for sign in "([") - sum(text.count(sign) for sign in ")]")
 
 
-def uses(view: View, name: str, defined: Sequence[Definition]) -> list[Use]:
+def uses(view: View, name: str, defined: Sequence[DefinitionSite]) -> list[Use]:
     """Where a name is called or inherited from; where several define it, what rather means one of those asked about."""
     uris = view.uris()
     last = next((one.label.rpartition(".")[2] for one in defined), _last(name))  # as it is written where it is defined
@@ -187,7 +186,7 @@ class _Around:
             text += " " + line_of(chunks, line, _LONGEST)
         return text
 
-    def target(self, one: Definition) -> Target:
+    def target(self, one: DefinitionSite) -> Target:
         """A definition with the files that reach it and the classes that inherit from its own."""
         reached = set(self._reaching.get(one.uri, ()))
         if one.uri.endswith(PACKAGE_IS_FOLDER):
@@ -229,7 +228,7 @@ def folder(uri: str) -> str:
     return uri.rpartition("/")[0]
 
 
-def _inside(defined: Sequence[Defined], line: int) -> str:
+def _inside(defined: Sequence[Definition], line: int) -> str:
     """The innermost definition around a line."""
     around = [one for one in defined if one.line <= line <= one.end_line]
     return min(around, key=lambda one: one.end_line - one.line).label if around else ""

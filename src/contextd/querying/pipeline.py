@@ -55,7 +55,7 @@ OF_ONE_DOCUMENT = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class QueryResources:
     """What a query is answered with."""
 
     stores: Mapping[int, Sequence[Store]]
@@ -71,13 +71,13 @@ class Means:
     known: QueryVectors = field(default_factory=lambda: QueryVectors(0))
 
 
-def search(query: Query, means: Means) -> tuple[list[Hit], Plan, Trace]:
+def search(query: Query, means: QueryResources) -> tuple[list[Hit], Plan, Trace]:
     """The best hits of all workspaces in scope."""
     with ExitStack() as open_views:
         return _found(query, means, open_views, _spread)
 
 
-def _found(query: Query, means: Means, open_views: ExitStack, choose: Choose) -> tuple[list[Hit], Plan, Trace]:
+def _found(query: Query, means: QueryResources, open_views: ExitStack, choose: Choose) -> tuple[list[Hit], Plan, Trace]:
     """The hits of all workspaces in scope; `choose` picks those of one out of its candidates."""
     trace = Trace(query.deadline)
     query = checked(query, trace, means.rankers)
@@ -107,7 +107,7 @@ def _found(query: Query, means: Means, open_views: ExitStack, choose: Choose) ->
     return hits, told, trace
 
 
-def context(query: Query, means: Means) -> Context:
+def context(query: Query, means: QueryResources) -> Context:
     """The answer to a query, within its budget."""
     template = means.templates.get(query.template)
     if template is None:
@@ -186,7 +186,7 @@ def checked(query: Query, trace: Trace, rankers: Mapping[str, Ranker] = RANKERS)
     return query
 
 
-def views_of(query: Query, plan: Plan, means: Means, stack: ExitStack) -> list[View]:
+def views_of(query: Query, plan: Plan, means: QueryResources, stack: ExitStack) -> list[View]:
     """What may be seen of every place that is asked, open until the stack is closed."""
     scope = replace(plan.scope, now=query.now)
     return [
@@ -196,7 +196,9 @@ def views_of(query: Query, plan: Plan, means: Means, stack: ExitStack) -> list[V
     ]
 
 
-def _vectors(query: Query, plan: Plan, means: Means, views: Sequence[View], trace: Trace) -> dict[str, NDArray[np.float32]]:
+def _vectors(
+    query: Query, plan: Plan, means: QueryResources, views: Sequence[View], trace: Trace
+) -> dict[str, NDArray[np.float32]]:
     """The question as vectors: the caller's, or what the embedders make of its words."""
     if query.vector is not None:
         return given(query.vector, views)
@@ -216,7 +218,7 @@ def _search_one(
     past: View | None,
     plan: Plan,
     query: Query,
-    means: Means,
+    means: QueryResources,
     vectors: Mapping[str, NDArray[np.float32]],
     suggested: Mapping[str, Sequence[Suggestion]],
     choose: Choose,
@@ -340,7 +342,7 @@ def _place(chunk: Chunk) -> str:
     return f"{chunk.uri}:{chunk.start_line}"
 
 
-def _reread(boosted: Sequence[Candidate], view: View, plan: Plan, query: Query, means: Means) -> list[Candidate]:
+def _reread(boosted: Sequence[Candidate], view: View, plan: Plan, query: Query, means: QueryResources) -> list[Candidate]:
     """The order after the best were read together with the question, as far as there is time."""
     reranker = means.reranker()
     if reranker is None:

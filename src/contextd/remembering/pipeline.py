@@ -36,7 +36,7 @@ Vectors = Mapping[str, Matrix]
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class RememberResources:
     """What a memory is kept with."""
 
     memories: Memories
@@ -46,7 +46,7 @@ class Means:
     rules: Sequence[Rule] = ()
 
 
-def remember(told: Sequence[Memory], means: Means) -> list[Remembered]:
+def remember(told: Sequence[Memory], means: RememberResources) -> list[Remembered]:
     """Keep what was told: durable and findable when this returns."""
     done: list[Remembered] = []
     for start in range(0, len(told), _BATCH):
@@ -60,7 +60,7 @@ def remember(told: Sequence[Memory], means: Means) -> list[Remembered]:
     return done
 
 
-def reword(memory: Memory, by: str, means: Means) -> Remembered:
+def reword(memory: Memory, by: str, means: RememberResources) -> Remembered:
     """Write a memory whose text was changed; what was guessed of the old text is guessed again."""
     memory, finds = clean(memory, means.rules)
     (vectors,), problems = _embedded([memory.text], means.embedders)
@@ -69,7 +69,7 @@ def reword(memory: Memory, by: str, means: Means) -> Remembered:
     return Remembered(kept, warnings=(*(f"a secret was left out (rule {rule})" for rule in finds), *problems))
 
 
-def refresh(memory: Memory, means: Means) -> None:
+def refresh(memory: Memory, means: RememberResources) -> None:
     """Guess again what is guessed of a memory, with the vectors there are now; the text stays.
 
     What an older version enriched gets the words it is found by anew as well.

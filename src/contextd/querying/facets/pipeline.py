@@ -25,7 +25,7 @@ from contextd.querying.facets.divide import USUAL, divide
 from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.interpret import interpret, without_amounts
 from contextd.querying.facets.judge import BOOSTS, Signals, relevance, sides
-from contextd.querying.pipeline import Means
+from contextd.querying.pipeline import QueryResources
 from contextd.querying.render import headed
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
@@ -58,7 +58,7 @@ class Facets:
     topics_of: Callable[[str], Sequence[str]] = lambda _: ()
 
 
-def faceted(query: Query, means: Means, asked: Facets) -> Context:
+def faceted(query: Query, means: QueryResources, asked: Facets) -> Context:
     """The facts that matter for a question, by facet, within the budget. Nothing, where none does."""
     if query.budget <= 0:
         raise InvalidInput(f"a budget of {query.budget} tokens holds nothing; ask for 1 or more")
@@ -98,7 +98,7 @@ def _as_text(text: str, embedders: Sequence[Embedder]) -> dict[str, NDArray[np.f
     return {embedder.space: embedder.documents([text])[0] for embedder in embedders}
 
 
-def _plainly(query: Query, plan: Plan, means: Means, trace: Trace) -> list[Hit]:
+def _plainly(query: Query, plan: Plan, means: QueryResources, trace: Trace) -> list[Hit]:
     """What answers a question without sides, or without vectors: one block, by the relevance every question has."""
     hits, _, found = pipeline.search(replace(query, min_score=_PLAIN * query.min_score), means)
     for warning in found.warnings if query.text.strip() else ():
@@ -116,7 +116,7 @@ def _parted(said: Sequence[Statement]) -> tuple[list[str], list[str]]:
     return [str(one) for one in said if one.attribute], [str(one) for one in said if not one.attribute]
 
 
-def _costs(hits: Sequence[Hit], facets: Sequence[Facet], means: Means) -> Costs:
+def _costs(hits: Sequence[Hit], facets: Sequence[Facet], means: QueryResources) -> Costs:
     """What the parts of an answer cost, each by itself."""
     count = means.tokens.count
     frame = count(headed([("", [], [])]))

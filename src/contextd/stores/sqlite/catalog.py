@@ -16,7 +16,7 @@ import apsw
 
 from contextd.errors import ContextdError
 from contextd.stores.lease import lease
-from contextd.stores.sqlite.record import Record
+from contextd.stores.sqlite.record import SqliteRecord
 from contextd.stores.sqlite.store import open_index
 from contextd.values.query import THE_OWNER
 
@@ -42,7 +42,7 @@ class KnownProject:
 class Catalog:
     """The projects of one data directory."""
 
-    def __init__(self, home: Path, record: Record) -> None:
+    def __init__(self, home: Path, record: SqliteRecord) -> None:
         self.home, self.record = home, record
 
     def all(self) -> list[KnownProject]:

@@ -19,7 +19,7 @@ from contextd.stores.sqlite.access import acl_id
 from contextd.stores.sqlite.database import packed, unpacked, wiping
 from contextd.stores.sqlite.forgotten import Marks, is_well_formed
 from contextd.stores.sqlite.store import SqliteStore
-from contextd.stores.sqlite.view import Bools, Float, Ints, View
+from contextd.stores.sqlite.view import Bools, Float, Ints, SqliteView
 from contextd.values.answer import Found
 from contextd.values.conversation import Conversation, Forgotten, Message, Note, Said, Session
 from contextd.values.document import CHATS, Change, ChunkId, DocumentRow, Parsed, Stamp
@@ -72,7 +72,7 @@ class ChatStore:
     # Reading
 
     @contextmanager
-    def view(self, scope: Scope) -> Iterator[View]:
+    def view(self, scope: Scope) -> Iterator[SqliteView]:
         """What of the chats may be seen now."""
         with SqliteStore.view(self._store, scope) as plain:
             yield ChatView(plain._connection, plain._snapshot, only(scope, CHATS))
@@ -266,12 +266,12 @@ def _written(uri: str, at: int, text: str, said: Said, principals: frozenset[str
     return Conversation(place, said.title, messages, said.name, int(sitting), principals)
 
 
-class ChatView(View):
+class ChatView(SqliteView):
     """A view whose rows have neighbors: the messages before and after."""
 
     fields = frozenset({"chunk", "document", "name", "turns", "mention"})
 
-    def within(self, scope: Scope) -> View:
+    def within(self, scope: Scope) -> SqliteView:
         """The same moment, seen by another scope."""
         return ChatView(self._connection, self._snapshot, only(scope, CHATS))
 

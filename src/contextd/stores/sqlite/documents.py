@@ -30,7 +30,7 @@ _SHARE = 8  # of the loaded documents one part may be newer ones
 _GONE = -1
 
 
-class Ordered:
+class OrderedDocuments:
     """The documents of one load, in the order of their uris; shared by all snapshots that came from it."""
 
     def __init__(self, rows: Iterable[DocumentTuple]) -> None:
@@ -65,7 +65,7 @@ class Ordered:
 class Documents:
     """All documents of a snapshot: the ordered ones, and behind them the newer ones."""
 
-    ordered: Ordered
+    ordered: OrderedDocuments
     newer: tuple[DocumentTuple, ...] = ()
     newer_columns: Columns = field(default_factory=lambda: _columns((), 0))
     moved: Mapping[int, int] = field(default_factory=dict)  # where a document that changed is now; `_GONE` for one that is gone
@@ -111,7 +111,7 @@ class Documents:
 
     def in_order(self) -> Documents:
         """The living documents, in order."""
-        return Documents(Ordered(self.at(place) for place in np.flatnonzero(self.alive).tolist()))
+        return Documents(OrderedDocuments(self.at(place) for place in np.flatnonzero(self.alive).tolist()))
 
     @cached_property
     def alive(self) -> Bools:

@@ -16,7 +16,7 @@ from contextd.ports.record import Taken
 from contextd.ports.world import Matrix
 from contextd.stores.sqlite.clocks import Clocks
 from contextd.stores.sqlite.database import Database, rows
-from contextd.stores.sqlite.memories import Memories, changes_of, row_of, versions_of
+from contextd.stores.sqlite.memories import SqliteMemories, changes_of, row_of, versions_of
 from contextd.stores.sqlite.relations import topics_of
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.values.clock import moment
@@ -51,12 +51,12 @@ _NAME_TOPICS = "update memory set topics = ?, told_topics = ? where workspace_id
 class _Records(Protocol):
     database: Database
     clocks: Clocks
-    memories: Memories
+    memories: SqliteMemories
 
     def store(self, workspace: int) -> SqliteStore: ...
 
 
-class Exchange:
+class SqliteExchange:
     """Merging what another device wrote."""
 
     def __init__(self, record: _Records) -> None:

@@ -24,7 +24,7 @@ _ASKED = 5_000_000  # microseconds in which a process that asked for a job takes
 _DEAD = "lease_end < ?2 or (?3 and (state != 'queued' or created < ?4))"
 
 
-class Jobs:
+class SqliteJobs:
     """The jobs of a workspace."""
 
     def __init__(self, database: Database, workspace: int) -> None:

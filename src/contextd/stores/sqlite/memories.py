@@ -79,7 +79,7 @@ class _Records(Protocol):
     def store(self, workspace: int) -> SqliteStore: ...
 
 
-class Memories:
+class SqliteMemories:
     """Reading and writing memories; who may is decided by who asks."""
 
     def __init__(self, record: _Records) -> None:

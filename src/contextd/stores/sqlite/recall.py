@@ -18,7 +18,7 @@ from contextd.stores.sqlite.database import rows
 from contextd.stores.sqlite.masks import Bools, Masks
 from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.stores.sqlite.store import SqliteStore
-from contextd.stores.sqlite.view import View
+from contextd.stores.sqlite.view import SqliteView
 from contextd.values.document import MEMORIES, About, Chunk, ChunkId
 from contextd.values.memory import Recall, Related
 from contextd.values.query import Scope
@@ -50,7 +50,7 @@ class MemoryStore(SqliteStore):
     """The documents of a record's workspace: memories, and texts that cannot be read again from disk."""
 
     @contextmanager
-    def view(self, scope: Scope) -> Iterator[View]:
+    def view(self, scope: Scope) -> Iterator[SqliteView]:
         """What may be seen now, and of the memories what may answer."""
         with super().view(scope) as plain:
             yield MemoryView(plain._connection, plain._snapshot, only(scope, MEMORIES))
@@ -109,14 +109,14 @@ class MemoryMasks(Masks):
         return self._connection.execute(query, values).fetchall()
 
 
-class MemoryView(View):
+class MemoryView(SqliteView):
     """A view of memories, with what is known of each beside its text."""
 
     _masks: MemoryMasks
 
     fields = frozenset({"chunk", "document", "parts", "mention"})
 
-    def within(self, scope: Scope) -> View:
+    def within(self, scope: Scope) -> SqliteView:
         """The same moment, seen by another scope."""
         return MemoryView(self._connection, self._snapshot, only(scope, MEMORIES))
 

@@ -16,10 +16,10 @@ import apsw
 from contextd.stores.sqlite.chats import ChatStore
 from contextd.stores.sqlite.clocks import Clocks
 from contextd.stores.sqlite.database import Database
-from contextd.stores.sqlite.exchange import Exchange
-from contextd.stores.sqlite.memories import Memories
+from contextd.stores.sqlite.exchange import SqliteExchange
+from contextd.stores.sqlite.memories import SqliteMemories
 from contextd.stores.sqlite.recall import MemoryStore
-from contextd.stores.sqlite.relations import Relations
+from contextd.stores.sqlite.relations import SqliteRelations
 
 _SCHEMAS = ("index", "record")
 _PLACE = "select workspace_id, name from registry where kind = ? and place = ?"
@@ -32,7 +32,7 @@ def salvaged(path: Path) -> tuple[dict[str, int], Path] | None:
     return salvage(path, _SCHEMAS)
 
 
-class Record:
+class SqliteRecord:
     """The one database of a user's own writing."""
 
     def __init__(self, path: Path) -> None:
@@ -40,9 +40,9 @@ class Record:
         self.database.wipe_if_due()
         self._stores: dict[int, MemoryStore] = {}
         self.clocks = Clocks(self.database)
-        self.memories = Memories(self)
-        self.relations = Relations(self)
-        self.exchange = Exchange(self)
+        self.memories = SqliteMemories(self)
+        self.relations = SqliteRelations(self)
+        self.exchange = SqliteExchange(self)
 
     # Workspaces
 

@@ -35,7 +35,7 @@ class _Records(Protocol):
     clocks: Clocks
 
 
-class Relations:
+class SqliteRelations:
     """Links between memories, and topics."""
 
     def __init__(self, record: _Records) -> None:

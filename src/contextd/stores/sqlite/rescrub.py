@@ -19,7 +19,7 @@ from contextd.stores.sqlite.chats import ChatStore
 from contextd.stores.sqlite.database import packed, rows, unpacked, wiping
 from contextd.stores.sqlite.forgotten import whole
 from contextd.stores.sqlite.memories import fields_of, row_of, versions_of
-from contextd.stores.sqlite.record import Record
+from contextd.stores.sqlite.record import SqliteRecord
 from contextd.text.indexed_text import texts_of, words_of
 from contextd.values.conversation import told_apart
 from contextd.values.document import CHATS, OWNER, DocumentRow, Parsed, Piece, Stamp
@@ -52,7 +52,7 @@ class Rescrubber:
     embed: Callable[[Sequence[str]], Mapping[str, Matrix]]
 
 
-def rescrub(record: Record, with_: Rescrubber) -> int:
+def rescrub(record: SqliteRecord, with_: Rescrubber) -> int:
     """Bring a record up to the present rules; the number of secrets that were removed."""
     database = record.database
 
@@ -85,7 +85,7 @@ def _names(connection: apsw.Connection, table: str, column: str, with_: Rescrubb
     return found
 
 
-def _memories(connection: apsw.Connection, record: Record, workspace: int, with_: Rescrubber) -> int:
+def _memories(connection: apsw.Connection, record: SqliteRecord, workspace: int, with_: Rescrubber) -> int:
     found = 0
     for (number,) in rows(connection, "select memory_id from memory where workspace_id = ?", (workspace,)):
         memory = row_of(connection, workspace, number)
@@ -94,7 +94,7 @@ def _memories(connection: apsw.Connection, record: Record, workspace: int, with_
     return found
 
 
-def _memory(connection: apsw.Connection, record: Record, memory: Memory, with_: Rescrubber) -> int:
+def _memory(connection: apsw.Connection, record: SqliteRecord, memory: Memory, with_: Rescrubber) -> int:
     clean, found = with_.clean_memory(memory)
     told = record.memories.told_topics(connection, memory)
     topics = tuple(with_.clean(topic)[0] for topic in told)

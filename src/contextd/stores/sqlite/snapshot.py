@@ -17,7 +17,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.stores.sqlite.documents import Documents, Ordered
+from contextd.stores.sqlite.documents import Documents, OrderedDocuments
 from contextd.stores.sqlite.postings import Postings, unpack
 from contextd.stores.sqlite.segments import MERGED, Base, Ints, Segment, merged, place_in, read_base, segment_of
 from contextd.stores.sqlite.vectors import Vectors, fewer, restore
@@ -186,7 +186,7 @@ def assembled(
 
 def living_documents(connection: apsw.Connection, workspace: int) -> Documents:
     """The documents that are there now."""
-    return Documents(Ordered(connection.execute(_LIVING, (workspace,))))
+    return Documents(OrderedDocuments(connection.execute(_LIVING, (workspace,))))
 
 
 def advance(old: Snapshot, connection: apsw.Connection, folder: Path | None) -> Snapshot:

@@ -21,14 +21,14 @@ from contextd.stores.sqlite.access import acl_id
 from contextd.stores.sqlite.connect import translated
 from contextd.stores.sqlite.current import Current
 from contextd.stores.sqlite.database import Database, packed, unpacked
-from contextd.stores.sqlite.jobs import Jobs
+from contextd.stores.sqlite.jobs import SqliteJobs
 from contextd.stores.sqlite.links import put_links
 from contextd.stores.sqlite.misfit import from_the_store
 from contextd.stores.sqlite.notes import Notes
 from contextd.stores.sqlite.postings import pack
 from contextd.stores.sqlite.snapshot import head_of
 from contextd.stores.sqlite.vectors import quantize
-from contextd.stores.sqlite.view import View
+from contextd.stores.sqlite.view import SqliteView
 from contextd.text.indexed_text import with_context
 from contextd.text.terms import encode_path
 from contextd.values.document import COMMIT, Change, DocumentRow, Parsed, Stamp
@@ -86,14 +86,14 @@ class SqliteStore(Notes):
     def __init__(self, database: Database, workspace: int, folder: Path | None = None) -> None:
         super().__init__(database, workspace)
         self.folder = folder
-        self.jobs = Jobs(database, workspace)
+        self.jobs = SqliteJobs(database, workspace)
         self.current = Current(database, workspace, folder)
         self._wait = 0  # chunks to be written before it is counted again whether a new base is worth it
 
     # Reading
 
     @contextmanager
-    def view(self, scope: Scope) -> Iterator[View]:
+    def view(self, scope: Scope) -> Iterator[SqliteView]:
         """What may be seen now; one read transaction holds it still."""
         with ExitStack() as stack:
             connection = stack.enter_context(self.database.reading())
@@ -106,7 +106,7 @@ class SqliteStore(Notes):
                 connection = stack.enter_context(self.database.reading())
                 snapshot = self.current.at(connection, patient=False)
             try:
-                yield View(connection, snapshot, scope)
+                yield SqliteView(connection, snapshot, scope)
             except (IndexError, KeyError, ValueError, TypeError) as error:
                 if not from_the_store(error):
                     raise

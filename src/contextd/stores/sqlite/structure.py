@@ -17,7 +17,7 @@ from contextd.values.memory import Related
 _TEXT = "select text from content where workspace_id = ? and content_id = ?"
 
 
-class Structure:
+class LinkQueries:
     """Links of one workspace at one moment, as one reader may see them."""
 
     _connection: apsw.Connection

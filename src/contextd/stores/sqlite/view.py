@@ -21,7 +21,7 @@ from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.documents import DocumentTuple
 from contextd.stores.sqlite.masks import Masks
 from contextd.stores.sqlite.snapshot import Snapshot
-from contextd.stores.sqlite.structure import Structure
+from contextd.stores.sqlite.structure import LinkQueries
 from contextd.stores.sqlite.vectors import cosines, exact_cosines
 from contextd.text.paths import names_file
 from contextd.values.answer import Found, Suggestion
@@ -42,7 +42,7 @@ select content_id, ordinal, {_PIECE} from json_each(?) j
 cross join chunk on content_id = j.value ->> 0 and ordinal = j.value ->> 1 where workspace_id = ?"""  # noqa: S608
 
 
-class View(Structure):
+class SqliteView(LinkQueries):
     """Answers for one workspace, one reader, one moment."""
 
     fields = frozenset({"chunk", "document", "name", "defined", "stem", "folder"})
@@ -60,9 +60,9 @@ class View(Structure):
     def _may_answer(connection: apsw.Connection, snapshot: Snapshot, scope: Scope) -> Masks:
         return Masks(connection, snapshot, scope)
 
-    def within(self, scope: Scope) -> View:
+    def within(self, scope: Scope) -> SqliteView:
         """The same moment, seen by another scope."""
-        return View(self._connection, self._snapshot, scope)
+        return SqliteView(self._connection, self._snapshot, scope)
 
     def words(self, terms: Mapping[int, float], k: int, *, field: str, aliases: Mapping[int, int] = NO_ALIASES) -> list[Found]:
         """The best chunks by the words of a field; of names and paths, an alias stands for one of the terms."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contextd import __version__
-from contextd.surfaces.mcp.wire import NO_METHOD, PARAMS, Refused
+from contextd.surfaces.mcp.wire import NO_METHOD, PARAMS, BadMessage
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 ENVELOPE = ("2026-07-28",)
@@ -60,15 +60,15 @@ class Protocol:
             return {"tools": [self.tool]}
         if method == "tools/call":
             return self._called(params)
-        raise Refused(NO_METHOD, f"no method {method!r}")
+        raise BadMessage(NO_METHOD, f"no method {method!r}")
 
     def _called(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """One text block and nothing else: docs/decisions/0006-mcp-one-text-block.md."""
         if params.get("name") != self.tool["name"]:
-            raise Refused(PARAMS, f"no tool {params.get('name')!r}; there is {self.tool['name']}")
+            raise BadMessage(PARAMS, f"no tool {params.get('name')!r}; there is {self.tool['name']}")
         arguments = params.get("arguments")
         if not isinstance(arguments, dict | None):
-            raise Refused(PARAMS, "arguments are an object")
+            raise BadMessage(PARAMS, "arguments are an object")
         text, failed = self.call(arguments or {})
         return {"content": [{"type": "text", "text": text}], "isError": failed}
 
@@ -76,7 +76,7 @@ class Protocol:
 def _initialized(params: Mapping[str, Any]) -> Mapping[str, Any]:
     version = params.get("protocolVersion")
     if not isinstance(version, str):
-        raise Refused(PARAMS, "protocolVersion is missing")
+        raise BadMessage(PARAMS, "protocolVersion is missing")
     chosen = version if version in HANDSHAKE else HANDSHAKE[-1]
     return {"protocolVersion": chosen, "capabilities": _CAPABILITIES, "serverInfo": _INFO, "instructions": _INSTRUCTIONS}
 
@@ -84,9 +84,9 @@ def _initialized(params: Mapping[str, Any]) -> Mapping[str, Any]:
 def _check_envelope(meta: Mapping[str, Any]) -> None:
     version = meta[f"{_META}protocolVersion"]
     if not isinstance(version, str) or not isinstance(meta.get(f"{_META}clientCapabilities"), dict):
-        raise Refused(PARAMS, f"_meta names {_META}protocolVersion, a text, and {_META}clientCapabilities, an object")
+        raise BadMessage(PARAMS, f"_meta names {_META}protocolVersion, a text, and {_META}clientCapabilities, an object")
     if version not in ENVELOPE:
-        raise Refused(_UNSUPPORTED, "unsupported protocol version", _supported(ENVELOPE, version))
+        raise BadMessage(_UNSUPPORTED, "unsupported protocol version", _supported(ENVELOPE, version))
 
 
 def _supported(versions: Sequence[str], requested: str) -> Mapping[str, Any]:

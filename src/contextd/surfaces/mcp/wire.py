@@ -25,7 +25,7 @@ Id = str | int
 Answer = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 
-class Refused(Exception):
+class BadMessage(Exception):
     """A request that is answered with an error of JSON-RPC."""
 
     def __init__(self, code: int, message: str, data: Mapping[str, Any] | None = None) -> None:
@@ -80,7 +80,7 @@ class _Wire:
         number = request["id"]
         try:
             body: dict[str, Any] = {"result": self._answer(request["method"], request.get("params") or {})}
-        except Refused as refused:
+        except BadMessage as refused:
             body = {"error": refused.error}
         except Exception as error:  # a bug: this request has failed, the next one need not
             sys.stderr.write(f"contextd: {request['method']}: {type(error).__name__}: {error}\n")
