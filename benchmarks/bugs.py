@@ -176,7 +176,7 @@ def _signature(engine: Engine, place: Place) -> int:
     """The first line of the innermost definition around a place; 0 if there is none."""
     with engine.structure.view() as view:
         documents = [document for document, uri in view.uris().items() if uri == place.path]
-        defined = [one for _, one in view.outline(documents)]
+        defined = [one for _, one in view.links.outline(documents)]
     return max((one.line for one in defined if one.line <= place.start_line and one.end_line >= place.end_line), default=0)
 
 

@@ -186,7 +186,7 @@ def test_a_reader_sees_no_links_of_others(linked: Engine, home: Path) -> None:
     structure = linked.structure
     linked.share_only(["ana"], force=True)
     with structure.view() as view:  # the owner is no superuser
-        assert not view.references(["load_user"]) and not view.importing(["store"]) and not view.uris()
+        assert not view.links.references(["load_user"]) and not view.links.importing(["store"]) and not view.uris()
 
 
 def test_the_commands(linked: Engine, contextd: Callable[..., Run]) -> None:

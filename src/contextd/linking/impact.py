@@ -31,7 +31,7 @@ def importers(view: View, targets: Iterable[str]) -> dict[str, str]:
     places = Places(uris.values())
     stems = {stem for uri in wanted for stem in stems_of(uri)}
     found: dict[str, str] = {}
-    for site in view.importing(stems):
+    for site in view.links.importing(stems):
         uri = uris[site.document]
         if uri not in wanted and uri not in found and wanted & set(resolve(uri, language_by_name(uri), site.name, places)):
             found[uri] = f"imports {site.name} (line {site.lines[0]})"
@@ -44,7 +44,7 @@ def _mates(view: View, targets: Collection[str], uris: Mapping[int, str]) -> dic
     for here in {folder(uri) for uri in targets if uri.endswith(PACKAGE_IS_FOLDER)}:
         package = {document: uri for document, uri in uris.items() if folder(uri) == here and uri.endswith(PACKAGE_IS_FOLDER)}
         defined: dict[str, set[str]] = {}
-        for document, one in view.outline(list(package)):
+        for document, one in view.links.outline(list(package)):
             defined.setdefault(package[document], set()).add(one.label)
         definers = Counter(name for labels in defined.values() for name in {_own(label) for label in labels})
         labels = {label for uri in targets for label in defined.get(uri, ())}

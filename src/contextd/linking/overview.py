@@ -40,7 +40,7 @@ def overview(view: View, budget: int, count: Callable[[str], int]) -> Overview:
     """The map of a project."""
     uris = {number: uri for number, uri in view.uris().items() if not is_test(uri)}
     defined: dict[int, list[Definition]] = defaultdict(list)
-    for number, one in view.outline(uris):
+    for number, one in view.links.outline(uris):
         defined[number].append(one)
     central, used = _central(view, defined)
     lines: list[str] = []
@@ -62,10 +62,10 @@ def overview(view: View, budget: int, count: Callable[[str], int]) -> Overview:
 def most_used(view: View, most: int = 3) -> list[str]:
     """The names that the project uses most itself: those of several words first, which libraries rarely have as well."""
     files = [number for number, uri in view.uris().items() if not is_test(uri)]
-    defined = Counter(_last(one) for _, one in view.outline(files))
+    defined = Counter(_last(one) for _, one in view.links.outline(files))
     names = [name for name, times in defined.items() if times == 1 and len(name) > 3 and not name.startswith("_")]
     used: Counter[str] = Counter()
-    for site in view.references(names):
+    for site in view.links.references(names):
         used[site.name] += len(site.lines)
     return sorted(names, key=lambda name: (not used[name], len(parts_of(name)) < 2, -used[name], name))[:most]
 
@@ -87,7 +87,7 @@ def _central(view: View, defined: Mapping[int, list[Definition]]) -> tuple[dict[
     names = {name: owners for name, owners in defining.items() if len(owners) <= _COMMON and len(name) > 2}
     used: Counter[str] = Counter()
     edges: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-    for site in view.references(list(names)):
+    for site in view.links.references(list(names)):
         owners = names[site.name]
         used[site.name] += len(site.lines)
         for owner in owners:

@@ -45,7 +45,7 @@ class Use:
 def definitions(view: View, name: str) -> list[DefinitionSite]:
     """Where a name is defined; a qualified one (`Session.close`, `src/store.load_user`) only where it is so called."""
     uris = view.uris()
-    found = view.defining([_last(name)])
+    found = view.links.defining([_last(name)])
     fitting = _closest([(document, one) for document, one in found if _is_called(one.label, uris[document], name)], name)
     texts = {document: view.chunks_of(document) for document in {document for document, _ in fitting}}
     places = [
@@ -58,7 +58,7 @@ def definitions(view: View, name: str) -> list[DefinitionSite]:
 def outline(view: View, document: int) -> list[DefinitionSite]:
     """What a document defines; one that defines nothing by its labelled chunks."""
     uri, chunks = view.uris()[document], view.chunks_of(document)
-    defined = [(one.line, one.kind, one.label) for _, one in view.outline([document])]
+    defined = [(one.line, one.kind, one.label) for _, one in view.links.outline([document])]
     places = defined or [(chunk.start_line, chunk.kind, chunk.label) for chunk in chunks if chunk.label]
     return [DefinitionSite(uri, line, kind, label, signature_of(chunks, line)) for line, kind, label in sorted(places)]
 
@@ -125,7 +125,7 @@ def uses(view: View, name: str, defined: Sequence[DefinitionSite]) -> list[Use]:
     uris = view.uris()
     last = next((one.label.rpartition(".")[2] for one in defined), _last(name))  # as it is written where it is defined
     every = definitions(view, last)
-    sites = view.references([last])
+    sites = view.links.references([last])
     around = _Around(view, sites, uris)
     own = {(one.uri, one.line) for one in every}
     asked = {one: around.target(one) for one in defined}
@@ -149,11 +149,11 @@ class _Around:
     def __init__(self, view: View, sites: Sequence[Site], uris: Mapping[int, str]) -> None:
         self._view, self._uris = view, uris
         self._texts = {site.document: view.chunks_of(site.document) for site in sites}
-        self._outlines = {document: [one for _, one in view.outline([document])] for document in self._texts}
+        self._outlines = {document: [one for _, one in view.links.outline([document])] for document in self._texts}
         places = Places(uris.values())
         self._reaching: dict[str, set[str]] = {}  # by file: those that import it
         bound: list[tuple[str, str, bool]] = []
-        for one in view.imports(set(self._texts)):
+        for one in view.links.imports(set(self._texts)):
             uri = uris[one.document]
             meant = resolve(uri, language_by_name(uri), one.name, places)
             for target in meant:
@@ -202,7 +202,7 @@ class _Around:
         for _ in range(_GENERATIONS):
             newest = {
                 heir
-                for site in self._view.references(sorted(newest))
+                for site in self._view.links.references(sorted(newest))
                 if site.kind == INHERIT
                 for heir in self._inheriting(site)
             }
@@ -213,7 +213,7 @@ class _Around:
         return found
 
     def _inheriting(self, site: Site) -> Iterator[str]:
-        outline = [one for _, one in self._view.outline([site.document])]
+        outline = [one for _, one in self._view.links.outline([site.document])]
         yield from (_inside(outline, line).rpartition(".")[2] for line in site.lines if _inside(outline, line))
 
     def uses(self, site: Site) -> list[Use]:

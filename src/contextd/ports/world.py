@@ -175,6 +175,25 @@ class Reranker(Protocol):
         """A score for each text in order, the higher the better; fewer when the deadline, on the monotonic clock, comes."""
 
 
+class Links(Protocol):
+    """Definitions, references and imports of the documents that may answer."""
+
+    def defining(self, names: Collection[str]) -> list[tuple[int, Definition]]:
+        """Document and definition of everything whose last part is one of these names."""
+
+    def outline(self, documents: Collection[int]) -> list[tuple[int, Definition]]:
+        """Document and definition of everything that some documents define."""
+
+    def references(self, names: Collection[str]) -> list[Site]:
+        """Where some names are called or inherited from."""
+
+    def imports(self, documents: Collection[int]) -> list[Site]:
+        """What some documents import."""
+
+    def importing(self, stems: Collection[str]) -> list[Site]:
+        """Imports whose last part is one of these."""
+
+
 class View(Protocol):
     """One workspace at one moment, as one reader may see it. Rights and scope apply before any ranking."""
 
@@ -227,20 +246,9 @@ class View(Protocol):
     def uris(self) -> Mapping[int, str]:
         """The documents that may answer, by id."""
 
-    def defining(self, names: Collection[str]) -> list[tuple[int, Definition]]:
-        """Document and definition of everything whose last part is one of these names."""
-
-    def outline(self, documents: Collection[int]) -> list[tuple[int, Definition]]:
-        """Document and definition of everything that some documents define."""
-
-    def references(self, names: Collection[str]) -> list[Site]:
-        """Where some names are called or inherited from."""
-
-    def imports(self, documents: Collection[int]) -> list[Site]:
-        """What some documents import."""
-
-    def importing(self, stems: Collection[str]) -> list[Site]:
-        """Imports whose last part is one of these."""
+    @property
+    def links(self) -> Links:
+        """What the documents that may answer define, refer to and import."""
 
     def within(self, scope: Scope) -> View:
         """The same moment, seen by another scope."""

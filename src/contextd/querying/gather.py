@@ -80,7 +80,7 @@ def _declared(documents: Sequence[int], plan: Plan, view: View) -> dict[ChunkId,
     asked = re.sub(r"::|#|->|/", ".", plan.text.strip().rstrip("()?!"))
     name = asked.rpartition(".")[2]
     defined: dict[int, dict[int, float]] = {document: {} for document in documents[:_LOOKED_THROUGH]}
-    for document, one in view.defining([name]):
+    for document, one in view.links.defining([name]):
         if document in documents and (fit := _fit(asked, one)):
             defined.setdefault(document, {})[one.line] = fit
     found: dict[ChunkId, tuple[float, int]] = {}

@@ -14,6 +14,7 @@ from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.values.query import Scope
 
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 _ACLS = "select distinct acl_id from acl where workspace_id = ? and principal in (select value from json_each(?))"
 
@@ -82,3 +83,20 @@ class Masks:
         if np.array_equal(documents, self._snapshot.documents.alive):
             return self._snapshot.living
         return self._snapshot.rows_of(documents)
+
+    @cached_property
+    def document_of_content(self) -> Ints:
+        """The first by uri of the documents that may answer, for every content."""
+        order, contents = self._snapshot.placed.by_content
+        keep = np.flatnonzero(self.candidates[order])[::-1]
+        result = np.full(len(self._snapshot.contents) + 1, -1, np.int64)
+        result[contents[keep]] = order[keep]  # what is written last, the first by uri, stays
+        newer = np.flatnonzero(self.candidates[len(order) :]) + len(order)
+        of_newer = self._snapshot.content_of_document[newer]
+        alone = (result[of_newer] < 0) & (np.bincount(of_newer + 1, minlength=1)[of_newer + 1] == 1)
+        result[of_newer[alone]] = newer[alone]
+        for place, content in zip(newer[~alone].tolist(), of_newer[~alone].tolist(), strict=True):
+            other = int(result[content])
+            if other < 0 or self._snapshot.documents.at(place)[2] < self._snapshot.documents.at(other)[2]:
+                result[content] = place
+        return result

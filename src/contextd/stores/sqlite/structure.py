@@ -1,4 +1,4 @@
-"""The part of a view that knows structure: definitions, references and imports of the documents that may answer."""
+"""Links of the documents that may answer: what they define, refer to and import."""
 
 from __future__ import annotations
 
@@ -7,38 +7,17 @@ from functools import cached_property
 
 import apsw
 
-from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.links import defined_as, defined_in, imports_by_stem, imports_of, references_to
 from contextd.stores.sqlite.masks import Masks
 from contextd.stores.sqlite.snapshot import Snapshot
 from contextd.values.document import IMPORT, Definition, Site
-from contextd.values.memory import Related
-
-_TEXT = "select text from content where workspace_id = ? and content_id = ?"
 
 
-class LinkQueries:
-    """Links of one workspace at one moment, as one reader may see them."""
+class SqliteLinks:
+    """Definitions, references and imports of one workspace at one moment, as one reader may see them."""
 
-    _connection: apsw.Connection
-    _snapshot: Snapshot
-    _masks: Masks
-
-    def uris(self) -> Mapping[int, str]:
-        """The documents that may answer, by id."""
-        return {row[0]: row[2] for row in self._snapshot.documents.by_uri(self._masks.candidates)}
-
-    def text(self, document: int) -> str:
-        """The whole stored text of a document; empty for one that may not answer."""
-        place = self._snapshot.documents.place(document)
-        if place is None or not self._masks.candidates[place]:
-            return ""
-        stored = rows(self._connection, _TEXT, (self._snapshot.workspace, self._snapshot.documents.at(place)[3]))
-        return unpacked(stored[0][0]) if stored else ""
-
-    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
-        """What a person linked with some documents; nobody links files."""
-        return {}
+    def __init__(self, connection: apsw.Connection, snapshot: Snapshot, masks: Masks) -> None:
+        self._connection, self._snapshot, self._masks = connection, snapshot, masks
 
     def defining(self, names: Collection[str]) -> list[tuple[int, Definition]]:
         """Document and definition of everything whose last part is one of these names."""

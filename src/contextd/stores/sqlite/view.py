@@ -7,7 +7,7 @@ rights once more when texts are fetched.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -21,11 +21,12 @@ from contextd.stores.sqlite.database import rows, unpacked
 from contextd.stores.sqlite.documents import DocumentTuple
 from contextd.stores.sqlite.masks import Masks
 from contextd.stores.sqlite.snapshot import Snapshot
-from contextd.stores.sqlite.structure import LinkQueries
+from contextd.stores.sqlite.structure import SqliteLinks
 from contextd.stores.sqlite.vectors import cosines, exact_cosines
 from contextd.text.paths import names_file
 from contextd.values.answer import Found, Suggestion
 from contextd.values.document import About, Chunk, ChunkId
+from contextd.values.memory import Related
 from contextd.values.query import Scope
 
 Bools = NDArray[np.bool_]
@@ -34,6 +35,7 @@ Ints = NDArray[np.int64]
 
 _AT = """
 select ordinal from chunk where workspace_id = ? and content_id = ? and start_line <= ? and end_line >= ?"""
+_TEXT = "select text from content where workspace_id = ? and content_id = ?"
 _TEXTS = "select content_id, text from content where workspace_id = ? and content_id in (select value from json_each(?))"
 _PIECE = "kind, label, heading, start_line, end_line, start_at, end_at, tokens"
 _CHUNKS = f"select ordinal, {_PIECE} from chunk where workspace_id = ? and content_id = ? order by ordinal"  # noqa: S608
@@ -42,7 +44,7 @@ select content_id, ordinal, {_PIECE} from json_each(?) j
 cross join chunk on content_id = j.value ->> 0 and ordinal = j.value ->> 1 where workspace_id = ?"""  # noqa: S608
 
 
-class SqliteView(LinkQueries):
+class SqliteView:
     """Answers for one workspace, one reader, one moment."""
 
     fields = frozenset({"chunk", "document", "name", "defined", "stem", "folder"})
@@ -175,6 +177,27 @@ class SqliteView(LinkQueries):
         here = (self._snapshot.workspace, self._content(document))
         pieces = rows(self._connection, _CHUNKS, here) if text else []
         return [self._chunk(ChunkId(document, ordinal), text, rest) for ordinal, *rest in pieces]
+
+    @cached_property
+    def links(self) -> SqliteLinks:
+        """What the documents that may answer define, refer to and import."""
+        return SqliteLinks(self._connection, self._snapshot, self._masks)
+
+    def uris(self) -> Mapping[int, str]:
+        """The documents that may answer, by id."""
+        return {row[0]: row[2] for row in self._documents.by_uri(self._masks.candidates)}
+
+    def text(self, document: int) -> str:
+        """The whole stored text of a document; empty for one that may not answer."""
+        place = self._documents.place(document)
+        if place is None or not self._masks.candidates[place]:
+            return ""
+        stored = rows(self._connection, _TEXT, (self._snapshot.workspace, self._documents.at(place)[3]))
+        return unpacked(stored[0][0]) if stored else ""
+
+    def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
+        """What a person linked with some documents; nobody links files."""
+        return {}
 
     def knows(self, path: str) -> bool:
         """Whether a document that may be seen is at or below a path, or fits a pattern."""
@@ -315,28 +338,11 @@ class SqliteView(LinkQueries):
     def _found(self, rows: Ints, scores: Float, coverage: Float) -> list[Found]:
         """Rows as chunks of the documents that stand for them: the first by uri of those that may answer."""
         places = self._snapshot.content_of_row[rows]
-        documents = self._documents.ids[self._document_of_content[places]]
+        documents = self._documents.ids[self._masks.document_of_content[places]]
         ordinals = rows - self._snapshot.starts[places]
         chunks = list(map(ChunkId._make, zip(documents.tolist(), ordinals.tolist(), strict=True)))
         self._row_of.update(zip(chunks, rows.tolist(), strict=True))
         return list(map(Found._make, zip(chunks, scores.tolist(), coverage.tolist(), strict=True)))
-
-    @cached_property
-    def _document_of_content(self) -> Ints:
-        """The first by uri of the documents that may answer, for every content."""
-        order, contents = self._snapshot.placed.by_content
-        keep = np.flatnonzero(self._masks.candidates[order])[::-1]
-        result = np.full(len(self._snapshot.contents) + 1, -1, np.int64)
-        result[contents[keep]] = order[keep]  # what is written last, the first by uri, stays
-        newer = np.flatnonzero(self._masks.candidates[len(order) :]) + len(order)
-        of_newer = self._snapshot.content_of_document[newer]
-        alone = (result[of_newer] < 0) & (np.bincount(of_newer + 1, minlength=1)[of_newer + 1] == 1)
-        result[of_newer[alone]] = newer[alone]
-        for place, content in zip(newer[~alone].tolist(), of_newer[~alone].tolist(), strict=True):
-            other = int(result[content])
-            if other < 0 or self._documents.at(place)[2] < self._documents.at(other)[2]:
-                result[content] = place
-        return result
 
     def _rows(self, chunks: Sequence[ChunkId]) -> Ints:
         return np.array([self._row(chunk) for chunk in chunks], np.int64)
