@@ -8,9 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from contextd.chunking.cut import Limits
+from contextd.chunking.parse import parse
+from contextd.models.tokens import Estimate
 from contextd.stores.sqlite import documents, segments, snapshot
 from contextd.stores.sqlite.store import SqliteStore, open_index
 from contextd.text.terms import FOLDER, STEM, key
+from contextd.values.document import DocumentRow, Stamp
 from contextd.values.query import Reader, Scope
 from tests.stores.test_conformance import SPACE, WORKSPACE, Shelf
 
@@ -35,7 +39,8 @@ def everything(store: SqliteStore, scope: Scope) -> dict[str, object]:
         chunks = sorted({one.chunk for found in arms.values() for one in found})
         filled = {name: np.round(values, 5).tolist() for name, values in view.fill(chunks).items()}
         return {
-            "arms": {name: sorted((one.chunk, round(one.score, 5)) for one in found) for name, found in arms.items()},
+            "arms": {name: [(one.chunk, round(one.score, 5)) for one in found] for name, found in arms.items()},
+            "vectors": np.round(view.vectors(chunks, SPACE), 5).tolist(),
             "filled": filled,
             "texts": [(chunk.uri, chunk.text, chunk.language) for chunk in view.get(chunks)],
             "about": view.about(chunks),
@@ -46,7 +51,15 @@ def everything(store: SqliteStore, scope: Scope) -> dict[str, object]:
         }
 
 
-@pytest.mark.parametrize("seed", range(12))
+def again(store: SqliteStore, chance: random.Random) -> None:
+    """Write the vectors of some contents once more, with other values."""
+    query = "select content_id, count(*) from chunk where workspace_id = ? group by 1 order by 1"
+    contents = dict(store.rows(query))
+    some = chance.sample(sorted(contents), min(3, len(contents)))
+    store.add_vectors(SPACE, {one: np.array([[chance.random() for _ in range(4)]] * contents[one], np.float32) for one in some})
+
+
+@pytest.mark.parametrize("seed", range(16))
 def test_a_snapshot_that_was_moved_forward_answers_as_one_that_was_loaded(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,8 +81,12 @@ def test_a_snapshot_that_was_moved_forward_answers_as_one_that_was_loaded(
             readers = frozenset({"owner", "ana"} if chance.random() < 0.5 else {"owner"})
             text = f"{chance.choice(WORDS)} = {chance.randrange(6)}\n" * chance.randrange(1, 3)
             shelf.put(uri, text, readers, [chance.random() for _ in range(4)] if chance.random() < 0.7 else None)
-        elif turn < 0.95:
+        elif turn < 0.85:
             shelf.store.remove(5, [uri])
+        elif turn < 0.92:
+            again(shelf.store, chance)
+        elif turn < 0.96:
+            shelf.store.finish()
         else:
             shelf.store.fold(force=True)
         scope = chance.choice(scopes)
@@ -87,4 +104,34 @@ def test_many_small_writes_leave_few_segments(tmp_path: Path) -> None:
             assert view.size() == number + 1
             kept = view._snapshot
     assert len(kept.segments) <= 10 and len(kept.vectors[SPACE]) <= 10
+    shelf.store.close()
+
+
+def test_what_is_gone_does_not_pile_up_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "_SOME_DEAD", 10)
+    shelf = Shelf(open_index(tmp_path, WORKSPACE), fold=False)
+    for number in range(100):
+        shelf.put("a.py", f"heron{number} = {number}\n", vector=[1, number, 0, 0])
+        with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
+            total = view._snapshot.total
+        if number % 10 == 9:
+            shelf.store.finish()
+    assert total <= 30
+    shelf.store.close()
+
+
+def test_documents_of_two_sources_with_one_uri_stand_in_one_order(tmp_path: Path) -> None:
+    shelf = Shelf(open_index(tmp_path, WORKSPACE), fold=False)
+    shelf.put("z.py", "owl = 1\n")
+    with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
+        assert view.size()
+    acl = shelf.store.grant(frozenset({"owner"}))
+    parsed = parse(b"heron = 1\n", "python", Limits(small=0), Estimate().count)
+    for number, source in ((900, 7), (100, 8)):
+        row = DocumentRow(number, source, "same.py", 4711, acl, "python", Stamp(1, 2, 3, 4), b"digest", 1_000_000)
+        shelf.store.put([(row, parsed, {})])
+    scope = Scope((WORKSPACE,), OWNER)
+    loaded = open_index(tmp_path, WORKSPACE)
+    assert everything(shelf.store, scope) == everything(loaded, scope)
+    loaded.close()
     shelf.store.close()

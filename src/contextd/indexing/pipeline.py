@@ -110,9 +110,9 @@ def index(
     began = time.monotonic()
     options = options or Options()
     epoch = options.epoch or int(store.setting("epoch") or 0)
-    known = store.documents(source.id)
-    changed = bool(known) and store.setting(f"recipe {source.id}") != recipe.text
-    if not known:  # nothing is of another recipe
+    known, failed = store.documents(source.id), store.failed_stamps()
+    changed = bool(known or failed) and store.setting(f"recipe {source.id}") != recipe.text
+    if not known and not failed:  # nothing is of another recipe
         store.set_setting(f"recipe {source.id}", recipe.text)
     # Another worktree was rebuilt since: what is stored for it is shared again by looking at every file once.
     rebuilt = bool(known and epoch) and store.setting(f"epoch {source.id}") != str(epoch)
@@ -120,7 +120,7 @@ def index(
     found = changes(
         _listed(run, source.scan(options.paths)),
         known,
-        store.failed_stamps(),
+        failed,
         look_again=_look_again(run),
         priority=options.priority,
         warn_bytes=options.warn_bytes,

@@ -23,6 +23,7 @@ _FREE = 5  # runs of one file in a row that do not have to wait: a person saves 
 _CALM = 10.0  # seconds without a change after which a file may do so again
 _LONGEST = 60.0  # seconds that a file which is written all the time waits, unless indexing it takes long
 _SHARE = 50.0  # times as long as its last run took: such a file takes about two percent of a processor
+_MOST = 120.0  # seconds that any file waits
 _BOUNDARIES = (".gitignore", ".contextignore", ".dockerignore")
 
 
@@ -58,7 +59,7 @@ class _Runs:
         """Seconds from the beginning of the last run to the next one."""
         if self.count < _FREE:
             return 0.0
-        return max(min(_LONGEST, 2.0 ** (self.count - _FREE + 1)), _SHARE * self.took)
+        return min(_MOST, max(min(_LONGEST, 2.0 ** (self.count - _FREE + 1)), _SHARE * self.took))
 
 
 @dataclass(slots=True)
@@ -80,9 +81,10 @@ class Pace:
         return ready
 
     def ran(self, paths: Collection[str]) -> None:
-        """Note how long the run took that has just ended, for each of its paths."""
+        """Note how long the run took that has just ended; its paths share the time."""
         now = self.clock()
-        self._runs |= {path: replace(runs, took=now - runs.began) for path in paths if (runs := self._runs.get(path))}
+        known = {path: runs for path in paths if (runs := self._runs.get(path))}
+        self._runs |= {path: replace(runs, took=(now - runs.began) / len(known)) for path, runs in known.items()}
 
     def restless(self) -> frozenset[str]:
         """The files that are written all the time. May be called by another thread."""
@@ -161,8 +163,7 @@ class Watch:
         if len(seen) > BURST or any(self._touches_more(path) for path in seen):
             self._after_burst = len(seen) > BURST
             self._everything()
-        elif ready := self._pace.due(seen - sure) | sure:
-            self._try(lambda: self.hooks.some(ready))
+        elif (ready := self._pace.due(seen - sure) | sure) and self._try(lambda: self.hooks.some(ready)):
             self._pace.ran(ready)
 
     def _touches_more(self, path: str) -> bool:
@@ -202,14 +203,16 @@ class Watch:
             self.hooks.say("the folder is back")
             self._everything()
 
-    def _try(self, work: Callable[[], None]) -> None:
-        """A run that fails is told and tried again by the next scan."""
+    def _try(self, work: Callable[[], None]) -> bool:
+        """Whether a run ended well. One that fails is told and tried again by the next scan."""
         try:
             work()
         except ContextdError as error:
             self.hooks.say(f"{error}; trying again")
             self._after_burst = True
             time.sleep(1.0)
+            return False
+        return True
 
     def _disarm(self) -> None:
         if self._events is not None:

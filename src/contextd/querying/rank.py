@@ -28,6 +28,7 @@ _HALVES = 90  # days
 _AUTHOR = re.compile(r"Author: (.{1,80}?), \d{4}-\d{2}-\d{2}, [0-9a-f]{7,}$")
 _MOST_AUTHORS = 5
 _MATCHING = 0.6  # of the share of words that the best commit has: a judgment
+_RELEVANT = 0.5  # of the relevance of the best hit: a judgment
 
 Ranker = Callable[[Hit, int], float]  # of a hit, now in microseconds
 
@@ -44,11 +45,16 @@ def rank(hits: Sequence[Hit], ranker: Ranker, now: int) -> list[Hit]:
 def commits_first(hits: Sequence[Hit], *, newest: bool) -> list[Hit]:
     """For a question about the past: the commits that match before everything else, the newest of them first if asked for.
 
-    A commit matches if it has nearly as many of the words as the best one.
+    A commit matches if it has nearly as many of the words as the best one, and is not far less relevant than the best hit.
     """
-    shares = {hit.chunk.id: hit.why.get("document_coverage", 0.0) for hit in hits if hit.chunk.language == COMMIT}
+    best = max((hit.score for hit in hits), default=0.0)
+    shares = {
+        hit.chunk.id: hit.why.get("document_coverage", 0.0)
+        for hit in hits
+        if hit.chunk.language == COMMIT and hit.score >= _RELEVANT * best
+    }
     least = _MATCHING * max(shares.values(), default=0.0)
-    matching = [hit for hit in hits if shares.get(hit.chunk.id, -1.0) >= least]
+    matching = [hit for hit in hits if (share := shares.get(hit.chunk.id, 0.0)) > 0 and share >= least]
     chosen = {hit.chunk.id for hit in matching}
     if newest:
         matching.sort(key=lambda hit: -hit.chunk.modified)

@@ -29,6 +29,10 @@ CONCEPT, WIDE = 5.0, 5.0  # beside a part of a word, of which one has several: w
 SPREAD = 1500  # of all arms together: a bound on the time of the steps after
 
 
+_FEW = 2  # words of a question that is a look-up
+_ALL = 0.999  # of the words
+
+
 def retrieve(
     view: View,
     plan: Plan,
@@ -72,8 +76,13 @@ def _aliases(plan: Plan, salt: str) -> dict[int, int]:
     return {key(other, salt): key(term, salt) for other, term in plan.families.items()}
 
 
-def _strength(view: View, body: Mapping[int, float], found: Sequence[Found]) -> float:
-    """How well the best chunk fits the words, comparable between questions."""
+def _strength(view: View, body: Mapping[int, float], found: Sequence[Found]) -> float | None:
+    """How well the best chunk fits the words, comparable between questions; None where a chunk has all of one or two words.
+
+    Who asks for a word or two that are here means them, however long the chunk is and whatever a model knows of them.
+    """
+    if len(body) <= _FEW and any(one.coverage > _ALL for one in found):
+        return None
     return max(one.score for one in found) / (view.scale(body) or 1.0) if found else 0.0
 
 

@@ -6,10 +6,11 @@ Routes: `symbol` (a bare or qualified name), `path`, `trace` (a stack trace), `i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from contextd.errors import InvalidInput
 from contextd.text.languages import ALIASES
 from contextd.text.natural_language import is_grammar, small_words
 from contextd.text.terms import defined_names, parts_of, split, terms_of
@@ -63,8 +64,8 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _PEOPLE = re.compile(
-    r"\bwho (?:wrote|writes|changed|changes|knows|added|removed|broke|maintains|owns|works on|worked on|committed|touched|fixed"
-    r"|can (?:i|we) ask|is (?:responsible|in charge|the expert))\b",
+    r"\bwho (?:wrote|changed|knows|added|removed|broke|maintains|works on|worked on|committed|touched|fixed|can (?:i|we) ask"
+    r"|is the expert|owns (?:this|that|it|the \w+ (?:file|module|code|package|folder|component)))\b",
     re.IGNORECASE,
 )
 
@@ -137,9 +138,9 @@ def _families(text: str, terms: dict[str, float]) -> dict[str, str]:
     """Other words of the families of the words that are looked for, and the term each stands for."""
     found: dict[str, str] = {}
     for word in re.findall(r"[a-z]{3,}", text.lower()):
-        own = terms_of(word)[0]
-        if own in terms:
-            found |= {other: own for other in family(word) if other not in terms and other not in STOP_STEMS}
+        for own in terms_of(word)[:1]:  # none of a word that is too long to be one
+            others = family(word) if own in terms else ()
+            found |= {other: own for other in others if other not in terms and other not in STOP_STEMS}
     return found
 
 
@@ -204,9 +205,16 @@ def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
         paths=_narrower(scope.paths, found.get("path", [])),
         languages=_both(scope.languages, [ALIASES.get(value.lower(), value.lower()) for value in found.get("lang", [])]),
         kinds=_both(scope.kinds, [value.lower() for value in found.get("kind", [])]),
-        excluded=(*scope.excluded, *(value.rstrip("/") for value in found.get("-path", []))),
+        excluded=(*scope.excluded, *_excluded(found.get("-path", []))),
     )
     return _FILTER.sub(" ", text).strip(), narrowed
+
+
+def _excluded(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        if path.strip("./") == "":
+            raise InvalidInput(f"-path:{path} leaves nothing to search; name a folder or a file below the project")
+        yield path.rstrip("/")
 
 
 def _both(have: frozenset[str], asked: Iterable[str]) -> frozenset[str]:

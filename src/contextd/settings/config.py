@@ -75,7 +75,10 @@ def _together(key: str, before: Any, now: Any) -> Any:
     """The value of a key that an earlier layer had set: a later one wins, patterns of secrets add up, tables are joined."""
     if key == _ADDED:
         return (before or ()) + now
-    return {**(before or {}), **now} if key == "providers" else now
+    if key != "providers":
+        return now
+    tables = before or {}
+    return {**tables, **{name: {**tables.get(name, {}), **table} for name, table in now.items()}}
 
 
 def stamp(root: Path) -> tuple[int, ...]:

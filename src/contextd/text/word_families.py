@@ -37,6 +37,12 @@ _ABBREVIATIONS = (
     "stmt statement", "expr expression", "decl declaration", "buf buffer", "addr address", "fmt format", "pos position",
     "prev previous", "iter iterator iterate", "alloc allocate allocation allocator", "concat concatenate", "sep separator",
 )  # fmt: skip
+_NO_AGENTS = frozenset(  # they end like one
+    "author number factor vector sector doctor corner member letter matter order border folder header footer paper power "
+    "tower water winter summer center master cluster chapter charter character quarter register semester layer later other "
+    "rather under over never ever however whether former proper super upper lower inner outer after minor major prior error "
+    "mirror color anchor motor tutor tensor cursor ancestor descriptor".split()
+)
 _SHORTEST = 4
 _VOWELS = "aeiouy"
 
@@ -59,6 +65,8 @@ def _singular(word: str) -> str:
 def _base(word: str) -> str:
     """A verb without the ending of its form: rout of route, routes, routed, routing; log of logging."""
     for ending in ("ing", "ed", "es", "s", "e"):
+        if ending == "s" and word.endswith("ss"):
+            break
         if word.endswith(ending) and len(word) - len(ending) >= 3 and any(sign in _VOWELS for sign in word[: -len(ending)]):
             return _undoubled(word[: -len(ending)])
     return word
@@ -82,7 +90,7 @@ def _verbs(word: str) -> set[str]:
     """What an agent or a noun of action does: parse of parser, resolve of resolution."""
     one = _singular(word)
     found = {one[: -len(ending)] + verb for ending, verbs in _CHANGES if one.endswith(ending) for verb in verbs}
-    if one.endswith(("er", "or")) and len(one) > 5:
+    if one.endswith(("er", "or")) and len(one) > 5 and one not in _NO_AGENTS:
         found |= {_undoubled(one[:-2]), f"{one[:-2]}e"}
     return found
 

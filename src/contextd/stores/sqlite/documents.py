@@ -34,7 +34,7 @@ class OrderedDocuments:
     """The documents of one load, in the order of their uris; shared by all snapshots that came from it."""
 
     def __init__(self, rows: Iterable[DocumentTuple]) -> None:
-        self.rows = sorted(rows, key=lambda row: row[2])
+        self.rows = sorted(rows, key=_by_uri)
         self.uris = [row[2] for row in self.rows]
         self.place_of = {row[0]: place for place, row in enumerate(self.rows)}
         self.columns = _columns(self.rows, 0)
@@ -150,9 +150,13 @@ class Documents:
         """The language of each document."""
         return self._column("languages")
 
+    def before(self, place: int, other: int) -> bool:
+        """Whether one document stands before another in the order of uris."""
+        return _by_uri(self.at(place)) < _by_uri(self.at(other))
+
     def by_uri(self, mask: Bools) -> list[DocumentTuple]:
         """Some documents, in the order of their uris."""
-        return sorted(map(self.at, np.flatnonzero(mask).tolist()), key=lambda row: row[2])
+        return sorted(map(self.at, np.flatnonzero(mask).tolist()), key=_by_uri)
 
     def path_entries(self, keys: Sequence[int]) -> tuple[Ints, Ints]:
         """Where terms occur in paths: positions of documents, and the number of the term for each."""
@@ -204,6 +208,11 @@ def _columns(rows: Sequence[DocumentTuple], first: int) -> Columns:
         "path_terms": np.frombuffer(b"".join(paths), np.uint64),
         "path_places": np.repeat(np.arange(first, first + len(rows)), [len(path) // 8 for path in paths]),
     }
+
+
+def _by_uri(row: DocumentTuple) -> tuple[str, int]:
+    """Uris of two sources may be equal."""
+    return row[2], row[0]
 
 
 def _name(uri: str) -> str:

@@ -87,7 +87,7 @@ class Masks:
     @cached_property
     def document_of_content(self) -> Ints:
         """The first by uri of the documents that may answer, for every content."""
-        order, contents = self._snapshot.placed.by_content
+        documents, (order, contents) = self._snapshot.documents, self._snapshot.placed.by_content
         keep = np.flatnonzero(self.candidates[order])[::-1]
         result = np.full(len(self._snapshot.contents) + 1, -1, np.int64)
         result[contents[keep]] = order[keep]  # what is written last, the first by uri, stays
@@ -97,6 +97,6 @@ class Masks:
         result[of_newer[alone]] = newer[alone]
         for place, content in zip(newer[~alone].tolist(), of_newer[~alone].tolist(), strict=True):
             other = int(result[content])
-            if other < 0 or self._snapshot.documents.at(place)[2] < self._snapshot.documents.at(other)[2]:
+            if other < 0 or documents.before(place, other):
                 result[content] = place
         return result

@@ -21,9 +21,11 @@ select language, count(*) from document where workspace_id = ? and dead_seq is n
 
 
 _FAILED = """
-insert into failure values (?, ?, ?, ?, 0, ?, ?, ?, ?)
-on conflict do update set error = excluded.error, at = excluded.at, retries = retries + 1, size = excluded.size,
-  mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, inode = excluded.inode"""
+insert into failure (workspace_id, uri, error, at, retries) values (?, ?, ?, ?, 0)
+on conflict do update set error = excluded.error, at = excluded.at, retries = retries + 1"""
+_FAILED_AS = """
+insert or replace into failure_stamp (workspace_id, uri, size, mtime_ns, ctime_ns, inode) values (?, ?, ?, ?, ?, ?)"""
+_WELL = tuple(f"delete from {table} where workspace_id = ? and uri = ?" for table in ("failure", "failure_stamp"))  # noqa: S608
 _NO_STAMP = Stamp(-1, -1, -1, -1)  # that no file has: it is read in the next run
 _CLEAN = "clean"  # a setting: the file holds no copy of deleted text
 
@@ -61,18 +63,22 @@ class Notes:
 
     def note_error(self, uri: str, error: str, stamp: Stamp = _NO_STAMP) -> None:
         """Record that a file failed, and in which state of the file."""
-        values = (self.workspace, uri, error, time.time_ns() // 1000)
         state = (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode)
-        self.database.transact(lambda connection: connection.execute(_FAILED, values + state))
+
+        def write(connection: apsw.Connection) -> None:
+            connection.execute(_FAILED, (self.workspace, uri, error, time.time_ns() // 1000))
+            connection.execute(_FAILED_AS, (self.workspace, uri, *state))
+
+        self.database.transact(write)
 
     def clear_errors(self, uris: Sequence[str]) -> None:
         """Forget failures of files that are well again, or gone."""
         values = [(self.workspace, uri) for uri in uris]
-        query = "delete from failure where workspace_id = ? and uri = ?"
 
         def write(connection: apsw.Connection) -> None:
             before = connection.total_changes()
-            connection.executemany(query, values)
+            for query in _WELL:
+                connection.executemany(query, values)
             if connection.total_changes() > before:
                 self.soil(connection)
 
@@ -80,7 +86,7 @@ class Notes:
 
     def failed_stamps(self) -> dict[str, Stamp]:
         """The state in which each file that failed was read."""
-        query = "select uri, size, mtime_ns, ctime_ns, inode from failure where workspace_id = ?"
+        query = "select uri, size, mtime_ns, ctime_ns, inode from failure_stamp where workspace_id = ?"
         return {uri: Stamp(*rest) for uri, *rest in self.rows(query)}
 
     def failures(self) -> list[tuple[str, str, int]]:

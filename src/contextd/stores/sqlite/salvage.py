@@ -22,7 +22,7 @@ from contextd.text.indexed_text import words_of
 from contextd.values.document import OWNER, Piece
 
 _TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
-_DERIVED = ("words", "chunk", "job", "job_log", "failure", "setting")
+_DERIVED = ("words", "chunk", "job", "job_log", "failure", "failure_stamp", "setting")
 # For columns that an older record does not have.
 _OTHERWISE = {
     "author": OWNER, "kind": "unknown", "topics": "[]", "verified": "[]", "source": "person", "confidence": 1.0,

@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from contextd.stores.sqlite.documents import Documents, OrderedDocuments
 from contextd.stores.sqlite.postings import Postings, unpack
 from contextd.stores.sqlite.segments import MERGED, Base, Ints, Segment, merged, place_in, read_base, segment_of
-from contextd.stores.sqlite.vectors import Vectors, fewer, restore
+from contextd.stores.sqlite.vectors import Vectors, merge_parts, restore
+
+_MOST_DEAD, _SOME_DEAD = 2, 4096  # rows: from so many times the living ones, and so many more, everything is loaded anew
 
 _HEAD = "select seq, collected_seq, generation, folded_seq from workspace where workspace_id = ?"
 _LIVING = """
@@ -137,10 +139,17 @@ class Snapshot:
     @cached_property
     def spaces(self) -> Mapping[str, int]:
         """How many living rows have a vector in each space."""
-        return {
-            space: sum(int(self.living[part.rows[part.scales > 0]].sum()) for part in parts)
-            for space, parts in self.vectors.items()
-        }
+        return self.spaces_of(self.living)
+
+    def spaces_of(self, rows: NDArray[np.bool_]) -> Mapping[str, int]:
+        """How many of some rows have a vector in each space; a row may have an older one in another part."""
+        found = {}
+        for space, parts in self.vectors.items():
+            there = np.zeros(self.total, bool)
+            for part in parts:
+                there[part.rows[part.scales > 0]] = True
+            found[space] = int((there & rows).sum())
+        return found
 
     def rows_of(self, documents: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The rows of some documents, as a mask."""
@@ -218,6 +227,8 @@ def advance(old: Snapshot, connection: apsw.Connection, folder: Path | None) -> 
         placed,
         np.concatenate((known, fresh_places)),
     )
+    if moved.total > _MOST_DEAD * int(moved.living.sum()) + _SOME_DEAD:  # what nobody has any more takes memory and time
+        return load(connection, old.workspace, folder)
     return with_vectors(moved, connection, old.head.seq)
 
 
@@ -269,5 +280,5 @@ def with_vectors(snapshot: Snapshot, connection: apsw.Connection, after: int) ->
     for space, entries in found.items():
         entries.sort(key=lambda entry: int(entry[0][0]) if len(entry[0]) else -1)  # searches count on rows in order
         part = Vectors(*(np.concatenate(column) for column in zip(*entries, strict=True)))
-        vectors[space] = fewer((*vectors.get(space, ()), part), MERGED)
+        vectors[space] = merge_parts((*vectors.get(space, ()), part), MERGED)
     return replace(snapshot, vectors=vectors)

@@ -43,7 +43,7 @@ def restore(data: bytes, count: int) -> tuple[NDArray[np.int8], Float]:
     return values, scales
 
 
-def fewer(parts: tuple[Vectors, ...], most: int) -> tuple[Vectors, ...]:
+def merge_parts(parts: tuple[Vectors, ...], most: int) -> tuple[Vectors, ...]:
     """The same rows in fewer parts: small ones at the end become one, up to `most` rows."""
     found = list(parts)
     while len(found) > 1 and found[-2].matrix.shape[1:] == found[-1].matrix.shape[1:]:
@@ -52,6 +52,7 @@ def fewer(parts: tuple[Vectors, ...], most: int) -> tuple[Vectors, ...]:
             break
         rows = np.concatenate((first.rows, last.rows))
         order = np.argsort(rows, kind="stable")
+        order = order[np.append(rows[order][1:] != rows[order][:-1], True)]  # the later of two vectors of a row
         matrix, scales = np.concatenate((first.matrix, last.matrix)), np.concatenate((first.scales, last.scales))
         found[-2:] = [Vectors(rows[order], matrix[order], scales[order])]
     return tuple(found)

@@ -224,12 +224,7 @@ class SqliteView:
     @cached_property
     def _spaces(self) -> Mapping[str, int]:
         visible = self._masks.visible
-        if visible is None:
-            return self._snapshot.spaces
-        return {
-            space: sum(int(visible[part.rows[part.scales > 0]].sum()) for part in parts)
-            for space, parts in self._snapshot.vectors.items()
-        }
+        return self._snapshot.spaces if visible is None else self._snapshot.spaces_of(visible)
 
     def dimension(self, space: str) -> int:
         """How long the vectors of a space are; 0 where there are none."""
