@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from contextd.app import portability
 from contextd.app.assemble import open_engine
 from contextd.chunking.parse import decode
+from contextd.errors import Busy
 from contextd.privacy import scrub, scrub_text, user_rules
 from contextd.values.conversation import Conversation, Message
 from tests.conftest import Run
@@ -222,3 +223,138 @@ def test_a_rescrubbing_that_was_killed_before_it_had_wiped_is_made_up_for(home: 
     engine.close()
     again = open_engine(None, home=home, environment={})
     assert not again.record.database.query(due)  # type: ignore[attr-defined]
+
+
+def committed(root: Path, files: dict[str, str], message: str = "first") -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    git = ["git", "-C", str(root), "-c", "user.name=Ann", "-c", "user.email=a@b.c"]
+    for command in (["init", "-qb", "main"], ["add", "-Af"], ["commit", "-qm", message]):
+        subprocess.run([*git, *command], check=True)
+    return root
+
+
+@pytest.fixture
+def victim(tmp_path: Path, home: Path) -> Path:
+    root = tmp_path / "victim"
+    root.mkdir()
+    committed(root, {"a.md": "private zanzibar strategy text\n"}, "zanzibar strategy")
+    engine = open_engine(root, home=home, environment={})
+    engine.index()
+    engine.remember("The zanzibar launch code word is pelican", in_project=True)
+    engine.close()
+    return root
+
+
+def borrowed(root: Path, victim: Path, how: str) -> None:
+    git = root / ".git"
+    if how == "a .git file of a folder below":
+        git.write_text("gitdir: ../../.git\n")
+        return
+    if how == "a worktree of its own making":
+        fake = root / "fake"
+        fake.mkdir()
+        git.write_text("gitdir: fake\n")
+        (fake / "gitdir").write_text(f"{git}\n")
+        (fake / "commondir").write_text(f"{victim}/.git\n")
+        (fake / "HEAD").write_text("ref: refs/heads/main\n")
+        return
+    git.mkdir()
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    if how == "commondir":
+        (git / "commondir").write_text(f"{victim}/.git\n")
+    elif how == "links":
+        (git / "objects").symlink_to(victim / ".git/objects")
+        (git / "refs").symlink_to(victim / ".git/refs")
+    else:
+        (git / "objects/info").mkdir(parents=True)
+        (git / "objects/info/alternates").write_text(f"{victim}/.git/objects\n")
+        (git / "refs/heads").mkdir(parents=True)
+        (git / "refs/heads/main").symlink_to(victim / ".git/refs/heads/main")
+
+
+@pytest.mark.parametrize(
+    "how", ["commondir", "links", "a linked ref", "a .git file of a folder below", "a worktree of its own making"]
+)
+def test_a_folder_joined_another_project_through_its_git_folder(tmp_path: Path, victim: Path, home: Path, how: str) -> None:
+    root = victim / "vendor/lib" if "below" in how else tmp_path / "thief"
+    root.mkdir(parents=True)
+    (root / "r.md").write_text("hello\n")
+    borrowed(root, victim, how)
+    engine = open_engine(root, home=home, environment={})
+    engine.index()
+    found = engine.search("zanzibar launch code word strategy commit", min_score=0)
+    assert not any("zanzibar" in hit.chunk.text for hit in found.hits), how
+    assert engine.index().others == 0
+    engine.close()
+
+
+def test_lines_of_ignored_files_were_shown_by_their_commits(tmp_path: Path, home: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    committed(root, {"hidden.md": "the walrusplan is private\n", ".contextignore": "hidden.md\n", "a.md": "open\n"})
+    engine = open_engine(root, home=home, environment={})
+    engine.index()
+    found = engine.search("commit that added walrusplan", min_score=0)
+    assert not any("walrusplan" in hit.chunk.text for hit in found.hits)
+    engine.close()
+
+
+def test_a_control_character_in_a_subject_ended_history(tmp_path: Path, home: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    committed(root, {"f.md": "x\n"}, "sub\x01ject")
+    engine = open_engine(root, home=home, environment={})
+    engine.index()
+    assert engine.structure.history("f.md").edits[0].subject == "sub\x01ject"
+    engine.close()
+
+
+def test_a_reader_with_a_watching_server_could_not_lose_the_right(project: Path, home: Path) -> None:
+    owner = open_engine(project, home=home, environment={})
+    owner.index()
+    owner.share(["ana"])
+    held = owner.known().lease
+    with held("contextd watch"):
+        assert owner.unshare(["ana"]) == frozenset({"owner"})
+        ana = open_engine(project, home=home, reader="ana", environment={})
+        assert not ana.search("load_user").hits
+        with pytest.raises(Busy):
+            owner.share(["bob"])
+        ana.close()
+    owner.close()
+
+
+def test_a_secret_in_the_id_of_a_chat_was_printed_in_a_warning(
+    tmp_path: Path, home: Path, contextd: Callable[..., Run]
+) -> None:
+    token = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
+    said = {"uuid": "m", "sender": "human", "text": "numbat", "created_at": "nonsense"}
+    entry = {"uuid": token, "name": "n", "created_at": "2025-01-01T00:00:00Z", "chat_messages": [said]}
+    (tmp_path / "chat.json").write_text(json.dumps([entry]))
+    done = contextd("import", str(tmp_path / "chat.json"))
+    assert "cannot be read" in done.err + done.out and token not in done.err + done.out
+
+
+def test_scrubbing_took_the_square_of_wide_tables_long_lines_marks_and_parameters() -> None:
+    from contextd.privacy import scrub
+
+    def seconds(data: bytes, language: str) -> float:
+        began = time.process_time()
+        scrub(data, language, path="a.txt")
+        return time.process_time() - began
+
+    texts: dict[str, Callable[[int], bytes]] = {
+        "a wide table": lambda n: ("password," * n)[:-1].encode() + b"\n" + ("a," * n)[:-1].encode() + b"\n",
+        "long lines": lambda n: ("x" * 1100 + " password, y\n").encode() * (n // 40),
+        "marks": lambda n: b"contextd:allow ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6 " * n,
+        "parameters": lambda n: b"password=a;user id=b;" * n,
+    }
+    for name, text in texts.items():
+        tries = (
+            seconds(text(16_000), "python" if name == "parameters" else "text")
+            / max(seconds(text(4_000), "python" if name == "parameters" else "text"), 1e-3)
+            for _ in range(3)
+        )
+        assert any(ratio <= 8 for ratio in tries), name  # four times the input; the square is sixteen times the time

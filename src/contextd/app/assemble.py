@@ -222,7 +222,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: SqliteRecord
         workspace,
         folder,
         source,
-        Commits(root, settings.git.max_commits),
+        Commits(root, settings.git.max_commits, lambda path: not source.ignore.reason(path)),
         GitPast(root, rules),
         store,
         Recipe(recipe, language_by_content, lambda path: _strictness(path, rules)),

@@ -257,15 +257,27 @@ class Keeping:
         project = self._project()
         if self.reader.name != OWNER:
             raise InvalidInput(f"only {OWNER} says who may read this project; you ask as {self.reader.name}")
-        with project.lease("contextd share"):
-            names = change(self._readers(project))
-            if not force and not self.reader.principals & names:
-                raise InvalidInput(f"{OWNER} could no longer read this project; let {OWNER} stay, or use --force")
-            if not names:
-                raise InvalidInput("nobody could read this project any more; leave at least one principal")
-            acl = project.store.grant(names)
-            self.record.set_source_right(project.workspace, project.source.id, names)
-            self._share(project, acl)
+        try:
+            with project.lease("contextd share"):
+                names = self._changed_readers(project, change, force)
+                acl = project.store.grant(names)
+                self.record.set_source_right(project.workspace, project.source.id, names)
+                self._share(project, acl)
+        except Busy:
+            names = self._changed_readers(project, change, force)
+            if not names < self._readers(project):
+                raise
+            self.record.set_source_right(project.workspace, project.source.id, names)  # taken at once; the index follows
+        return names
+
+    def _changed_readers(
+        self, project: Project, change: Callable[[frozenset[str]], frozenset[str]], force: bool
+    ) -> frozenset[str]:
+        names = change(self._readers(project))
+        if not force and not self.reader.principals & names:
+            raise InvalidInput(f"{OWNER} could no longer read this project; let {OWNER} stay, or use --force")
+        if not names:
+            raise InvalidInput("nobody could read this project any more; leave at least one principal")
         return names
 
     def _readers(self, project: Project) -> frozenset[str]:

@@ -70,7 +70,7 @@ def take(
     run = Run(means, dry_run, progress)
     for one in read:
         if isinstance(one, Unread):
-            run.taken.unread.append(one)
+            run.taken.unread.append(replace(one, place=_clean(one.place, means)[0], reason=_clean(one.reason, means)[0]))
         elif isinstance(one, Forgotten):
             run.taken.erased += 0 if dry_run else means.chats.bury(one, means.author)
         else:

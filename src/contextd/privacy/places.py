@@ -225,7 +225,7 @@ def _as_parameter(data: bytes, start: int, end: int, language: str) -> Place | N
         return Place("", *value.span(), literal=False) if value else None
     if b";" not in data[max(0, start - 200) : end + 160]:
         return None
-    line = data[data.rfind(b"\n", max(0, start - 400), start) + 1 : start]
+    line = data[_line_start(data, start, 400) : start]
     if b";" not in line[-200:] and b";" not in data[end : end + 160].split(b"\n")[0]:
         return None
     if line.rstrip()[-1:] not in (b";", b'"', b"'", b"=", b">", b"") or b"=" not in line[-200:]:
@@ -348,9 +348,15 @@ def _bare(data: bytes, at: int, language: str, *, single: bool = False) -> Place
     return Place("", at, at + len(line), literal=False) if line and line[:1] not in b"[{" else None
 
 
+def _line_start(data: bytes, at: int, most: int) -> int:
+    """Where the line of a position begins, as far as it is looked back."""
+    before = data.rfind(b"\n", max(0, at - most), at)
+    return before + 1 if before >= 0 else max(0, at - most)
+
+
 def _indent(data: bytes, at: int) -> int:
     """How many spaces begin the line of a position."""
-    line = data[data.rfind(b"\n", max(0, at - _LONGEST), at) + 1 : at].lstrip(b"+")
+    line = data[_line_start(data, at, _LONGEST) : at].lstrip(b"+")
     return len(line) - len(line.lstrip(b" \t"))
 
 

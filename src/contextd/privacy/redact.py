@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import binascii
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -166,8 +166,8 @@ def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = (), *, path: 
     for place in chain(places(data, language, accept), filter(accept, further)):
         spans.append((place.start, place.end, "sentence" if place.strict else "assignment"))
     allowing = _allowing(tuple(rule.pattern for rule in extra if rule.check == ALLOW))
-    marked = bool(path) and INLINE in data
-    spans = [span for span in spans if not _allowed(data, span, allowing, marked=marked)]
+    marked = _marked_lines(data) if path and INLINE in data else []
+    spans = [span for span in spans if not _allowed(data, span, allowing, marked)]
     return _redact(data, spans) if spans else (data, [])
 
 
@@ -238,14 +238,24 @@ def _is_secret(data: bytes, place: Place, lenient: bool) -> bool:
     return is_secret(place.name, text, strict=place.strict, literal=place.literal, lenient=lenient)
 
 
-def _allowed(data: bytes, span: Span, allowing: Sequence[Any], *, marked: bool) -> bool:
+def _marked_lines(data: bytes) -> list[tuple[int, int]]:
+    """Where the lines begin and end that say of themselves that they hold no secret."""
+    found: list[tuple[int, int]] = []
+    at = data.find(INLINE)
+    while at >= 0:
+        begin = max(data.rfind(b"\n", 0, at), data.rfind(b"\r", 0, at)) + 1
+        ends = [stop for stop in (data.find(b"\n", at), data.find(b"\r", at)) if stop >= 0]
+        found.append((begin, min(ends, default=len(data))))
+        at = data.find(INLINE, found[-1][1])
+    return found
+
+
+def _allowed(data: bytes, span: Span, allowing: Sequence[Any], marked: Sequence[tuple[int, int]]) -> bool:
     """Whether the user, or the line itself, says that this is no secret."""
     start, end, _ = span
-    if marked:
-        begin = max(data.rfind(b"\n", 0, start), data.rfind(b"\r", 0, start)) + 1
-        ends = [stop for stop in (data.find(b"\n", end), data.find(b"\r", end)) if stop >= 0]
-        if INLINE in data[begin : min(ends, default=len(data))]:
-            return True
+    line = bisect_right(marked, (start, len(data))) - 1
+    if line >= 0 and marked[line][0] <= start <= marked[line][1]:
+        return True
     return any(pattern.fullmatch(data[start:end]) for pattern in allowing)
 
 

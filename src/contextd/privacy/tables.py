@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 
 from contextd.privacy.linear import linear
 from contextd.privacy.literals import Place
@@ -62,9 +63,10 @@ def _headed(data: bytes) -> Iterator[Place]:
     for heading in _HEADING.finditer(data):
         if heading.start() < reached:
             continue
-        start = data.rfind(b"\n", max(0, heading.start() - _LONGEST_HEADER), heading.start()) + 1
+        before = data.rfind(b"\n", max(0, heading.start() - _LONGEST_HEADER), heading.start())
         stop = data.find(b"\n", heading.end() - 1, heading.end() + _LONGEST_HEADER)
-        found, reached = _cells(data, start, stop) if stop >= 0 else ([], heading.end())
+        whole = stop >= 0 and (before >= 0 or heading.start() <= _LONGEST_HEADER)
+        found, reached = _cells(data, before + 1, stop) if whole else ([], heading.end())
         yield from found
 
 
@@ -123,14 +125,15 @@ def _rows(
         if len(parts) != width or not line.strip() or line.startswith(b"\\."):
             break
         if not _RULE.match(line):
-            found += (_cell(parts, place, at, name, strict) for place, name in names.items())
+            starts = list(accumulate((len(part) + 1 for part in parts), initial=at))
+            found += (_cell(parts[place], starts[place], name, strict) for place, name in names.items())
         at = stop + 1
     return found, at
 
 
-def _cell(parts: list[bytes], place: int, at: int, name: str, strict: bool) -> Place:
-    value = parts[place].strip(b" \t\r\"'`*")
-    begin = at + sum(len(part) + 1 for part in parts[:place]) + parts[place].find(value)
+def _cell(part: bytes, at: int, name: str, strict: bool) -> Place:
+    value = part.strip(b" \t\r\"'`*")
+    begin = at + part.find(value)
     return Place(name, begin, begin + len(value), strict=strict)
 
 

@@ -6,6 +6,7 @@ Only commits are read. Git would run the repository's filters to compare a file 
 from __future__ import annotations
 
 import os
+import secrets
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,12 +32,12 @@ class GitPast:
 
     def history(self, path: str, limit: int) -> History | None:
         """The history of a file or folder; None without git, or when it is not in it."""
-        out = git(self._root, "log", "-n", str(_MOST), "--format=%H%x00%an%x00%cs%x00%s%x01", "--", path)
+        border = secrets.token_hex(16)  # which no message can hold
+        out = git(self._root, "log", "-n", str(_MOST), f"--format={border}%H%x00%an%x00%cs%x00%s", "--", path)
         if not out or not out.strip():
             return None
-        edits = [
-            self._edit(entry.strip().split("\x00")) for entry in out.decode("utf-8", "replace").split("\x01") if entry.strip()
-        ]
+        entries = out.decode("utf-8", "replace").split(border)[1:]
+        edits = [self._edit(entry.removesuffix("\n").split("\x00", 3)) for entry in entries]
         authors = Counter(edit.author for edit in edits).most_common()
         return History(tuple(edits[:limit]), tuple(authors), self._together(path, [edit.commit for edit in edits]))
 
@@ -85,8 +86,12 @@ class GitPast:
 
     def _together(self, path: str, commits: list[str]) -> tuple[tuple[str, float], ...]:
         """Files that change in the same commits, by the share of this one's commits they are in."""
-        out = git(self._root, "show", "--format=%x01", "--name-only", "--diff-merges=off", *commits[:100], "--") or b""
-        sets = [set(entry.split("\n")) - {""} for entry in out.decode("utf-8", "replace").split("\x01")[1:]]
+        border = secrets.token_hex(16)
+        out = (
+            git(self._root, "show", f"--format=tformat:{border}", "--name-only", "--diff-merges=off", *commits[:100], "--")
+            or b""
+        )
+        sets = [set(entry.split("\n")) - {""} for entry in out.decode("utf-8", "replace").split(border)[1:]]
         small = [files for files in sets if 1 < len(files) <= _LARGE]
         counts = Counter(other for files in small for other in files if other != path and not other.startswith(path + "/"))
         often = [(name, count / len(small)) for name, count in counts.most_common(10) if count > 1]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -31,7 +31,7 @@ _SHOWN = (*_NAMED, "--numstat", "-p", "-U0", "--full-index")
 _HUNK = re.compile(r"(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$")
 _BLOBS = re.compile(r"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _RAW = re.compile(r"(?m)^:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) \w+\t(.+)$")
-_ESCAPED = re.compile(rb"\\\\([0-7]{3}|[abtnvfr\"\\\\])")
+_ESCAPED = re.compile(rb"\\([0-7]{3}|[abtnvfr\"\\])")
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
 _NONE = re.compile("0+$")  # the blob of a file that is not there
 
@@ -42,6 +42,7 @@ class Commits:
 
     root: Path
     most: int
+    shows: Callable[[str], bool] = lambda path: True  # whether lines of a file may be shown
     _order: list[str] = field(default_factory=list)
     _read: dict[str, tuple[int, bytes]] = field(default_factory=dict)
 
@@ -81,7 +82,7 @@ class Commits:
             shown = git(self.root, "show", *_NAMED, f"--format={border}{_FORMAT}", *wanted, "--")
         entries = [entry.split("\x00", 5) for entry in (shown or b"").decode("utf-8", "replace").split(border)[1:]]
         entries = [entry for entry in entries if len(entry) == 6]
-        patches = {entry[0]: _patches(entry[5]) for entry in entries}
+        patches = {entry[0]: _patches(entry[5], self.shows) for entry in entries}
         blobs = self._blobs([blob for several in patches.values() for patch in several for blob in patch.blobs if patch.hunks])
         for found, seconds, author, day, message, _ in entries:
             files = tuple(_changed_files(patches[found], blobs))
@@ -139,7 +140,7 @@ class _Patch:
     hunks: tuple[Hunk, ...]
 
 
-def _patches(shown: str) -> list[_Patch]:
+def _patches(shown: str, shows: Callable[[str], bool]) -> list[_Patch]:
     """The files of a commit as git shows them; where none of the text may be read, without hunks."""
     head, *blocks = shown.split("\ndiff --git ")
     counts = dict(_counts(head))
@@ -147,7 +148,7 @@ def _patches(shown: str) -> list[_Patch]:
     patches, lines = [], 0
     for _, _, old, new, quoted in _RAW.findall(head):
         path = _unquoted(quoted)
-        several = hunks.get((old, new), ()) if lines < _ENOUGH_LINES and not never_read(path) else ()
+        several = hunks.get((old, new), ()) if lines < _ENOUGH_LINES and not never_read(path) and shows(path) else ()
         lines += sum(hunk.old_count + hunk.new_count for hunk in several)
         patches.append(_Patch(path, (old, new), counts.get(quoted, ""), several))
     return patches

@@ -12,6 +12,18 @@ from pathlib import Path
 
 GIT_TIMEOUT = 60
 _LONGEST_POINTER = 5000  # bytes of a `.git` file that names a folder
+_OWN = (
+    "HEAD",
+    "objects",
+    "objects/info",
+    "objects/info/alternates",
+    "objects/pack",
+    "refs",
+    "refs/heads",
+    "packed-refs",
+    "logs",
+    "config",
+)
 _SETTINGS = (
     "core.fsmonitor=false",  # asked by ls-files
     "core.hooksPath=" + os.devnull,
@@ -63,8 +75,9 @@ def git(root: Path, command: str, *arguments: str, stdin: bytes = b"") -> bytes 
 def git_folder(root: Path) -> Path | None:
     """The git folder of the repository a folder is in; None where there is none, or where it is another repository's.
 
-    A `.git` file names a folder anywhere. It is believed when that is a worktree's, which names this folder in turn, or lies
-    in a folder above, as a submodule's does.
+    A `.git` file names a folder anywhere. It is believed when that is a worktree's, which names this folder in turn and
+    stands in the list of its repository, or a submodule's of a repository above. A folder that borrows its commits from
+    elsewhere, by a common directory or by links, is not believed.
     """
     for folder in (root, *root.parents):
         place = folder / ".git"
@@ -75,8 +88,8 @@ def git_folder(root: Path) -> Path | None:
         if stat.S_ISLNK(kind):
             target = place.resolve() if place.resolve().is_relative_to(folder.resolve()) else None
         else:
-            target = place if stat.S_ISDIR(kind) else _pointed(folder, place)
-        return target if target is not None and _is_regular(target / "HEAD") else None
+            target = (None if _exists(place / "commondir") else place) if stat.S_ISDIR(kind) else _pointed(folder, place)
+        return target if target is not None and _is_regular(target / "HEAD") and not _borrows(target) else None
     return None
 
 
@@ -85,10 +98,23 @@ def _pointed(folder: Path, place: Path) -> Path | None:
     if not named.startswith("gitdir:"):
         return None
     target = (folder / named.removeprefix("gitdir:").strip()).resolve()
-    back = _first_line(target / "gitdir")
+    back, common = _first_line(target / "gitdir"), _first_line(target / "commondir")
     if back and (target / back).resolve() == place.resolve():
-        return target
-    return target if any(target.is_relative_to(above.resolve() / ".git") for above in folder.parents) else None
+        return target if common and target.parent == (target / common).resolve() / "worktrees" else None
+    is_module = any(target.is_relative_to(above.resolve() / ".git" / "modules") for above in folder.parents)
+    return target if is_module and not _exists(target / "commondir") else None
+
+
+def _borrows(target: Path) -> bool:
+    """Whether what a git folder says of its commits is a link to somewhere else."""
+    ref = _first_line(target / "HEAD").removeprefix("ref:").strip()
+    places = [target / name for name in _OWN]
+    places += [target / Path(*Path(ref).parts[: count + 1]) for count in range(len(Path(ref).parts))] if ref else []
+    return any(place.is_symlink() for place in places)
+
+
+def _exists(path: Path) -> bool:
+    return os.path.lexists(path)
 
 
 def _first_line(path: Path) -> str:
