@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Context", "Engine", "Hit", "Memory", "Reader", "__version__", "open"]
+__all__ = ["Context", "Engine", "Hit", "Memory", "Narrow", "Reader", "__version__", "open"]
 
 if TYPE_CHECKING:
     from contextd.app.assemble import open_engine as open
     from contextd.app.engine import Engine
     from contextd.values.answer import Context, Hit
     from contextd.values.memory import Memory
-    from contextd.values.query import Reader
+    from contextd.values.query import Narrow, Reader
 
 # Loaded on first use: importing the package costs nothing, so that `contextd --help` starts at once.
 _HOME = {
@@ -21,6 +21,7 @@ _HOME = {
     "Context": ("contextd.values.answer", "Context"),
     "Hit": ("contextd.values.answer", "Hit"),
     "Memory": ("contextd.values.memory", "Memory"),
+    "Narrow": ("contextd.values.query", "Narrow"),
     "Reader": ("contextd.values.query", "Reader"),
 }
 

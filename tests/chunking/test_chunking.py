@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from contextd.chunking.cut import Limits
 from contextd.chunking.dispatch import chunk
-from contextd.models.tokens import O200k
+from contextd.chunking.parse import parse
+from contextd.models.tokens import Estimate, O200k
 from contextd.values.document import Piece
 
 COUNT = O200k().count
@@ -151,3 +152,13 @@ def test_a_chunk_knows_the_kinds_of_all_units_in_it() -> None:
         "markdown_section code_block",
         "markdown_section",
     ]
+
+
+def test_definitions_around_a_place_that_cannot_be_parsed_are_found() -> None:
+    text = (
+        "int before(void) {\n  return 1;\n}\n\n"
+        "#ifndef X\nint broken(\n#else\nint broken2(\n#endif\n    int a) {\n  while (1) {\n#ifdef Y\n  }\n#endif\n}\n\n"
+        "char *after(int n) {\n  return names[n];\n}\n\nint last(void) {\n  return 2;\n}\n"
+    )
+    parsed = parse(text.encode(), "c", Limits(), Estimate().count)
+    assert {"before", "after", "last"} <= {one.label for one in parsed.definitions}

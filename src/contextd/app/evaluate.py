@@ -22,6 +22,11 @@ from contextd.values.answer import Hit
 DEPTH = 10
 BUDGETS = (500, 1000, 2000)
 
+_FORMS = (
+    'a line is {"query": "…", "relevant": ["path"]} or '
+    '{"query": "…", "answer": [[{"path": "…", "start_line": 1, "end_line": 9}]]}'
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ExpectedFile:
@@ -76,11 +81,12 @@ def read_questions(path: Path) -> tuple[list[Question], list[LineQuestion]]:
                     lines.append(line_question(entry))
                 else:
                     files.append(question(entry))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise InvalidInput(f"{path}, line {number}: not a question ({error})") from None
+            except json.JSONDecodeError as error:
+                raise InvalidInput(f"{path}, line {number}: not JSON ({error.msg}); {_FORMS}") from None
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise InvalidInput(f"{path}, line {number}: not a question; {_FORMS}") from None
     if not files and not lines:
-        raise InvalidInput(f"{path} has no questions; a line is "
-                           '{"query": "…", "relevant": ["path"], "secondary": [], "category": "…"}')  # fmt: skip
+        raise InvalidInput(f"{path} has no questions; {_FORMS}")
     return files, lines
 
 

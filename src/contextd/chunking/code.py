@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FUNCTION, _CLASS, _BLOCK = "code_function", "code_class", "code_block"
 _DEEPEST = 12
+_BROKEN = "ERROR"  # what the parser could not make sense of as a whole may hold definitions that it could
 _ATTACHED = frozenset(
     "comment line_comment block_comment multiline_comment decorator attribute_item haddock attribute pragma annotation".split()
 )
@@ -56,7 +57,7 @@ def _members(node: Node, walk: _Walk, heading: tuple[str, ...], depth: int) -> l
         definition = _definition(target, walk)
         if definition:
             found.append(_part(child, definition, walk, heading, depth))
-        elif depth < _DEEPEST and child.type in walk.grammar.opened:
+        elif depth < _DEEPEST and (child.type in walk.grammar.opened or child.type == _BROKEN):
             found += _members(child, walk, heading, depth + 1)
     return _with_overloads(_in_order(found))
 
@@ -104,7 +105,7 @@ def _below(node: Node, walk: _Walk, heading: tuple[str, ...], depth: int) -> lis
     """The members of a class: definitions in any of the nodes that are opened below it."""
     found: list[Part] = []
     for child in node.named_children:
-        if child.type in walk.grammar.opened:
+        if child.type in walk.grammar.opened or child.type == _BROKEN:
             found += _members(child, walk, heading, depth + 1)
     return _in_order(found)
 

@@ -75,7 +75,7 @@ GRAMMARS: dict[str, Grammar] = {
         "cpp",
         "function_definition preproc_function_def alias_declaration concept_definition",
         "class_specifier struct_specifier enum_specifier union_specifier namespace_definition",
-        f"{_PREPROCESSOR} linkage_specification declaration_list field_declaration_list template_declaration ERROR",
+        f"{_PREPROCESSOR} linkage_specification declaration_list field_declaration_list template_declaration",
     ),
     "csharp": _grammar(
         "c_sharp",

@@ -27,7 +27,10 @@ _FRAME = re.compile(
     r"|([\w./\\-]{1,200}\.[A-Za-z]{1,5}):(\d{1,7})(?::\d+)?\b"
 )
 _ENDINGS = "py|js|ts|tsx|go|rs|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|scala|sh|lua|ex|zig|hs|md|rst|toml|yaml|yml|json|sql"
-_FILE = re.compile(rf"(?<![\w/.-])((?:[\w.-]{{1,60}}/){{0,12}}[\w-]{{1,80}}\.(?:{_ENDINGS}))\b")
+# A path with a folder is one whatever its ending; a name alone only with an ending that is known.
+_FILE = re.compile(
+    rf"(?<![\w/.-])((?:[\w.-]{{1,60}}/){{1,12}}[\w-]{{1,80}}\.[A-Za-z]\w{{0,7}}|[\w-]{{1,80}}\.(?:{_ENDINGS}))\b"
+)
 _CODE_NAME = re.compile(
     r"`([^`\n]{2,80})`|\b([A-Za-z_]\w{0,60}(?:(?:\.|::)[A-Za-z_]\w{0,60}){1,6})\b"
     r"|\b([a-z]{1,40}[A-Z]\w{0,80}|[A-Z][a-z0-9]{1,40}[A-Z]\w{0,80}|[^\W_]{1,60}_\w{1,80})\b|\b([A-Za-z_]\w{0,80})\(\)"

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from contextd.errors import InvalidInput
 from contextd.settings.permissions import make_folder, open_file
 from contextd.surfaces.cli.show import as_json, asked, out, project_options
 
@@ -29,13 +30,19 @@ def export(folder: str, vectors: bool, project: str, reader: str, json_output: b
     """
     from contextd.app import index_export as exporting
 
+    if not folder.strip():
+        raise InvalidInput("an empty path is no folder; name the folder to write to")
     engine, target = asked(project, reader), Path(folder)
     manifest = exporting.manifest(engine)
-    make_folder(target)
-    counts = {"chunks": _write(target / "bm25.jsonl", exporting.corpus(engine))}
-    if vectors:
-        counts["vectors"] = _write(target / "vectors.jsonl", exporting.vectors(engine))
-    _write(target / "manifest.json", [manifest | counts])
+    try:
+        make_folder(target)
+        counts = {"chunks": _write(target / "bm25.jsonl", exporting.corpus(engine))}
+        (target / "vectors.jsonl").unlink(missing_ok=True)  # of an earlier export
+        if vectors:
+            counts["vectors"] = _write(target / "vectors.jsonl", exporting.vectors(engine))
+        _write(target / "manifest.json", [manifest | counts])
+    except OSError as error:
+        raise InvalidInput(f"cannot write to {target}: {error.strerror or error}") from None
     told = ", ".join(f"{count} {name}" for name, count in counts.items())
     as_json({"folder": str(target), **counts, "manifest": manifest}) if json_output else out(f"{told} in {target}")
     return 0
