@@ -162,3 +162,13 @@ def test_definitions_around_a_place_that_cannot_be_parsed_are_found() -> None:
     )
     parsed = parse(text.encode(), "c", Limits(), Estimate().count)
     assert {"before", "after", "last"} <= {one.label for one in parsed.definitions}
+
+
+def test_functions_behind_one_whose_braces_do_not_match_are_found() -> None:
+    text = (
+        "static int dump(int x) {\n  if (x) {\n    a();\n#ifdef Y\n  } else if (x > 1) {\n#else\n  } else {\n#endif\n    b();\n  }\n}\n\n"
+        "void show(int x) {\n  dump(x);\n}\n\nchar *last(int n) {\n  return names[n];\n}\n"
+    )
+    parsed = parse(text.encode(), "c", Limits(), Estimate().count)
+    lines = {one.label: (one.line, one.end_line) for one in parsed.definitions}
+    assert lines["show"] == (13, 15) and lines["last"] == (17, 19) and lines["dump"][1] <= 12

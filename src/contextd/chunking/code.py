@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FUNCTION, _CLASS, _BLOCK = "code_function", "code_class", "code_block"
 _DEEPEST = 12
+_FLAT = ("c", "cpp")  # languages without functions inside of functions
 _BROKEN = "ERROR"  # what the parser could not make sense of as a whole may hold definitions that it could
 _ATTACHED = frozenset(
     "comment line_comment block_comment multiline_comment decorator attribute_item haddock attribute pragma annotation".split()
@@ -56,10 +57,23 @@ def _members(node: Node, walk: _Walk, heading: tuple[str, ...], depth: int) -> l
         target = _unwrapped(child)
         definition = _definition(target, walk)
         if definition:
-            found.append(_part(child, definition, walk, heading, depth))
+            found += _with_swallowed(child, _part(child, definition, walk, heading, depth), walk, heading, depth)
         elif depth < _DEEPEST and (child.type in walk.grammar.opened or child.type == _BROKEN):
             found += _members(child, walk, heading, depth + 1)
     return _with_overloads(_in_order(found))
+
+
+def _with_swallowed(node: Node, part: Part, walk: _Walk, heading: tuple[str, ...], depth: int) -> list[Part]:
+    """A function, and those behind it that a parser takes for a part of it, because its braces do not match."""
+    body = node.child_by_field_name("body") if walk.language in _FLAT and node.has_error else None
+    inside = [child for child in body.named_children if child.type in walk.grammar.functions] if body else []
+    if not inside:
+        return [part]
+    part.last = max(part.first + 1, _first_line(inside[0]))
+    if part.definition is not None:
+        part.definition = part.definition._replace(end_line=max(part.last, part.definition.line))
+    others = [(child, found) for child in inside if (found := _definition(child, walk))]
+    return [part, *(_part(child, found, walk, heading, depth) for child, found in others)]
 
 
 def _with_overloads(parts: list[Part]) -> list[Part]:
