@@ -175,3 +175,8 @@ def test_a_password_told_in_a_sentence_is_left_out(text: str) -> None:
     assert finds and text.split()[-1].strip("!") not in clean
     for harmless in ("the password for admins is required", "My password is in the safe", "a password of 12 letters is better"):
         assert scrub_text(harmless) == (harmless, [])
+
+
+def test_a_class_behind_the_word_authorization_is_no_header() -> None:
+    text = b'"""The flow of the authorization\n"""\n\nAuthorization\n\nclass OAuth2PasswordBearer(OAuth2):\n    pass\n'
+    assert scrub(text, "python", path="security/oauth2.py") == (text, [])

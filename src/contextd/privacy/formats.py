@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 7  # raise it when rules change: stored texts are then scrubbed again
+VERSION = 8  # raise it when rules change: stored texts are then scrubbed again
 
 
 ALLOW = "allow"  # the check of a rule that names values which are no secrets
@@ -88,8 +88,9 @@ FORMATS = (
     Rule("url-user", r"(?i)\bhttps?://([A-Za-z0-9_\-]{16,128})(?::x-oauth-basic)?@", "random"),
     Rule("url-secret", r"(?i)[?&](?:api_?key|access_token|auth_token|client_secret|token|password)=([^&\s'\"<>)]{12,200})",
          "mixed"),
-    Rule("auth-header", r"(?i)\b(?:authorization|proxy-authorization)['\"\]]{0,2}\s*[:=,\s]\s*['\"`]?(?:[a-z][\w-]{1,24}\s+"
+    Rule("auth-header", r"(?i)\b(?:authorization|proxy-authorization)['\"\]]{0,2}\s*[:=,\s]\s*['\"`]?(?:(?:basic|bearer|token|apikey|key|digest|negotiate|bot)\s+"
          r"|key=)?(?:token=)?([A-Za-z0-9_\-.=+/:]{12,})", "long"),
+    Rule("auth-scheme", r"(?i)\b(?:proxy-)?authorization['\"\]]{0,2}[ \t]*[:=,][ \t]*['\"`]?[a-z][\w-]{1,24}[ \t]+([A-Za-z0-9_\-.=+/:]{16,})", "long"),
     Rule("basic-pair", r"(?i)\bauthorization['\"]?\s*[:=]\s*['\"`]?basic\s+[\w.@-]{2,64}[ :]([^\s'\"`]{4,64})", "made-up"),
     Rule("basic-credentials", r"(?i)\bbasic['\"]?[\s+'\"]{1,6}([A-Za-z0-9+/_-]{8,}={0,2})", "basic"),
     Rule("bearer-token", r"(?i)\bbearer\s+([A-Za-z0-9_\-.=+/~]{16,})", "random"),

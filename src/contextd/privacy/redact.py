@@ -52,7 +52,7 @@ _LENIENT = re.compile(
     r"messages[^/]*\.properties|strings\.xml|[^/]*\.pot?)$"
 )
 _WORD = re.compile(rb"[A-Za-z0-9]")
-_SIGN = re.compile(rb"[!@#$%^&*?+=~]")
+_SIGN = re.compile(rb"[!@#$%^&*?]")
 _EXAMPLE = b"EXAMPLE"  # in the keys of Amazon's documentation
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 Span = tuple[int, int, str]
