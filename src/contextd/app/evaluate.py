@@ -83,7 +83,9 @@ def read_questions(path: Path) -> tuple[list[Question], list[LineQuestion]]:
                     files.append(question(entry))
             except json.JSONDecodeError as error:
                 raise InvalidInput(f"{path}, line {number}: not JSON ({error.msg}); {_FORMS}") from None
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except ValueError as error:
+                raise InvalidInput(f"{path}, line {number}: not a question ({error}); {_FORMS}") from None
+            except (KeyError, TypeError, AttributeError):
                 raise InvalidInput(f"{path}, line {number}: not a question; {_FORMS}") from None
     if not files and not lines:
         raise InvalidInput(f"{path} has no questions; {_FORMS}")
