@@ -29,7 +29,7 @@ run: models
 	@$(OWN) $(BIN)/contextd models fetch --from $(CONTEXTD_HOME) > /dev/null || true
 	@echo 'Next, in your own project:'
 	@echo '  $(CURDIR)/$(BIN)/contextd up /path/to/your/project'
-	@echo "Its data goes to $$($(OWN) $(BIN)/python -c 'from contextd.config import home; print(home())')."
+	@echo "Its data goes to $$($(OWN) $(BIN)/python -c 'from contextd.settings.config import home; print(home())')."
 	@echo 'This demonstration has its data in $(CONTEXTD_HOME); to ask it more:'
 	@echo '  CONTEXTD_HOME=$(CONTEXTD_HOME) $(CURDIR)/$(BIN)/contextd search "where are secrets scrubbed"'
 

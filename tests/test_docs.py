@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,10 @@ def test_every_command_is_in_the_reference() -> None:
 def test_no_page_names_a_machine() -> None:
     for page in PAGES:
         assert not re.search(r"/(?:work|farm|root)/", page.read_text()), page
+
+
+def test_modules_that_the_makefile_imports_exist() -> None:
+    modules = re.findall(r"from (contextd[\w.]*) import (\w+)", (ROOT / "Makefile").read_text())
+    assert modules
+    for module, name in modules:
+        assert hasattr(import_module(module), name), f"{module}.{name}"
