@@ -81,7 +81,7 @@ class Clocks:
         def write(connection: apsw.Connection) -> None:
             wall, known = time.time_ns() // 1_000_000, self._known(connection, author)
             for original, clock in sorted(aliases.items()):
-                if original > clock and not is_ahead(clock, wall):
+                if original > clock and not is_ahead(_end(aliases, clock), wall):
                     self._alias(connection, author, known, original, clock)
             self._rename(connection)
             self._returned(connection, wall)
@@ -144,3 +144,10 @@ class Clocks:
     def _given(self, connection: apsw.Connection, clock: str) -> str:
         connection.execute("insert or replace into clock values (?, ?)", (self.device, clock))
         return clock
+
+
+def _end(aliases: Mapping[str, str], clock: str) -> str:
+    """What a clock was set back to in the end: a device that was still ahead may have been set back again."""
+    while aliases.get(clock, clock) < clock:
+        clock = aliases[clock]
+    return clock

@@ -33,6 +33,13 @@ _BEFORE = (
     "delete from link where workspace_id = ?1 and (start_id = ?2 or end_id = ?2) and clock <= ?3",
     "delete from link_tombstone where workspace_id = ?1 and (start_id = ?2 or end_id = ?2) and clock <= ?3",
 )
+# Memories, and relationships, that a tombstone with a later clock erases.
+_DEAD = """select m.workspace_id, m.memory_id from memory m
+join tombstone t using (workspace_id, memory_id, author) where m.author = ? and m.clock <= t.clock"""
+_REWRITTEN = """select workspace_id, memory_id, t.clock from tombstone t join memory using (workspace_id, memory_id, author)
+where author = ?"""
+_DEAD_LINKS = """delete from link where exists (select 1 from link_tombstone t where t.clock >= link.clock
+and (t.workspace_id, t.start_id, t.end_id, t.kind) = (link.workspace_id, link.start_id, link.end_id, link.kind))"""
 _THIS = "workspace_id = ? and start_id = ? and end_id = ? and kind = ?"
 _PUT_LINK = "insert into {} values (?, ?, ?, ?, ?) on conflict do update set clock = max(clock, excluded.clock)"
 _UNLINKED = """
@@ -87,7 +94,10 @@ class SqliteExchange:
 
     def settle(self, author: str, clocks: Collection[str], aliases: Mapping[str, str]) -> dict[str, str]:
         """Set back what of the clocks in an import is more than a day ahead; all clocks that ever were, with their aliases."""
-        return self._record.clocks.settle(author, clocks, aliases)
+        known = self._record.clocks.settle(author, clocks, aliases)
+        if known:
+            self._record.database.transact(lambda connection: self._reorder(connection, author))
+        return known
 
     def restore(
         self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version], reader: Reader
@@ -125,8 +135,7 @@ class SqliteExchange:
             if here is not None and here.clock <= clock:
                 self._record.memories.erase(connection, workspace, memory)
                 return True
-            for query in _BEFORE:
-                connection.execute(query, (workspace, memory, clock))
+            self._forget_before(connection, workspace, memory, clock)
             return False
 
         return self._record.database.transact(write)
@@ -171,6 +180,18 @@ class SqliteExchange:
         self._record.database.transact(write)
 
     # Inside
+
+    def _reorder(self, connection: apsw.Connection, author: str) -> None:
+        """Apply tombstones again: two writes that did not know of each other may have changed places by their new clocks."""
+        for workspace, memory in rows(connection, _DEAD, (author,)):
+            self._record.memories.erase(connection, workspace, memory)
+        for found in rows(connection, _REWRITTEN, (author,)):
+            self._forget_before(connection, *found)
+        connection.execute(_DEAD_LINKS)
+
+    def _forget_before(self, connection: apsw.Connection, workspace: int, memory: str, clock: str) -> None:
+        for query in _BEFORE:
+            connection.execute(query, (workspace, memory, clock))
 
     def _merged(
         self, connection: apsw.Connection, here: Memory, there: Memory, parsed: Parsed, vectors: Mapping[str, Matrix]
