@@ -243,7 +243,7 @@ def queries(folder: Path) -> None:
     engine = contextd.open(folder, home=linked_home())
     engine.index()
     assert engine.project is not None
-    print(f"queries over {engine.project.store.summary()['chunks']} chunks")
+    print(f"queries over {engine.project.store.notes.summary()['chunks']} chunks")
     engine.search("warm up")
     _latency("contextd, warm", engine.search, _texts(engine))
     engine.close()

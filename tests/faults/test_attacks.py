@@ -7,7 +7,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +51,15 @@ def reading_only(engine: Engine) -> Iterator[list[str]]:
         return True
 
     stores: Any = (engine.project.store, engine.record)
-    connections = [one.database.connection for one in stores]
-    for connection in connections:
-        connection.authorizer, connection.exec_trace = judge, note
-    try:
-        yield said
-    finally:
+    with ExitStack() as stack:
+        connections = [stack.enter_context(one.database.connection()) for one in stores]
         for connection in connections:
-            connection.authorizer = connection.exec_trace = None
+            connection.authorizer, connection.exec_trace = judge, note
+        try:
+            yield said
+        finally:
+            for connection in connections:
+                connection.authorizer = connection.exec_trace = None
 
 
 HOSTILE = ["' or 1=1 --", "%", "_", "x'); drop table document; --", '"', "\x00", "1 union select text from content", "$.x", "json('[]')",

@@ -105,13 +105,13 @@ def test_F9_a_log_that_a_reader_holds_is_warned_of_and_emptied_afterwards(engine
     reader.execute("begin")
     reader.execute("select count(*) from content").fetchall()
     for number in range(70):
-        engine.project.store.set_setting("large", f"{number:04d}" * (1 << 18))
+        engine.project.store.notes.set_setting("large", f"{number:04d}" * (1 << 18))
     assert (path.parent / "index.db-wal").stat().st_size > 64 << 20
     warnings = open_engine(project, home=home, environment={}).warnings
     assert any("index.db has" in warning and "reading it for long" in warning for warning in warnings)
     reader.execute("rollback")
     reader.close()
-    engine.project.store.set_setting("large", "")
+    engine.project.store.notes.set_setting("large", "")
     engine.index()
     assert (path.parent / "index.db-wal").stat().st_size < 1 << 20
     assert not any("reading it for long" in one for one in open_engine(project, home=home, environment={}).warnings)
@@ -121,7 +121,7 @@ def test_F9_many_writes_beside_short_readers_keep_the_log_small(home: Path) -> N
     engine = open_engine(None, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
     store = engine.record.store(engine.personal)
     for number in range(300):
-        store.set_setting("large", f"{number:04d}" * (1 << 16))  # type: ignore[attr-defined]
+        store.notes.set_setting("large", f"{number:04d}" * (1 << 16))  # type: ignore[attr-defined]
         engine.search("anything", min_score=0)
     assert (home / "record.db-wal").stat().st_size < 64 << 20
     engine.close()

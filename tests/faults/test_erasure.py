@@ -101,14 +101,14 @@ def test_F17_names_and_errors_of_deleted_files_are_gone_from_failures_logs_and_r
     store = engine.project.store
     for name, where in ((f"src/{canary}.py", "a.py"), (f"src/{canary}: odd.py", "b.py")):
         (project / "src" / where).write_text("x = 1\n")
-        store.note_error(name, f"a line with {canary} cannot be read")
+        store.notes.note_error(name, f"a line with {canary} cannot be read")
         job = store.jobs.add("index", "owner", (), {})
         store.jobs.begin(job.id)
         store.jobs.log(job.id, f"failed: {name}: {canary}")
         store.jobs.end(job.id, "completed", "", {"failed": {name: canary}, "warnings": [f"{name}: {canary}"]})
     assert canary in left_in(folder_of(engine), [canary])
     engine.index()
-    assert store.failures() == []
+    assert store.notes.failures() == []
     assert left_in(folder_of(engine), [canary]) == {}
 
 

@@ -105,7 +105,7 @@ def test_I14_with_little_memory_texts_are_embedded_in_smaller_parts(
     engine.static = Small()
     report = engine.index()
     assert report.written == 4 and engine.search("load_user").hits
-    assert bool(engine.known().store.summary()["embedded_contents"]) == vectors
+    assert bool(engine.known().store.notes.summary()["embedded_contents"]) == vectors
     assert any("not enough memory" in warning for warning in report.warnings) != vectors
 
 
@@ -156,15 +156,15 @@ def test_a_failed_file_is_recorded_and_the_run_goes_on(project: Path, home: Path
     report = engine.index()
     assert report.written == 3 and report.failed == {"src/app/store.py": "no parser for this"}
     assert engine.project is not None
-    assert engine.project.store.failures() == [("src/app/store.py", "no parser for this", 0)]
+    assert engine.project.store.notes.failures() == [("src/app/store.py", "no parser for this", 0)]
     again = engine.index()
     assert again.files == 0 and again.skipped["failed before"] == 1, "a file that failed is not read in every run"
-    assert engine.project.store.failures() == [("src/app/store.py", "no parser for this", 0)]
+    assert engine.project.store.notes.failures() == [("src/app/store.py", "no parser for this", 0)]
     monkeypatch.setattr(pool, "_settled", real)
     with (project / "src/app/store.py").open("a") as file:
         file.write("# changed\n")
     assert engine.index().written == 1
-    assert engine.project.store.failures() == []
+    assert engine.project.store.notes.failures() == []
 
 
 def test_a_failed_file_is_read_again_when_asked_for(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +177,7 @@ def test_a_failed_file_is_read_again_when_asked_for(project: Path, home: Path, m
     assert len(engine.index().failed) == 4
     monkeypatch.setattr(pool, "_settled", real)
     assert engine.index(verify=True).written == 4
-    assert engine.project is not None and engine.project.store.failures() == []
+    assert engine.project is not None and engine.project.store.notes.failures() == []
 
 
 def test_two_writers_do_not_fight(engine: Engine) -> None:
@@ -235,6 +235,6 @@ def test_the_quota_is_not_overrun_by_a_batch(make_project: Callable[..., Path], 
     root = make_project({f"m{n}.py": body.replace("{n}", str(n)) for n in range(400)})
     engine = open_engine(root, home=home, environment={"CONTEXTD_STORAGE__MAX_MB": "2"})
     report = engine.index()
-    size = engine.known().store.size()
+    size = engine.known().store.notes.size()
     assert report.skipped["over the quota"] + report.written == 400
     assert 1_200_000 < size <= 2_100_000, size

@@ -117,7 +117,7 @@ def test_a_job_waits_for_the_holder_of_the_lease(engine: Engine, project: Path, 
 
 def test_failures_are_listed_and_retried(engine: Engine, project: Path, contextd: Callable[..., Run]) -> None:
     assert engine.project is not None
-    engine.project.store.note_error("src/app/store.py", "parse_timeout")
+    engine.project.store.notes.note_error("src/app/store.py", "parse_timeout")
     assert "parse_timeout" in contextd("errors", "-p", str(project)).out
     assert contextd("retry", "-p", str(project)).code == 0
     assert contextd("errors", "-p", str(project)).code == 0

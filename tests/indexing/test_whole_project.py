@@ -60,7 +60,7 @@ def wait(condition: Callable[[], bool], seconds: float = 300) -> float:
 
 
 def size_of(engine: Engine) -> int:
-    return int(str(engine.known().store.summary()["bytes"]))
+    return int(str(engine.known().store.notes.summary()["bytes"]))
 
 
 def test_the_life_of_a_project(library: Path, home: Path, start: Start, tmp_path: Path) -> None:

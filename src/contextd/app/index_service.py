@@ -85,7 +85,7 @@ class Keeping:
         """Read the files again that failed."""
         from contextd.indexing.pipeline import Report
 
-        failed = [uri for uri, _, _ in self._project().store.failures()]
+        failed = [uri for uri, _, _ in self._project().store.notes.failures()]
         return self.perform("refresh", failed, {"verify": True}, progress) if failed else Report()
 
     def perform(
@@ -176,8 +176,8 @@ class Keeping:
             most_bytes=self.settings.storage.max_mb * 1_000_000,
         )
         acl = project.store.grant(self._readers(project))
-        if project.store.setting(where := f"root {project.source.id}") != str(project.root):
-            project.store.set_setting(where, str(project.root))
+        if project.store.notes.setting(where := f"root {project.source.id}") != str(project.root):
+            project.store.notes.set_setting(where, str(project.root))
         self._share(project, acl)  # what a crash between record and index may have left undone
         return Upkeep(
             (project.source, project.commits),

@@ -32,7 +32,7 @@ def status(project: Project, reader: Reader) -> Status:
     """Look at a project and its folder; nothing is read but times and sizes of files."""
     store, source = project.store, project.source
     known = store.documents(source.id)
-    now = changes(source.scan(), known, store.failed_stamps(), look_again=False, priority=(), warn_bytes=float("inf"))
+    now = changes(source.scan(), known, store.notes.failed_stamps(), look_again=False, priority=(), warn_bytes=float("inf"))
     with store.view(Scope((project.workspace,), reader, frozenset({source.id, project.commits.id}))) as view:
         chunks, spaces = view.size(), view.spaces()
     return Status(
@@ -45,7 +45,7 @@ def status(project: Project, reader: Reader) -> Status:
         max((count for space, count in spaces.items() if space.startswith("deep/")), default=0),
         len(now.to_read),
         len(now.gone),
-        len(store.failures()),
+        len(store.notes.failures()),
         _job(project),
         project.writer(),
     )
@@ -53,7 +53,7 @@ def status(project: Project, reader: Reader) -> Status:
 
 def _indexed(project: Project) -> int | None:
     """When a run ended last; of an index that an older version wrote, by its jobs."""
-    if noted := project.store.setting(f"indexed {project.source.id}"):
+    if noted := project.store.notes.setting(f"indexed {project.source.id}"):
         return int(noted)
     return next((job.ended for job in project.store.jobs.recent(20) if job.state == "completed"), None)
 

@@ -109,13 +109,13 @@ def index(
     """Bring the store up to date with the source."""
     began = time.monotonic()
     options = options or Options()
-    epoch = options.epoch or int(store.setting("epoch") or 0)
-    known, failed = store.documents(source.id), store.failed_stamps()
-    changed = bool(known or failed) and store.setting(f"recipe {source.id}") != recipe.text
+    epoch = options.epoch or int(store.notes.setting("epoch") or 0)
+    known, failed = store.documents(source.id), store.notes.failed_stamps()
+    changed = bool(known or failed) and store.notes.setting(f"recipe {source.id}") != recipe.text
     if not known and not failed:  # nothing is of another recipe
-        store.set_setting(f"recipe {source.id}", recipe.text)
+        store.notes.set_setting(f"recipe {source.id}", recipe.text)
     # Another worktree was rebuilt since: what is stored for it is shared again by looking at every file once.
-    rebuilt = bool(known and epoch) and store.setting(f"epoch {source.id}") != str(epoch)
+    rebuilt = bool(known and epoch) and store.notes.setting(f"epoch {source.id}") != str(epoch)
     run = _Run(source, store, parser, embedder, recipe, options, acl, known, Report(), progress, epoch, changed, rebuilt)
     found = changes(
         _listed(run, source.scan(options.paths)),
@@ -231,7 +231,7 @@ def _collect(run: _Run, outcome: Outcome, batch: list[tuple[DocumentRow, Parsed]
     row = run.pending.pop(raw.uri)
     if outcome.parsed is None:
         report.failed[raw.uri] = outcome.error
-        run.store.note_error(raw.uri, outcome.error, row.stamp)
+        run.store.notes.note_error(raw.uri, outcome.error, row.stamp)
         if run.recipe_changed:  # what is stored of it may hold what must not be stored any more
             run.refused.append(raw.uri)
         if run.options.fail_fast:
@@ -275,7 +275,7 @@ def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
 
 def _mind_quota(run: _Run) -> None:
     most = run.options.most_bytes
-    run.room = most - run.store.size() if most else 0
+    run.room = most - run.store.notes.size() if most else 0
     run.full = bool(most) and run.room < _PIECE
 
 
@@ -291,14 +291,14 @@ def _end(run: _Run, found: Changes) -> None:
         run.report.warnings.append(f"{quota}: {left} documents are left out; raise storage.max_mb, or ignore more")
     if gone := [*found.gone, *run.refused]:
         run.store.remove(run.source.id, gone)
-        run.store.clear_errors([uri for uri in gone if uri not in run.report.failed])
+        run.store.notes.clear_errors([uri for uri in gone if uri not in run.report.failed])
         run.store.jobs.redact(found.gone)
         run.report.removed = len(gone)
-    if vanished := [uri for uri, _, _ in run.store.failures() if not run.source.present(uri)]:
-        run.store.clear_errors(vanished)
+    if vanished := [uri for uri, _, _ in run.store.notes.failures() if not run.source.present(uri)]:
+        run.store.notes.clear_errors(vanished)
         run.store.jobs.redact(vanished)
     if run.options.clear_errors:
-        run.store.clear_errors([state.uri for state in found.to_read if state.uri not in run.report.failed])
+        run.store.notes.clear_errors([state.uri for state in found.to_read if state.uri not in run.report.failed])
     if not run.options.light:
         _settle(run)
 
@@ -313,11 +313,11 @@ def _settle(run: _Run) -> None:
         except Unavailable as error:
             run.report.warnings.append(str(error))
     if not run.options.most_files and not run.options.paths:  # else some documents may still be of the old recipe
-        run.store.set_setting(f"recipe {run.source.id}", run.recipe.text)
+        run.store.notes.set_setting(f"recipe {run.source.id}", run.recipe.text)
         if run.options.epoch:
-            run.store.set_setting("epoch", str(run.options.epoch))
-        if run.epoch and run.store.setting(own := f"epoch {run.source.id}") != str(run.epoch):
-            run.store.set_setting(own, str(run.epoch))
+            run.store.notes.set_setting("epoch", str(run.options.epoch))
+        if run.epoch and run.store.notes.setting(own := f"epoch {run.source.id}") != str(run.epoch):
+            run.store.notes.set_setting(own, str(run.epoch))
     if run.report.written or run.report.removed or dropped:
         _tell(run, FOLDING, 0, 0)
         run.store.fold(force=True)

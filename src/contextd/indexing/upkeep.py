@@ -50,7 +50,7 @@ class Upkeep:
         report = self._run(self.sources[0], options, progress)
         if not options.paths and not options.most_files:
             self.index_others(options, report, progress)
-        self.store.set_setting(f"indexed {self.sources[0].id}", str(time.time_ns() // 1000))
+        self.store.notes.set_setting(f"indexed {self.sources[0].id}", str(time.time_ns() // 1000))
         report.seconds = time.monotonic() - began
         return report
 

@@ -292,12 +292,47 @@ class Waiting(Protocol):
         """Keep vectors for contents."""
 
 
+class Notes(Protocol):
+    """What is noted beside the documents of a project: settings, failures, finds, counts for people."""
+
+    def note_error(self, uri: str, error: str, stamp: Stamp) -> None:
+        """Record that a file failed, and in which state of the file."""
+
+    def failed_stamps(self) -> dict[str, Stamp]:
+        """The state in which each file that failed was read."""
+
+    def clear_errors(self, uris: Sequence[str]) -> None:
+        """Forget failures of files that are well again, or gone."""
+
+    def setting(self, name: str) -> str | None:
+        """A value kept with the index."""
+
+    def set_setting(self, name: str, value: str) -> None:
+        """Keep a value with the index."""
+
+    def finds(self, source: int) -> list[tuple[str, int, str]]:
+        """Secrets that were scrubbed in the documents of a source: path, line, rule."""
+
+    def failures(self) -> list[tuple[str, str, int]]:
+        """Files that failed: path, error, retries."""
+
+    def summary(self) -> dict[str, object]:
+        """Counts and sizes, for people."""
+
+    def size(self) -> int:
+        """Bytes on disk."""
+
+
 class ProjectStore(Store, Waiting, Protocol):
     """The same for the one writer, who holds the project's lease."""
 
     @property
     def jobs(self) -> Jobs:
         """Work on this index that was asked for."""
+
+    @property
+    def notes(self) -> Notes:
+        """What is noted beside the documents."""
 
     def documents(self, source: int) -> dict[str, DocumentRow]:
         """The living documents of a source by uri."""
@@ -329,38 +364,11 @@ class ProjectStore(Store, Waiting, Protocol):
     def fold(self, *, force: bool = False) -> bool:
         """Bring derived structures up to date when it is worth it."""
 
-    def size(self) -> int:
-        """Bytes on disk."""
-
     def finish(self, *, vacuum: bool = True) -> None:
         """Collect what nothing refers to, and give the space back to the disk."""
-
-    def note_error(self, uri: str, error: str, stamp: Stamp) -> None:
-        """Record that a file failed, and in which state of the file."""
-
-    def failed_stamps(self) -> dict[str, Stamp]:
-        """The state in which each file that failed was read."""
-
-    def clear_errors(self, uris: Sequence[str]) -> None:
-        """Forget failures of files that are well again, or gone."""
-
-    def setting(self, name: str) -> str | None:
-        """A value kept with the index."""
-
-    def set_setting(self, name: str, value: str) -> None:
-        """Keep a value with the index."""
 
     def check(self) -> None:
         """Look at everything that is stored; damage is an error."""
 
-    def finds(self, source: int) -> list[tuple[str, int, str]]:
-        """Secrets that were scrubbed in the documents of a source: path, line, rule."""
-
-    def failures(self) -> list[tuple[str, str, int]]:
-        """Files that failed: path, error, retries."""
-
-    def summary(self) -> dict[str, object]:
-        """Counts and sizes, for people."""
-
     def close(self) -> None:
-        """Close this thread's connection."""
+        """Let go of files and memory; the next reader opens them again."""

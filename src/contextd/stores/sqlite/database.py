@@ -1,4 +1,4 @@
-"""A database file: a connection for each thread, writes in transactions that begin as writers, errors in our words."""
+"""A database file: connections from a pool, writes in transactions that begin as writers, errors in our words."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from contextd.stores.sqlite.connect import (
     storage_error,
     translated,
 )
+from contextd.stores.sqlite.pool import Pool, file_of
 
 T = TypeVar("T")
 
@@ -46,7 +47,7 @@ class Database:
         self.path = path
         self._schemas = schemas
         self._durable = durable
-        self._local = threading.local()
+        self._pool = Pool(path, durable=durable)
         self.write_lock = threading.RLock()
         self._failed = ""  # what the disk said when it failed
         self._emptying: threading.Thread | None = None
@@ -54,44 +55,35 @@ class Database:
         self._emptying_lock = threading.Lock()
         with translated(path):
             make_folder(path.parent)
-        connection = self.connection
-        migrate(connection, path, schemas, durable=durable)
+        with self.connection() as connection:
+            migrate(connection, path, schemas, durable=durable)
 
     @property
     def read_only(self) -> bool:
         """Whether nothing can be written now: by permissions, or because the disk is full."""
-        return self.connection.readonly("main")
-
-    @property
-    def connection(self) -> apsw.Connection:
-        """This thread's connection."""
-        connection: apsw.Connection | None = getattr(self._local, "connection", None)
-        if connection is not None and not connection.in_transaction and self._outdated():
-            connection.close()
-            connection = None
-        if connection is None:
-            connection = self._local.connection = connect(self.path, durable=self._durable)
-            self._local.file = file_of(self.path)
-            self._local.full = connection.readonly("main") and disk_full(self.path)
-        return connection
+        with self._pool.connection() as opened:
+            return opened.connection.readonly("main")
 
     @property
     def opened(self) -> int:
-        """The file that this thread's connection has open."""
-        return int(self._local.file)
+        """The file that this thread works with."""
+        with self._pool.connection() as opened:
+            return opened.file
 
     def replaced(self) -> bool:
-        """Whether another file is by now at the place of the one this thread's connection has open."""
+        """Whether another file is by now at the place of the one this thread works with."""
         return self.opened != file_of(self.path)
-
-    def _outdated(self) -> bool:
-        """Whether the file was replaced, or there is space again on a disk that was full."""
-        return self.replaced() or bool(self._local.full and not disk_full(self.path))
 
     def query(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """The rows of a query."""
-        with translated(self.path):
-            return rows(self.connection, query, values)
+        with self.connection() as connection:
+            return rows(connection, query, values)
+
+    @contextmanager
+    def connection(self) -> Iterator[apsw.Connection]:
+        """A connection of this thread's; the same one inside. Errors of SQLite become ours."""
+        with translated(self.path), self._pool.connection() as opened:
+            yield opened.connection
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -99,19 +91,20 @@ class Database:
 
         Errors of SQLite inside it become ours; other errors, such as a broken connection of a model, stay what they are.
         """
-        with translated(self.path):
-            connection = self.connection
+        with self._pool.connection() as opened:
+            connection = opened.connection
             nested = connection.in_transaction
             if not nested:
-                connection.execute("begin")
-        try:
-            yield connection
-        except apsw.Error as error:
-            raise storage_error(self.path, error) from error
-        finally:
-            if not nested and connection.in_transaction:  # an error of the disk has ended it already
                 with translated(self.path):
-                    connection.execute("rollback")
+                    connection.execute("begin")
+            try:
+                yield connection
+            except apsw.Error as error:
+                raise storage_error(self.path, error) from error
+            finally:
+                if not nested and connection.in_transaction:  # an error of the disk has ended it already
+                    with translated(self.path):
+                        connection.execute("rollback")
 
     def transact(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run some writes in one transaction; all of them happen or none."""
@@ -119,11 +112,10 @@ class Database:
             if disk_full(self.path):
                 raise full(self.path)
             raise StorageError(f"{self.path} is read-only; check the permissions of the file and its folder", code="read_only")
-        with translated(self.path), self.write_lock:
+        with self.connection() as connection, self.write_lock:
             if self._failed:
                 what = f"the disk failed ({self._failed}), so nothing more is written"
                 raise StorageError(f"{self.path}: {what}. Check the disk, then start contextd again", code="io")
-            connection = self.connection
             connection.execute("begin immediate")
             try:
                 result = work(connection)
@@ -141,8 +133,8 @@ class Database:
 
         False while a reader holds the log. A thread then tries again until it succeeds or the process ends.
         """
-        with translated(self.path), self.write_lock:
-            if _emptied(self.connection, 1000):
+        with self.connection() as connection, self.write_lock:
+            if _emptied(connection, 1000):
                 return True
         with self._emptying_lock:
             self._full = True
@@ -193,8 +185,8 @@ class Database:
 
     def shrink(self) -> None:
         """Give free pages back to the disk."""
-        with translated(self.path), self.write_lock:
-            self.connection.execute("pragma incremental_vacuum").fetchall()
+        with self.connection() as connection, self.write_lock:
+            connection.execute("pragma incremental_vacuum").fetchall()
         self.checkpoint()
 
     def wipe(self) -> bool:
@@ -202,8 +194,8 @@ class Database:
 
         `secure_delete` is not enough: when rows move to another page, copies stay in the unused part of the old one.
         """
-        with translated(self.path), self.write_lock:  # what it is copied to for the time being is not held in memory
-            self.connection.execute("pragma temp_store = file; vacuum; pragma temp_store = memory").fetchall()
+        with self.connection() as connection, self.write_lock:  # what it is copied to meanwhile is not held in memory
+            connection.execute("pragma temp_store = file; vacuum; pragma temp_store = memory").fetchall()
         if self.query(_DUE):
             self.transact(lambda connection: connection.execute(_DONE))
         return self.checkpoint()
@@ -215,11 +207,8 @@ class Database:
                 self.wipe()
 
     def close(self) -> None:
-        """Close this thread's connection."""
-        connection = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._local.connection = None
+        """Close the connections that nobody works with."""
+        self._pool.close()
 
 
 def _emptied(connection: apsw.Connection, milliseconds: int) -> bool:
@@ -231,14 +220,6 @@ def _emptied(connection: apsw.Connection, milliseconds: int) -> bool:
     finally:
         connection.set_busy_timeout(BUSY_MILLISECONDS)
     return True
-
-
-def file_of(path: Path) -> int:
-    """What tells one file at a place from the next."""
-    try:
-        return path.stat().st_ino
-    except OSError:
-        return 0
 
 
 def packed(text: str) -> bytes:

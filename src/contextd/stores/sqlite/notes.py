@@ -30,7 +30,7 @@ _NO_STAMP = Stamp(-1, -1, -1, -1)  # that no file has: it is read in the next ru
 _CLEAN = "clean"  # a setting: the file holds no copy of deleted text
 
 
-class Notes:
+class SqliteNotes:
     """Rows about a workspace that no search reads."""
 
     def __init__(self, database: Database, workspace: int) -> None:
@@ -100,7 +100,8 @@ class Notes:
 
     def summary(self) -> dict[str, object]:
         """Counts and sizes, for people."""
-        head = head_of(self.database.connection, self.workspace)
+        with self.database.reading() as connection:
+            head = head_of(connection, self.workspace)
         spaces = dict(self.rows("select space, count(*) from vector where workspace_id = ? group by space"))
         languages = dict(self.rows(_LANGUAGES))
         return {

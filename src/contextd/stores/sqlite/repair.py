@@ -7,7 +7,7 @@ from pathlib import Path
 
 from contextd.errors import StorageError
 from contextd.stores.lease import lease
-from contextd.stores.sqlite.database import file_of
+from contextd.stores.sqlite.pool import file_of
 from contextd.stores.sqlite.store import SqliteStore, open_index
 
 _REPAIR_SECONDS = 10.0

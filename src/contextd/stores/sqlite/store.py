@@ -24,9 +24,9 @@ from contextd.stores.sqlite.database import Database, packed, unpacked
 from contextd.stores.sqlite.jobs import SqliteJobs
 from contextd.stores.sqlite.links import put_links
 from contextd.stores.sqlite.misfit import from_the_store
-from contextd.stores.sqlite.notes import Notes
+from contextd.stores.sqlite.notes import SqliteNotes
 from contextd.stores.sqlite.postings import pack
-from contextd.stores.sqlite.snapshot import head_of
+from contextd.stores.sqlite.snapshot import Head, head_of
 from contextd.stores.sqlite.vectors import quantize
 from contextd.stores.sqlite.view import SqliteView
 from contextd.text.indexed_text import with_context
@@ -80,12 +80,12 @@ select d.content_id from document d where d.workspace_id = ?1 and d.dead_seq is 
 group by d.content_id order by max(d.modified) desc limit ?3"""
 
 
-class SqliteStore(Notes):
+class SqliteStore:
     """Documents of one workspace. `folder` holds the base files; without one, everything stays in the database."""
 
     def __init__(self, database: Database, workspace: int, folder: Path | None = None) -> None:
-        super().__init__(database, workspace)
-        self.folder = folder
+        self.database, self.workspace, self.folder = database, workspace, folder
+        self.notes = SqliteNotes(database, workspace)
         self.jobs = SqliteJobs(database, workspace)
         self.current = Current(database, workspace, folder)
         self._wait = 0  # chunks to be written before it is counted again whether a new base is worth it
@@ -114,14 +114,18 @@ class SqliteStore(Notes):
 
     def changes(self, after: int) -> Iterator[Change]:
         """Every change behind a position, in order."""
-        if after < head_of(self.database.connection, self.workspace).collected:
+        if after < self._head().collected:
             raise IndexMismatch(f"the changes after {after} have been collected; read everything again")
         for seq, document, what in self.rows(_CHANGES, after):
             yield Change(seq, self.workspace, document, what)
 
     def position(self) -> int:
         """The position of the last change."""
-        return head_of(self.database.connection, self.workspace).seq
+        return self._head().seq
+
+    def rows(self, query: str, *values: Any) -> list[Any]:
+        """Rows of a query that names the workspace as its first value."""
+        return self.database.query(query, (self.workspace, *values))
 
     def documents(self, source: int) -> dict[str, DocumentRow]:
         """The living documents of a source by uri."""
@@ -312,7 +316,7 @@ class SqliteStore(Notes):
         """Collect what nothing refers to, and give the space back to the disk; of what was deleted no copy stays."""
 
         def collect(connection: apsw.Connection) -> None:
-            self.soil(connection)
+            self.notes.soil(connection)
             seq = head_of(connection, self.workspace).seq
             connection.execute("delete from document where workspace_id = ? and dead_seq is not null", (self.workspace,))
             for query in _COLLECT:
@@ -322,7 +326,7 @@ class SqliteStore(Notes):
         if self.rows("select 1 from document where workspace_id = ? and dead_seq is not null limit 1"):
             self.database.transact(collect)
         if vacuum:
-            self.tidy()
+            self.notes.tidy()
 
     def check(self) -> None:
         """Look at every page and every text; damage is an error. A damaged base is made again from them."""
@@ -339,10 +343,15 @@ class SqliteStore(Notes):
                 unpacked(data)
 
     def close(self) -> None:
-        """Close this thread's connection."""
+        """Close the connections that nobody works with, and drop the snapshot; the next reader opens both again."""
+        self.current.forget()
         self.database.close()
 
     # Inside
+
+    def _head(self) -> Head:
+        with self.database.reading() as connection:
+            return head_of(connection, self.workspace)
 
     def _misfit(self, error: Exception) -> StorageError:
         """Rows that do not fit together: pages were damaged in a way that SQLite cannot see."""

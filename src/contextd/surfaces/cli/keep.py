@@ -183,7 +183,7 @@ def errors(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd errors
     """
-    failures = asked(project, reader).known().store.failures()
+    failures = asked(project, reader).known().store.notes.failures()
     if json_output:
         as_json([{"path": uri, "error": error, "retries": retries} for uri, error, retries in failures])
     else:

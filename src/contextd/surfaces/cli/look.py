@@ -26,7 +26,7 @@ def secrets(project: str, reader: str, json_output: bool) -> int:
       contextd secrets
     """
     known = asked(project, reader).known()
-    finds = [*known.store.finds(known.source.id), *known.store.finds(known.commits.id)]
+    finds = [*known.store.notes.finds(known.source.id), *known.store.notes.finds(known.commits.id)]
     if json_output:
         as_json({"finds": [{"path": path, "line": line, "rule": rule} for path, line, rule in finds]})
     else:
@@ -45,7 +45,7 @@ def stats(project: str, reader: str, json_output: bool) -> int:
       contextd stats --json
     """
     engine = asked(project, reader)
-    summary = {"project": engine.known().name, "root": str(engine.known().root)} | engine.known().store.summary()
+    summary = {"project": engine.known().name, "root": str(engine.known().root)} | engine.known().store.notes.summary()
     if json_output:
         as_json(summary)
     else:
