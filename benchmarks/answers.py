@@ -23,8 +23,9 @@ import contextd
 from benchmarks.bm25 import Bm25
 from benchmarks.data import REPOS, SEMBLE_MODEL, linked_home
 from benchmarks.lines import Asked, asked, shown_in
-from contextd.app.engine import Engine
 from contextd.app.line_answers import BUDGETS, Shown, share, shown
+from contextd.app.questions import query_of, resources_of
+from contextd.app.session import Session
 from contextd.models.tokens import O200k
 from contextd.querying import order, pipeline
 from contextd.querying.boost import boost
@@ -51,10 +52,10 @@ class Case:
     right: NDArray[np.bool_]
 
 
-def case(engine: Engine, one: Asked, names: Sequence[str]) -> Case:
+def case(session: Session, one: Asked, names: Sequence[str]) -> Case:
     """A question as the step `order` sees it."""
-    query = engine._query(one.query, None, None)
-    means = engine._means(query)
+    query = query_of(session, one.query, None, None)
+    means = resources_of(session, query)
     with ExitStack() as stack:
         plan = understand(query)
         views = [view for view in pipeline.views_of(query, plan, means, stack) if view.size()]
@@ -113,16 +114,16 @@ def in_order(chunks: Iterable[tuple[str, str]], budget: int) -> Shown:
     return shown(taken)
 
 
-def peers(engine: Engine, name: str) -> dict[str, Callable[[str], Iterable[tuple[str, str]]]]:
+def peers(session: Session, name: str) -> dict[str, Callable[[str], Iterable[tuple[str, str]]]]:
     """What the product is measured beside: each gives the chunks for a question, best first."""
-    assert engine.project is not None
-    query = engine._query("", None, None)
-    with engine.project.store.view(query.scope) as view:
+    assert session.project is not None
+    query = query_of(session, "", None, None)
+    with session.project.store.view(query.scope) as view:
         chunks = {f"{document}:{chunk.id.ordinal}": chunk for document in view.uris() for chunk in view.chunks_of(document)}
     index = Bm25({key: chunk.text for key, chunk in chunks.items()})
 
     def searched(text: str) -> list[tuple[str, str]]:
-        return [(hit.chunk.uri, hit.chunk.text) for hit in engine.search(text, k=40).hits]
+        return [(hit.chunk.uri, hit.chunk.text) for hit in session.search(text, k=40).hits]
 
     def plain(text: str) -> list[tuple[str, str]]:
         return [(chunks[key].uri, chunks[key].text) for key in index.search(text, 60)]
@@ -151,18 +152,18 @@ def main() -> None:
     deep = "--deep" in sys.argv
     names = list(order.DEEP if deep else order.STATIC)
     questions = asked()
-    engines = {name: _engine(name, deep) for name in dict.fromkeys(one.repository for one in questions)}
-    cases = [case(engines[one.repository], one, names) for one in questions]
+    sessions = {name: _session(name, deep) for name in dict.fromkeys(one.repository for one in questions)}
+    cases = [case(sessions[one.repository], one, names) for one in questions]
     if "--weights" in sys.argv:
         print({name: round(float(weight), 2) for name, weight in zip(names, fit(cases), strict=True)})
     results: dict[str, dict[int, list[float]]] = {}
-    for name, engine in engines.items():
-        others = {} if "--alone" in sys.argv else peers(engine, name)
+    for name, session in sessions.items():
+        others = {} if "--alone" in sys.argv else peers(session, name)
         with weighed(deep, names, fit([one for one in cases if one.one.repository != name])):
             for one in (question for question in questions if question.repository == name):
                 for template in ("markdown", "xml"):
                     for budget in BUDGETS:
-                        text = engine.context(one.query, budget=budget, template=template).text
+                        text = session.context(one.query, budget=budget, template=template).text
                         _note(
                             results,
                             template,
@@ -173,14 +174,14 @@ def main() -> None:
                     chunks = list(ask(one.query))
                     for budget in BUDGETS:
                         _note(results, peer, budget, share(one.alternatives, in_order(chunks, budget)))
-    by_name = [one for name in engines for one in questions if one.repository == name]
+    by_name = [one for name in sessions for one in questions if one.repository == name]
     report(results, by_name)
 
 
-def _engine(name: str, deep: bool) -> Engine:
-    engine = contextd.open(REPOS / name, home=linked_home("answers"), flags=None if deep else {"embedding.deep_model": "none"})
-    engine.index(deep=deep)
-    return engine
+def _session(name: str, deep: bool) -> Session:
+    session = contextd.open(REPOS / name, home=linked_home("answers"), flags=None if deep else {"embedding.deep_model": "none"})
+    session.index(deep=deep)
+    return session
 
 
 def _note(results: dict[str, dict[int, list[float]]], name: str, budget: int, value: float) -> None:

@@ -29,7 +29,7 @@ import numpy as np
 import contextd
 from benchmarks.code import Ranker, plain, semble
 from benchmarks.data import HISTORIES, linked_home
-from contextd.app.engine import Engine
+from contextd.app.session import Session
 from contextd.querying.pack import CUT_MARK
 from contextd.sources.filetypes import language_of
 from contextd.text.languages import CODE
@@ -144,16 +144,16 @@ def places(repository: Path, row: dict[str, Any]) -> list[Place]:
     return found
 
 
-def held(engine: Engine, text: str, changed: Sequence[Place]) -> Held:
+def held(session: Session, text: str, changed: Sequence[Place]) -> Held:
     """What the context of a question holds of some places. The version before the fix is indexed."""
-    shown = lines_shown(engine.context(text, budget=_TOKENS).hits)
-    lengths = {path: (engine.structure.text(path) or "").count("\n") + 1 for path in {place.path for place in changed}}
+    shown = lines_shown(session.context(text, budget=_TOKENS).hits)
+    lengths = {path: (session.structure.text(path) or "").count("\n") + 1 for path in {place.path for place in changed}}
     lines = functions = 0
     for place in changed:
         last = min(place.end_line, lengths[place.path])
         whole = all((place.path, line) in shown for line in range(min(place.start_line, last), last + 1))
         lines += whole
-        functions += whole or (place.path, _signature(engine, place)) in shown
+        functions += whole or (place.path, _signature(session, place)) in shown
     return Held(len(changed), lines, functions)
 
 
@@ -172,29 +172,29 @@ def lines_shown(hits: Iterable[Hit]) -> set[tuple[str, int]]:
     return found
 
 
-def _signature(engine: Engine, place: Place) -> int:
+def _signature(session: Session, place: Place) -> int:
     """The first line of the innermost definition around a place; 0 if there is none."""
-    with engine.structure.view() as view:
+    with session.structure.view() as view:
         documents = [document for document, uri in view.uris().items() if uri == place.path]
         defined = [one for _, one in view.links.outline(documents)]
     return max((one.line for one in defined if one.line <= place.start_line and one.end_line >= place.end_line), default=0)
 
 
-def rankers(root: Path, *, deep: bool, alone: bool) -> Iterator[tuple[str, Ranker, Engine | None]]:
+def rankers(root: Path, *, deep: bool, alone: bool) -> Iterator[tuple[str, Ranker, Session | None]]:
     """Everything that is compared, over the checkout as it is now; the engine of contextd as it ships."""
     for name, commits in (("contextd", 1000), ("contextd without history", 0))[: 1 if alone else 2]:
         flags: dict[str, object] = {"git.max_commits": commits}
         if not deep:
             flags["embedding.deep_model"] = "none"
-        engine = contextd.open(root, home=linked_home("history" if commits else "no-history"), flags=flags)
-        engine.index(deep=deep)
-        ranker: Ranker = lambda text, engine=engine: [  # noqa: E731
-            hit.chunk.uri for hit in engine.search(text, k=100, min_score=0.0).hits
+        session = contextd.open(root, home=linked_home("history" if commits else "no-history"), flags=flags)
+        session.index(deep=deep)
+        ranker: Ranker = lambda text, session=session: [  # noqa: E731
+            hit.chunk.uri for hit in session.search(text, k=100, min_score=0.0).hits
         ]
-        yield name, ranker, engine if commits else None
+        yield name, ranker, session if commits else None
         if not commits:
-            yield "BM25", plain(engine, 100), None
-        engine.close()
+            yield "BM25", plain(session, 100), None
+        session.close()
     other = None if alone else semble(root)
     if other is not None:
         yield "semble", other, None
@@ -240,10 +240,10 @@ def main() -> None:
             continue
         text = question(root, row["commit"])
         _check_out(root, row["parent"])
-        for name, ranker, engine in rankers(root, deep="--deep" in sys.argv, alone="--alone" in sys.argv):
+        for name, ranker, session in rankers(root, deep="--deep" in sys.argv, alone="--alone" in sys.argv):
             ranks.setdefault(name, []).append(_rank(ranker(text), row["files"]))
-            if engine is not None:
-                contexts.append(held(engine, text, places(root, row)))
+            if session is not None:
+                contexts.append(held(session, text, places(root, row)))
         print(row["repository"], row["commit"][:10], {name: some[-1] for name, some in ranks.items()}, contexts[-1], flush=True)
     _report(ranks, contexts)
 

@@ -51,20 +51,20 @@ def main() -> None:
         if not root.is_dir():
             print(f"skipped {entry['repository']}: not checked out below CONTEXTD_BENCH_REPOS")
             continue
-        engine = contextd.open(root, home=linked_home(), flags={"embedding.deep_model": "none", "git.max_commits": 0})
-        engine.index()
+        session = contextd.open(root, home=linked_home(), flags={"embedding.deep_model": "none", "git.max_commits": 0})
+        session.index()
         here = {"callers": Tally(), "impact": Tally()}
         for one in entry["symbols"]:
             module = posixpath.splitext(one["file"])[0]  # which of several of a name is meant
-            _, uses = engine.structure.callers(f"{module}.{one['name']}")
+            _, uses = session.structure.callers(f"{module}.{one['name']}")
             found = {f"{use.uri}:{use.line}" for use in uses if use.how == "calls"}
             for tally in (here["callers"], totals["callers"]):
                 tally.add(one["name"], found, set(one["calls"]), set(one["maybe"]))
         for one in entry["files"]:
-            near = {dependent.uri for dependent in engine.structure.impact(one["file"], depth=1)}
+            near = {dependent.uri for dependent in session.structure.impact(one["file"], depth=1)}
             for tally in (here["impact"], totals["impact"]):
                 tally.add(one["file"], near, set(one["dependents"]), set(one["maybe"]))
-        engine.close()
+        session.close()
         for name, tally in here.items():
             print(f"{entry['language']}, {name}: {tally}")
             if "--misses" in sys.argv:

@@ -22,7 +22,7 @@ import contextd
 from benchmarks.bm25 import Bm25
 from benchmarks.data import BENCH, linked_home
 from benchmarks.tune import fit
-from contextd.app.engine import Engine
+from contextd.app.session import Session
 from contextd.chunking.chat import day
 from contextd.ports.world import pair_space
 from contextd.querying.fuse import normalized, turns
@@ -79,13 +79,13 @@ def questions(sample: dict[str, Any]) -> Iterator[tuple[dict[str, Any], set[str]
             yield one, evidence
 
 
-def opened(sample: dict[str, Any], deep: bool) -> Engine:
-    """An engine with nothing but this conversation."""
-    engine = contextd.open(None, home=linked_home(f"locomo-{'deep' if deep else 'static'}-{sample['sample_id']}"))
-    engine.chats().take(conversations(sample))
+def opened(sample: dict[str, Any], deep: bool) -> Session:
+    """A session with nothing but this conversation."""
+    session = contextd.open(None, home=linked_home(f"locomo-{'deep' if deep else 'static'}-{sample['sample_id']}"))
+    session.chats().take(conversations(sample))
     if deep:
-        engine.chats().deepen()
-    return engine
+        session.chats().deepen()
+    return session
 
 
 def turn_of(uri: str, ordinal: int) -> str:
@@ -97,22 +97,22 @@ def cases(deep: bool) -> tuple[list[str], list[Case]]:
     """All questions as signals of their candidates."""
     found, names = [], list[str]()
     for sample in locomo():
-        engine = opened(sample, deep)
+        session = opened(sample, deep)
         for one, evidence in questions(sample):
-            case, names = _case(engine, one, evidence, deep)
+            case, names = _case(session, one, evidence, deep)
             case.conversation = sample["sample_id"]
             found.append(case)
-        engine.close()
+        session.close()
     return names, found
 
 
-def _case(engine: Engine, one: dict[str, Any], evidence: set[str], deep: bool) -> tuple[Case, list[str]]:
-    assert engine.static is not None
-    plan = understand(Query(one["question"], Scope((engine.personal,), Reader("owner"))))
-    embedders = [engine.static, *([engine.deep()] if deep else [])]
+def _case(session: Session, one: dict[str, Any], evidence: set[str], deep: bool) -> tuple[Case, list[str]]:
+    assert session.setup.static is not None
+    plan = understand(Query(one["question"], Scope((session.home.personal,), Reader("owner"))))
+    embedders = [session.setup.static, *([session.setup.deep()] if deep else [])]
     vectors = {embedder.space: embedder.query(plan.text) for embedder in embedders if embedder is not None}
     vectors |= {pair_space(space): vector for space, vector in vectors.items() if space.startswith("deep/")}
-    with engine.record.chats(engine.personal).view(plan.scope) as view:
+    with session.home.record.chats(session.home.personal).view(plan.scope) as view:
         retrieved = retrieve(view, plan, vectors)
         uris = view.uris()
     arms, documents = normalized(retrieved)
@@ -164,7 +164,7 @@ class Answer:
 def answers(deep: bool, rerank: bool) -> Iterator[Answer]:
     """Every question through the engine as a user would ask it, and through plain BM25 over turns."""
     for sample in locomo():
-        engine = opened(sample, deep)
+        session = opened(sample, deep)
         said = {
             turn["dia_id"]: (turn["speaker"], _told(turn), talk.messages[place].at)
             for number, talk in _numbered(sample)
@@ -173,18 +173,18 @@ def answers(deep: bool, rerank: bool) -> Iterator[Answer]:
         lines = {name: f"{who}, {day(at)}: {text}" for name, (who, text, at) in said.items()}
         plain = Bm25({name: f"{who} {text}" for name, (who, text, _) in said.items()})
         for one, evidence in questions(sample):
-            found = engine.search(one["question"], k=MOST, min_score=0, rerank=rerank).hits
+            found = session.search(one["question"], k=MOST, min_score=0, rerank=rerank).hits
             hits = {turn_of(hit.chunk.uri, hit.chunk.id.ordinal) for hit in found}
             best = plain.search(one["question"], 200)
             kept = {}
             kept_bm25 = {}
             for budget in () if rerank else BUDGETS:  # reading thirty turns three times more would take the hour
-                text = engine.context(one["question"], budget=budget, template="chat", min_score=0, k=60).text
+                text = session.context(one["question"], budget=budget, template="chat", min_score=0, k=60).text
                 kept[budget] = _share(evidence, {name for name in evidence if name in said and _head(said[name][1]) in text})
-                kept_bm25[budget] = _share(evidence, _packed(best, lines, budget, engine.tokens.count))
+                kept_bm25[budget] = _share(evidence, _packed(best, lines, budget, session.home.tokens.count))
             shares = _share(evidence, hits), _share(evidence, set(best[:MOST]))
             yield Answer(sample["sample_id"], one["category"], one["question"], *shares, kept, kept_bm25)
-        engine.close()
+        session.close()
 
 
 def _numbered(sample: dict[str, Any]) -> Iterator[tuple[str, Conversation]]:
@@ -263,17 +263,17 @@ def longmemeval() -> tuple[list[Conversation], list[dict[str, Any]]]:
 def ask_sessions(deep: bool, rerank: bool) -> None:
     """LongMemEval: are the sessions with the evidence among the first five and ten? Beside BM25 over whole sessions."""
     talks, asked = longmemeval()
-    engine = contextd.open(None, home=linked_home(f"longmemeval-{'deep' if deep else 'static'}"))
-    engine.chats().take(talks)
+    session = contextd.open(None, home=linked_home(f"longmemeval-{'deep' if deep else 'static'}"))
+    session.chats().take(talks)
     if deep:
-        engine.chats().deepen()
+        session.chats().deepen()
     plain = Bm25({talk.place: " ".join(message.text for message in talk.messages) for talk in talks})
     scores: dict[str, list[dict[str, float]]] = {}
     log = linked_home() / f"longmemeval{'-deep' if deep else ''}{'-rerank' if rerank else ''}.jsonl"
     with log.open("w") as out:
         for one in asked:
             wanted = {f"longmemeval/{name}" for name in one["answer_session_ids"]}
-            found = engine.search(one["question"], k=100, min_score=0, rerank=rerank).hits
+            found = session.search(one["question"], k=100, min_score=0, rerank=rerank).hits
             order = list(dict.fromkeys(hit.chunk.uri.removeprefix("chat:").partition("#")[0] for hit in found))
             score = _sessions(wanted, order) | {
                 f"BM25 {k}": v for k, v in _sessions(wanted, plain.search(one["question"], 10)).items()

@@ -16,25 +16,25 @@ import contextd
 from benchmarks.bm25 import Bm25
 from benchmarks.data import linked_home, repositories
 from benchmarks.scifact import ndcg
-from contextd.app.engine import Engine
 from contextd.app.evaluate import BUDGETS, Question, Score, score
+from contextd.app.session import Session
 from contextd.ports.world import FileState
 from contextd.settings import config
 
 Ranker = Callable[[str], list[str]]
 
 
-def ours(engine: Engine, one: Question) -> Score:
+def ours(session: Session, one: Question) -> Score:
     """One question to contextd: the search, and the contexts of 500, 1,000 and 2,000 tokens."""
-    hits = engine.search(one.query, k=100, min_score=0.0).hits
-    return score(one, hits, lambda size: engine.context(one.query, budget=size).hits, BUDGETS)
+    hits = session.search(one.query, k=100, min_score=0.0).hits
+    return score(one, hits, lambda size: session.context(one.query, budget=size).hits, BUDGETS)
 
 
-def plain(engine: Engine, k: int = 10) -> Ranker:
+def plain(session: Session, k: int = 10) -> Ranker:
     """BM25 over whole files."""
     texts = {}
-    for state in engine.files():
-        read = engine.project.source.read(state.uri) if isinstance(state, FileState) and engine.project else None
+    for state in session.files():
+        read = session.project.source.read(state.uri) if isinstance(state, FileState) and session.project else None
         if isinstance(read, tuple):
             texts[state.uri] = read[0].decode("utf-8", "replace")
     index = Bm25(texts)
@@ -64,11 +64,11 @@ def main() -> None:
     within: dict[int, list[bool]] = {size: [] for size in BUDGETS}
     for repository in repositories():
         flags = None if deep else {"embedding.deep_model": "none"}
-        engine = contextd.open(repository.root, home=linked_home(), flags=flags)
-        engine.index(deep=deep)
-        others = {"BM25": plain(engine), "semble": semble(repository.root)}
+        session = contextd.open(repository.root, home=linked_home(), flags=flags)
+        session.index(deep=deep)
+        others = {"BM25": plain(session), "semble": semble(repository.root)}
         for one in repository.questions:
-            got = ours(engine, one)
+            got = ours(session, one)
             results.setdefault("contextd", []).append((repository.language, one.category, got.ndcg))
             for size, there in got.within.items():
                 within[size].append(there)
@@ -76,7 +76,7 @@ def main() -> None:
             for name, ranker in others.items():
                 if ranker is not None:
                     results.setdefault(name, []).append((repository.language, one.category, ndcg(ranker(one.query), wanted)))
-        engine.close()
+        session.close()
     for name, rows in results.items():
         print(f"{name}: {_mean([row[2] for row in rows]):.4f}", _groups(rows, 1), _groups(rows, 0))
     print("recall of a relevant file within tokens:", {size: round(_mean(there), 4) for size, there in within.items()})

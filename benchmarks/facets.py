@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from benchmarks.data import linked_home
 from benchmarks.guesses import fitted as softmax
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.ports.world import Embedder
 from contextd.querying.facets.divide import USUAL
 from contextd.querying.facets.facet_table import SIDES, aspects_of
@@ -53,16 +53,16 @@ class Asked(NamedTuple):
     side: list[str]
 
 
-def asked(people: Sequence[dict[str, Any]], engine: Engine, tier: str) -> list[Asked]:
+def asked(people: Sequence[dict[str, Any]], session: Session, tier: str) -> list[Asked]:
     """All questions of some people, with the signals of a tier."""
-    assert engine.static is not None
-    best = engine.deep() if tier == "deep" else engine.static
+    assert session.setup.static is not None
+    best = session.setup.deep() if tier == "deep" else session.setup.static
     assert best is not None
-    routing = Routing([Topic(name) for name in STARTING], engine.static)
+    routing = Routing([Topic(name) for name in STARTING], session.setup.static)
     found = []
     for number, person in enumerate(people):
         facts = person["facts"]
-        near, static = (np.vstack([one.documents([fact]) for fact in facts]) for one in (best, engine.static))
+        near, static = (np.vstack([one.documents([fact]) for fact in facts]) for one in (best, session.setup.static))
         kinds = [_kind(fact, best, row) for fact, row in zip(facts, near, strict=True)]
         tells = likelihoods("aspect", facts, best.space, near)
         topics = [set(routing.topics_of(fact)) for fact in facts]
@@ -71,7 +71,7 @@ def asked(people: Sequence[dict[str, Any]], engine: Engine, tier: str) -> list[A
             terms = set(understand(Query(text, Scope((1,), Reader("owner")))).terms)
             signals = Signals(
                 near @ best.query(without_amounts(text)),
-                static @ engine.static.query(without_amounts(text)),
+                static @ session.setup.static.query(without_amounts(text)),
                 np.array([len(terms & set(split(fact))) / max(1, len(terms)) for fact in facts]),
                 np.array([float(bool(one & set(routing.topics_of(text)))) for one in topics]),
                 tells,
@@ -89,9 +89,9 @@ def _kind(fact: str, embedder: Embedder, vector: NDArray[np.float32]) -> str:
     return found.label if found is not None else ""
 
 
-def learn(engine: Engine, tier: str) -> None:
+def learn(session: Session, tier: str) -> None:
     """Write the weights of relevance in a tier; how they do on people they have not seen."""
-    some = asked(json.loads((EXAMPLES / "facets.json").read_text("utf-8")), engine, tier)
+    some = asked(json.loads((EXAMPLES / "facets.json").read_text("utf-8")), session, tier)
     data = np.vstack([features(one.signals, one.subject) for one in some])
     right = np.array([bool(side) for one in some for side in one.side])
     person = np.array([one.person for one in some for _ in one.side])
@@ -168,9 +168,9 @@ def told(name: str, likely: Float, right: NDArray[np.bool_]) -> None:
             )
 
 
-def judge(engine: Engine, tier: str) -> None:
+def judge(session: Session, tier: str) -> None:
     """The shipped weights on the items."""
-    some = asked(json.loads(ITEMS.read_text("utf-8")), engine, tier)
+    some = asked(json.loads(ITEMS.read_text("utf-8")), session, tier)
     likely = [relevance(one.signals, one.subject, tier) for one in some]
     right = np.array([bool(side) for one in some for side in one.side])
     told(f"relevance, {tier}, items", np.concatenate(likely), right)
@@ -187,11 +187,11 @@ def judge(engine: Engine, tier: str) -> None:
 
 
 def main() -> None:
-    engine = open_engine(None, home=linked_home("facets").absolute())
+    session = open_session(None, home=linked_home("facets").absolute())
     for tier in ("deep", "static"):
         if "--learn" in sys.argv:
-            learn(engine, tier)
-        judge(engine, tier)
+            learn(session, tier)
+        judge(session, tier)
 
 
 if __name__ == "__main__":

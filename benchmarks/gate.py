@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 import contextd
 from benchmarks.data import BENCH, REPOS, linked_home, repositories
 from benchmarks.lines import asked, shown_in
-from contextd.app.engine import Engine
 from contextd.app.line_answers import BUDGETS, Required, share
+from contextd.app.questions import query_of, resources_of
+from contextd.app.session import Session
 from contextd.querying import calibrate, pipeline
 from contextd.querying.boost import boost
 from contextd.querying.fuse import KEPT, fuse
@@ -59,10 +60,10 @@ class Pair:
         return self.home == self.target
 
 
-def ask(engine: Engine, text: str) -> tuple[Mapping[str, float], float, str]:
+def ask(session: Session, text: str) -> tuple[Mapping[str, float], float, str]:
     """What tells whether a question is about a project; the score and the file of the first hit."""
-    query = engine._query(text, None, None)
-    means = engine._means(query)
+    query = query_of(session, text, None, None)
+    means = resources_of(session, query)
     with ExitStack() as stack:
         plan = understand(query)
         views = [view for view in pipeline.views_of(query, plan, means, stack) if view.size()]
@@ -75,7 +76,7 @@ def ask(engine: Engine, text: str) -> tuple[Mapping[str, float], float, str]:
         ranked = boost(fused, view.about([one.chunk for one in fused]), plan)
         placed, _, _ = pipeline._opened(view, ranked, retrieved, plan, Trace(None))
         told = calibrate.evidence(placed, retrieved.strength)
-    hits = engine.search(text, k=1, min_score=0.0).hits
+    hits = session.search(text, k=1, min_score=0.0).hits
     return told, hits[0].score if hits else 0.0, hits[0].chunk.uri if hits else ""
 
 
@@ -90,10 +91,10 @@ def open_to_all() -> Iterator[None]:
         calibrate.ABOUT_STATIC["bias"] = before
 
 
-def lines_of(engine: Engine, text: str, needed: Required) -> float:
+def lines_of(session: Session, text: str, needed: Required) -> float:
     """The mean share over all budgets of the lines that answer."""
     with open_to_all():
-        texts = [engine.context(text, budget=budget).text for budget in BUDGETS]
+        texts = [session.context(text, budget=budget).text for budget in BUDGETS]
     return float(np.mean([share(needed, shown_in(one)) for one in texts]))
 
 
@@ -108,8 +109,8 @@ def pairs() -> list[Pair]:
         name: contextd.open(REPOS / name, home=linked_home("answers"), flags=flags)
         for name in dict.fromkeys(one.repository for one in by_lines)
     }
-    for engine in (*code.values(), *whole.values()):
-        engine.index(deep=False)
+    for session in (*code.values(), *whole.values()):
+        session.index(deep=False)
     for repository in some:
         for question in repository.questions:
             files = {target.path for target in (*question.relevant, *question.secondary)}
@@ -130,8 +131,8 @@ def pairs() -> list[Pair]:
     return found
 
 
-def _targets(home: str, engines: Mapping[str, Engine], others: int, chance: random.Random) -> list[str]:
-    return [home, *chance.sample([name for name in engines if name != home], others)]
+def _targets(home: str, sessions: Mapping[str, Session], others: int, chance: random.Random) -> list[str]:
+    return [home, *chance.sample([name for name in sessions if name != home], others)]
 
 
 def _lives(chance: random.Random) -> list[str]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import linked_home
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.ports.world import Embedder
 from contextd.text.classifiers import grams, guess
 
@@ -117,8 +117,8 @@ def judge(embedders: dict[str, Embedder]) -> None:
 
 
 def main() -> None:
-    engine = open_engine(None, home=linked_home("guesses").absolute())
-    tiers = {"deep": engine.deep(), "static": engine.static}
+    session = open_session(None, home=linked_home("guesses").absolute())
+    tiers = {"deep": session.setup.deep(), "static": session.setup.static}
     embedders = {tier: embedder for tier, embedder in tiers.items() if embedder is not None}
     if "--learn" in sys.argv:
         learn(embedders)

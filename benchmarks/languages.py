@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.guesses import ITEMS
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.settings import config
 
 _MODELS = ("none", "snowflake-arctic-embed-s")
@@ -32,36 +32,36 @@ def main() -> None:
     for model in _MODELS:
         print(f"deep model: {model}")
         for language, pairs in json.loads(path.read_text("utf-8")).items():
-            with told(pairs, model) as engine:
-                first, usual = (sum(found(engine, pair, least) for pair in pairs) for least in (0, None))
+            with told(pairs, model) as session:
+                first, usual = (sum(found(session, pair, least) for pair in pairs) for least in (0, None))
             wrong = sum(unasked_for(pairs[half::2], pairs[1 - half :: 2], model) for half in (0, 1))
             shares = [round(count / len(pairs), 2) for count in (first, usual, wrong)]
             print(f"  {language}, {len(pairs)}: first three {shares[0]}, and relevant {shares[1]}; unasked for {shares[2]}")
 
 
 @contextmanager
-def told(pairs: Sequence[Pair], model: str) -> Iterator[Engine]:
-    """An engine that was told some facts and nothing else."""
+def told(pairs: Sequence[Pair], model: str) -> Iterator[Session]:
+    """A session that was told some facts and nothing else."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         (home / "models").symlink_to((config.home() / "models").absolute())
-        engine = open_engine(None, home=home, environment={"CONTEXTD_EMBEDDING__DEEP_MODEL": model})
+        session = open_session(None, home=home, environment={"CONTEXTD_EMBEDDING__DEEP_MODEL": model})
         for pair in pairs:
-            engine.remember(pair["fact"])
-        yield engine
-        engine.close()
+            session.remember(pair["fact"])
+        yield session
+        session.close()
 
 
-def found(engine: Engine, pair: Pair, least: float | None) -> bool:
+def found(session: Session, pair: Pair, least: float | None) -> bool:
     """Whether the fact is among the first answers to its question, of those that are relevant enough."""
-    hits = engine.recall(pair["question"], k=_FIRST, min_score=least).hits
+    hits = session.recall(pair["question"], k=_FIRST, min_score=least).hits
     return pair["fact"] in [hit.chunk.text for hit in hits]
 
 
 def unasked_for(pairs: Sequence[Pair], others: Sequence[Pair], model: str) -> int:
     """How many questions get an answer where there is none."""
-    with told(pairs, model) as engine:
-        return sum(bool(engine.recall(pair["question"]).hits) for pair in others)
+    with told(pairs, model) as session:
+        return sum(bool(session.recall(pair["question"]).hits) for pair in others)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks.data import linked_home
 from contextd.app import portability
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 
 COUNT = 10_000
 _CHANCE = random.Random(3)
@@ -50,7 +50,7 @@ def facts(count: int) -> list[str]:
     return list(found)
 
 
-def telling(engine: Engine, folder: Path) -> None:
+def telling(session: Session, folder: Path) -> None:
     """One by one, beside a bare insert and the embedding."""
     bare = apsw.Connection(str(folder / "bare.db"))
     bare.execute("pragma journal_mode = wal; pragma synchronous = full; create table told (text text)").fetchall()
@@ -62,40 +62,40 @@ def telling(engine: Engine, folder: Path) -> None:
         bare.execute("commit")
         inserts.append(time.perf_counter() - began)
         began = time.perf_counter()
-        for embedder in (engine.static, engine.deep()):
+        for embedder in (session.setup.static, session.setup.deep()):
             if embedder is not None:
                 embedder.documents([text])
         embeds.append(time.perf_counter() - began)
         began = time.perf_counter()
-        engine.remember(text)
+        session.remember(text)
         tells.append(time.perf_counter() - began)
     insert, embed, tell = (statistics.median(times) * 1000 for times in (inserts, embeds, tells))
     print(f"remember {tell:.1f} ms, the embedding {embed:.1f} ms, a bare insert {insert:.2f} ms")
     print(f"  without the embedding {(tell - embed) / insert:.1f} times the insert")
 
 
-def many(engine: Engine) -> None:
+def many(session: Session) -> None:
     """Ten thousand at once, found by words and static vectors when it returns; then kinds and deep vectors."""
     began = time.perf_counter()
-    done = portability.imported(engine, "\n".join(f"- {text}" for text in facts(COUNT)))
+    done = portability.imported(session, "\n".join(f"- {text}" for text in facts(COUNT)))
     seconds = time.perf_counter() - began
     print(f"imported {done.counts['added']} of {COUNT}: {COUNT / seconds:.0f} a second")
     times = []
     for text in facts(100):
         question = " ".join(text.split()[:6])
         began = time.perf_counter()
-        engine.recall(question)
+        session.recall(question)
         times.append((time.perf_counter() - began) * 1000)
     print(f"recall among them: p50 {np.percentile(times, 50):.1f} ms, p95 {np.percentile(times, 95):.1f} ms")
 
 
-def facets(engine: Engine) -> None:
+def facets(session: Session) -> None:
     """A question through facets among all of them, as soon as they have deep vectors."""
-    engine.memories.enrich()
+    session.memories.enrich()
     times = []
     for number in range(80):
         began = time.perf_counter()
-        engine.facets(_QUESTIONS[number % len(_QUESTIONS)])
+        session.facets(_QUESTIONS[number % len(_QUESTIONS)])
         times.append((time.perf_counter() - began) * 1000)
     print(f"facets among them: p50 {np.percentile(times, 50):.1f} ms, p95 {np.percentile(times, 95):.1f} ms")
 
@@ -105,10 +105,10 @@ def main() -> None:
     for leftover in home.glob("*.db*"):
         leftover.unlink()
     shutil.rmtree(home / "projects", ignore_errors=True)
-    engine = open_engine(None, home=home, environment={})
-    telling(engine, home)
-    many(engine)
-    facets(engine)
+    session = open_session(None, home=home, environment={})
+    telling(session, home)
+    many(session)
+    facets(session)
 
 
 if __name__ == "__main__":

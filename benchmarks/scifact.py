@@ -55,14 +55,14 @@ def folder_of(texts: dict[str, str]) -> Path:
 def main() -> None:
     texts = corpus()
     claims, relevant = questions()
-    engine = contextd.open(
+    session = contextd.open(
         folder_of(texts), home=linked_home(), flags=None if "--deep" in sys.argv else {"embedding.deep_model": "none"}
     )
-    engine.index(deep="--deep" in sys.argv)
+    session.index(deep="--deep" in sys.argv)
     plain = Bm25(texts)
     ours, theirs = [], []
     for name, found in relevant.items():
-        hits = engine.search(claims[name], k=60, min_score=0.0).hits
+        hits = session.search(claims[name], k=60, min_score=0.0).hits
         ours.append(ndcg(list(dict.fromkeys(Path(hit.chunk.uri).stem for hit in hits)), found))
         theirs.append(ndcg(plain.search(claims[name], 10), found))
     print(f"{len(ours)} claims: contextd {sum(ours) / len(ours):.4f}, plain BM25 {sum(theirs) / len(theirs):.4f}")

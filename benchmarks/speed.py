@@ -199,24 +199,24 @@ def small() -> Path:
 def peer(folder: Path) -> None:
     """Plain BM25 in memory over the same files."""
     began = time.process_time()
-    engine = contextd.open(folder, home=linked_home())
-    assert engine.project is not None
+    session = contextd.open(folder, home=linked_home())
+    assert session.project is not None
     texts = {}
-    for state in engine.project.source.scan():
-        read = engine.project.source.read(state.uri) if isinstance(state, FileState) else None
+    for state in session.project.source.scan():
+        read = session.project.source.read(state.uri) if isinstance(state, FileState) else None
         if isinstance(read, tuple):
             texts[state.uri] = read[0].decode("utf-8", "replace")
     plain = Bm25(texts)
     lines = sum(text.count("\n") for text in texts.values())
     print(f"peer, plain BM25 in memory: {lines / (time.process_time() - began):,.0f} lines per CPU-s to build")
-    _latency("peer", lambda text: plain.search(text, 12), _texts(engine))
-    engine.close()
+    _latency("peer", lambda text: plain.search(text, 12), _texts(session))
+    session.close()
 
 
-def _texts(engine: contextd.Engine) -> dict[str, list[str]]:
+def _texts(session: contextd.Session) -> dict[str, list[str]]:
     """A third symbols, a third questions, a third texts of more than 200 words."""
-    assert engine.project is not None
-    labels = sorted({file.uri.rpartition("/")[2].split(".")[0] for file in engine.files() if isinstance(file, FileState)})
+    assert session.project is not None
+    labels = sorted({file.uri.rpartition("/")[2].split(".")[0] for file in session.files() if isinstance(file, FileState)})
     asked = [one.query for repository in repositories() for one in repository.questions if one.category != "symbol"]
     long = []
     for path in sorted((django() / "docs").rglob("*.txt")):
@@ -240,13 +240,13 @@ def _latency(who: str, ask: object, texts: dict[str, list[str]]) -> None:
 
 def queries(folder: Path) -> None:
     """Warm in process, cold from the command line."""
-    engine = contextd.open(folder, home=linked_home())
-    engine.index()
-    assert engine.project is not None
-    print(f"queries over {engine.project.store.notes.summary()['chunks']} chunks")
-    engine.search("warm up")
-    _latency("contextd, warm", engine.search, _texts(engine))
-    engine.close()
+    session = contextd.open(folder, home=linked_home())
+    session.index()
+    assert session.project is not None
+    print(f"queries over {session.project.store.notes.summary()['chunks']} chunks")
+    session.search("warm up")
+    _latency("contextd, warm", session.search, _texts(session))
+    session.close()
     bare = min(_cpu([sys.executable, "-c", "import numpy, click, apsw"]) for _ in range(3))
     print(f"  cold start, a bare interpreter with numpy, click and apsw: {bare:.2f} CPU-s")
     for name in ("search", "context"):

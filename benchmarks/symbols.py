@@ -41,11 +41,11 @@ def main() -> None:
         mine = [one for one in symbols if one["repo"] == repository.name]
         if not mine:
             continue
-        engine = contextd.open(repository.root, home=linked_home(), flags={"embedding.deep_model": "none"})
-        engine.index()
+        session = contextd.open(repository.root, home=linked_home(), flags={"embedding.deep_model": "none"})
+        session.index()
         for one in mine:
-            first = engine.search(one["query"]).hits[:1]
-            context = engine.context(one["query"], budget=_BUDGET).hits
+            first = session.search(one["query"]).hits[:1]
+            context = session.context(one["query"], budget=_BUDGET).hits
             got = tuple(declared(hits, one["declarations"], repository.root) for hits in (first, context))
             rows.append((repository.language, got[0], got[1]))
             if not all(got):
@@ -53,7 +53,7 @@ def main() -> None:
                 print(
                     f"{repository.name} {one['query']}: first {got[0]}, context {got[1]}; {where} for {one['declarations'][:2]}"
                 )
-        engine.close()
+        session.close()
     print(f"first hit {_share(rows, 1):.3f}, context of {_BUDGET} tokens {_share(rows, 2):.3f}, of {len(rows)} symbols")
     for language in sorted({row[0] for row in rows}):
         some = [row for row in rows if row[0] == language]

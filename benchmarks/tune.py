@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import contextd
 from benchmarks.data import linked_home, repositories
-from contextd.app.engine import Engine
 from contextd.app.evaluate import Question
+from contextd.app.session import Session
 from contextd.querying.boost import rarity, signals
 from contextd.querying.fuse import ROUTES, normalized, standing
 from contextd.querying.retrieve import retrieve
@@ -50,23 +50,23 @@ def cases(deep: bool) -> tuple[list[str], list[Case]]:
     names: list[str] = []
     found = []
     for repository in repositories():
-        engine = contextd.open(repository.root, home=linked_home())
-        engine.index(deep=deep)
+        session = contextd.open(repository.root, home=linked_home())
+        session.index(deep=deep)
         for one in repository.questions:
-            case, names = _case(engine, one, deep)
+            case, names = _case(session, one, deep)
             case.repository, case.language = repository.name, repository.language
             found.append(case)
-        engine.close()
+        session.close()
     return names, found
 
 
-def _case(engine: Engine, one: Question, deep: bool) -> tuple[Case, list[str]]:
-    assert engine.project is not None and engine.static is not None
-    scope = Scope((engine.project.workspace,), Reader("owner"))
+def _case(session: Session, one: Question, deep: bool) -> tuple[Case, list[str]]:
+    assert session.project is not None and session.setup.static is not None
+    scope = Scope((session.project.workspace,), Reader("owner"))
     plan = understand(Query(one.query, scope))
-    embedders = [engine.static, *([engine.deep()] if deep else [])]
+    embedders = [session.setup.static, *([session.setup.deep()] if deep else [])]
     vectors = {embedder.space: embedder.query(plan.text) for embedder in embedders if embedder is not None}
-    with engine.project.store.view(plan.scope) as view:
+    with session.project.store.view(plan.scope) as view:
         retrieved = retrieve(view, plan, vectors)
         about = view.about(retrieved.chunks)
     arms, documents = normalized(retrieved)

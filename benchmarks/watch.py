@@ -27,31 +27,31 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         root, home = Path(folder) / "django", linked_home()
         shutil.copytree(django(), root)
-        engine = contextd.open(root, home=home)
-        engine.index()
+        session = contextd.open(root, home=home)
+        session.index()
         command = [sys.executable, "-m", "contextd", "watch", "-p", str(root)]
         # Deep vectors come when nothing else is to be done, and would be measured as work of an idle watcher.
         variables = {**os.environ, "CONTEXTD_HOME": str(home), "CONTEXTD_EMBEDDING__DEEP_MODEL": "none"}
         process = subprocess.Popen(command, env=variables, stderr=subprocess.DEVNULL)
         try:
             time.sleep(10)
-            _measure(engine, root / "django/utils/heron.py", process.pid)
+            _measure(session, root / "django/utils/heron.py", process.pid)
         finally:
             process.terminate()
             process.wait(timeout=30)
-            engine.close()
+            session.close()
 
 
-def _measure(engine: contextd.Engine, path: Path, process: int) -> None:
+def _measure(session: contextd.Session, path: Path, process: int) -> None:
     took, memory = [], []
     for number in range(EDITS):
         path.write_text(f"def heron_{number}():\n    return {number}\n")
         began = time.monotonic()
-        while not any(f"heron_{number}(" in hit.chunk.text for hit in engine.search(f"heron_{number}").hits):
+        while not any(f"heron_{number}(" in hit.chunk.text for hit in session.search(f"heron_{number}").hits):
             time.sleep(0.01)
         took.append(time.monotonic() - began)
         memory.append(_memory(process))
-    debounce = engine.settings.watcher.debounce_ms / 1000
+    debounce = session.settings.watcher.debounce_ms / 1000
     after = sorted(seconds - debounce for seconds in took)
     late = after[int(0.95 * len(after))]
     print(f"save to searchable after the debounce: median {statistics.median(after):.2f} s, p95 {late:.2f} s")

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -67,13 +68,13 @@ def _compare(older: int) -> None:
 
 def _indexed(root: Path) -> tuple[int, int]:
     """The texts that were embedded, and the bytes of all content the repository has then."""
-    engine = contextd.open(root, home=linked_home("worktrees").absolute())
-    assert engine.project is not None and engine.static is not None
-    counted = Counted(engine.static)
-    engine.static = counted
-    engine.index()
-    rows = engine.project.store.rows("select sum(length(text)) from content where workspace_id = ?")
-    engine.close()
+    session = contextd.open(root, home=linked_home("worktrees").absolute())
+    assert session.project is not None and session.setup.static is not None
+    counted = Counted(session.setup.static)
+    session = replace(session, setup=replace(session.setup, static=counted))
+    session.index()
+    rows = session.project.store.rows("select sum(length(text)) from content where workspace_id = ?")
+    session.close()
     return counted.texts, rows[0][0]
 
 

@@ -88,11 +88,11 @@ def main() -> None:
         store.fold(force=True)
         compare(f"{DOCUMENTS} documents", lambda: ask(store), lambda _: put(store, acl, [_CHANCE.randrange(DOCUMENTS)]))
         store.close()
-    engine = contextd.open(None, home=linked_home("writes"), flags={"embedding.deep_model": "none"})
-    portability.imported(engine, "\n".join(f"- {text}" for text in facts(MEMORIES)))
+    session = contextd.open(None, home=linked_home("writes"), flags={"embedding.deep_model": "none"})
+    portability.imported(session, "\n".join(f"- {text}" for text in facts(MEMORIES)))
     more = iter(facts(10 * ROUNDS))
-    compare(f"{MEMORIES} memories", lambda: engine.recall("what does Ana eat"), lambda _: engine.remember(next(more)))
-    engine.close()
+    compare(f"{MEMORIES} memories", lambda: session.recall("what does Ana eat"), lambda _: session.remember(next(more)))
+    session.close()
 
 
 if __name__ == "__main__":

@@ -11,16 +11,24 @@ import subprocess
 import sys
 import termios
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 
 settings.register_profile("contextd", deadline=None, derandomize=True)  # the same examples in every run, on a busy machine too
 settings.load_profile("contextd")
+
+
+def with_setup(session: Session, **parts: Any) -> Session:
+    """The same session with other models, retrievers or settings."""
+    return replace(session, setup=replace(session.setup, **parts))
+
 
 WEIGHTS = Path(os.environ.get("CONTEXTD_HOME", Path(__file__).parent.parent / ".contextd-run")) / "models"
 
@@ -98,9 +106,9 @@ def project(make_project: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture
-def engine(project: Path, home: Path) -> Iterator[Engine]:
-    """An engine over the indexed sample project."""
-    opened = open_engine(project, home=home, environment={})
+def session(project: Path, home: Path) -> Iterator[Session]:
+    """A session over the indexed sample project."""
+    opened = open_session(project, home=home, environment={})
     opened.index()
     yield opened
     opened.close()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.text.natural_language import is_foreign
 from contextd.text.thesaurus import concepts_of, widened
 
@@ -54,7 +54,7 @@ def test_the_thesaurus_is_whole() -> None:
 
 
 def test_a_question_meets_a_fact_in_another_language(home: Path) -> None:
-    person = open_engine(None, home=home, environment={})
+    person = open_session(None, home=home, environment={})
     facts = {
         "Where do I live?": "Ich wohne seit Mai in Leipzig",
         "Was arbeite ich?": "Je suis infirmière à l'hôpital",
@@ -84,14 +84,14 @@ def test_a_few_foreign_words_make_no_foreign_question(text: str) -> None:
 
 
 def test_words_of_hiragana_are_words(home: Path) -> None:
-    person = open_engine(None, home=home, environment={})
+    person = open_session(None, home=home, environment={})
     for fact in ("うどんが苦手です", "さくらが好きです", "寿司が好きです"):
         person.remember(fact)
     assert person.recall("うどんはどうですか？").hits[0].chunk.text == "うどんが苦手です"
 
 
 def test_a_question_in_chinese_or_japanese_is_answered_without_asking_for_less(home: Path) -> None:
-    person = open_engine(None, home=home, environment={})
+    person = open_session(None, home=home, environment={})
     for fact in ("我每个星期三晚上去游泳", "私は経理の仕事をしています", "我的狗叫小白"):
         person.remember(fact)
     assert person.recall("我什么时候去游泳？").hits[0].chunk.text == "我每个星期三晚上去游泳"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.errors import InvalidInput
 from contextd.settings import config
 from contextd.settings.defaults import Embedding
@@ -138,9 +138,9 @@ def test_the_ends_of_a_range_are_inside_it(tmp_path: Path) -> None:
 
 def test_the_largest_numbers_do_not_break_a_run(make_project: Callable[..., Path], home: Path) -> None:
     ends = {key: (high if isinstance(NUMBERS[key], float) else int(high)) for key, (_, high) in config.RANGES.items()}
-    engine = open_engine(make_project(), home=home, environment={}, flags={**ends, "bootstrap.parallel_workers": 1})
-    assert engine.index().written == 4
-    assert engine.search("load a user", min_score=0).hits
+    session = open_session(make_project(), home=home, environment={}, flags={**ends, "bootstrap.parallel_workers": 1})
+    assert session.index().written == 4
+    assert session.search("load a user", min_score=0).hits
 
 
 WHOLE = r"""
@@ -273,11 +273,11 @@ def test_a_key_without_effect_is_listed_with_the_reason(home: Path, project: Pat
 def test_a_language_may_have_a_limit_of_its_own(make_project: Callable[..., Path], home: Path) -> None:
     body = "def f():\n" + "".join(f"    total_{n} = other_{n} + {n}\n" for n in range(60))
     root = make_project({"a.py": body, "a.rb": body.replace("def f():", "def f") + "end\n"})
-    engine = open_engine(root, home=home, environment={}, flags={"chunking.python_max_tokens": 100})
-    engine.index()
+    session = open_session(root, home=home, environment={}, flags={"chunking.python_max_tokens": 100})
+    session.index()
     longest = {
         language: max(
-            hit.chunk.tokens for hit in engine.search("total other", k=50, min_score=0).hits if hit.chunk.language == language
+            hit.chunk.tokens for hit in session.search("total other", k=50, min_score=0).hits if hit.chunk.language == language
         )
         for language in ("python", "ruby")
     }

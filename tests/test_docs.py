@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.surfaces.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
@@ -43,10 +43,10 @@ def test_the_librarys_example_works(project: Path, home: Path) -> None:
 
 def test_the_librarys_example_keeps_a_fact_that_was_told_before(project: Path, home: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    before = open_engine(None, home=home, environment={}).remember("Budget for shoes: max 150€").memory
+    before = open_session(None, home=home, environment={}).remember("Budget for shoes: max 150€").memory
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, env={**os.environ, "CONTEXTD_HOME": str(home)}, timeout=60)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert [one.id for one in open_engine(None, home=home, environment={}).memories.all()] == [before.id]
+    assert [one.id for one in open_session(None, home=home, environment={}).memories.all()] == [before.id]
 
 
 def test_every_command_is_in_the_reference() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.text.terms import terms_of
 from contextd.text.word_families import family
 
@@ -32,6 +32,6 @@ def test_short_and_foreign_words_stay_themselves(word: str) -> None:
 def test_a_file_is_found_by_another_word_of_its_family(make_project: Callable[..., Path], home: Path) -> None:
     files = {f"src/part{n}.py": f"def step{n}(value):\n    return dispatch(value, {n})\n" for n in range(12)}
     files["src/parser.py"] = "def tokens(text):\n    return [one for one in text.split()]\n"
-    engine = open_engine(make_project(files), home=home, environment={}, flags={"embedding.deep_model": "none"})
-    engine.index()
-    assert engine.search("where does parsing happen", k=1, min_score=0.0).hits[0].chunk.uri == "src/parser.py"
+    session = open_session(make_project(files), home=home, environment={}, flags={"embedding.deep_model": "none"})
+    session.index()
+    assert session.search("where does parsing happen", k=1, min_score=0.0).hits[0].chunk.uri == "src/parser.py"

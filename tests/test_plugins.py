@@ -15,16 +15,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
 from contextd.app.plugins import Plugged
+from contextd.app.questions import query_of
+from contextd.app.session import Session
 from contextd.errors import InvalidInput, StorageError
 from contextd.ports.world import Embedder, Matrix
 from contextd.querying.vectors import QueryVectors
 from contextd.values.answer import Suggestion
 from contextd.values.document import ChunkId
 from contextd.values.query import Plan
-from tests.conftest import Run
+from tests.conftest import Run, with_setup
 
 ROOT = Path(__file__).parent.parent
 
@@ -40,7 +41,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_example_package_is_installed_and_used(
-    engine: Engine, project: Path, home: Path, installed: Path, contextd: Callable[..., Run]
+    session: Session, project: Path, home: Path, installed: Path, contextd: Callable[..., Run]
 ) -> None:
     (home / "bookmarks.txt").write_text("zebra docs/guide.md:7\nzebra nowhere/at/all.py\n")
     (home / "config.toml").write_text(f'[context.providers.bookmarks]\nweight = 5.0\nfile = "{home}/bookmarks.txt"\n')
@@ -69,8 +70,8 @@ def test_the_example_package_is_installed_and_used(
 
 def test_a_project_cannot_switch_a_plug_in_on(project: Path, home: Path) -> None:
     (project / "context.toml").write_text("[context.providers.bookmarks]\nweight = 5.0\n")
-    engine = open_engine(project, home=home, environment={})
-    assert not engine.retrievers and any("cannot switch plug-ins on" in one for one in engine.warnings)
+    session = open_session(project, home=home, environment={})
+    assert not session.setup.retrievers and any("cannot switch plug-ins on" in one for one in session.warnings)
 
 
 class Fixed:
@@ -97,11 +98,11 @@ class Nonsense:
         return [("not", "a", "suggestion", 1, 2, 3)]  # type: ignore[list-item]
 
 
-def test_a_broken_slow_or_mad_retriever_costs_a_warning(engine: Engine) -> None:
-    expected = [hit.chunk.id for hit in engine.search("load_user").hits]
-    engine.retrievers = {"broken": (1.0, Broken()), "slow": (1.0, Slow()), "mad": (1.0, Nonsense())}
+def test_a_broken_slow_or_mad_retriever_costs_a_warning(session: Session) -> None:
+    expected = [hit.chunk.id for hit in session.search("load_user").hits]
+    session = with_setup(session, retrievers={"broken": (1.0, Broken()), "slow": (1.0, Slow()), "mad": (1.0, Nonsense())})
     began = time.monotonic()
-    found = engine.search("load_user")
+    found = session.search("load_user")
     assert time.monotonic() - began < 10
     assert [hit.chunk.id for hit in found.hits] == expected
     for text in ("broken: RuntimeError: no luck", "slow: no answer in time", "mad: TypeError"):
@@ -128,43 +129,43 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_suggestion_of_the_wrong_type_costs_a_warning_and_is_not_called_damage(engine: Engine, what: str) -> None:
-    expected = [hit.chunk.id for hit in engine.search("load_user").hits]
-    engine.retrievers = {"wrong": (1.0, Fixed(WRONG[what]))}  # type: ignore[arg-type]
-    found = engine.search("load_user")
+def test_a_suggestion_of_the_wrong_type_costs_a_warning_and_is_not_called_damage(session: Session, what: str) -> None:
+    expected = [hit.chunk.id for hit in session.search("load_user").hits]
+    session = with_setup(session, retrievers={"wrong": (1.0, Fixed(WRONG[what]))})
+    found = session.search("load_user")
     assert [hit.chunk.id for hit in found.hits] == expected
     assert any("retriever wrong: " in warning for warning in found.trace.warnings)
     assert not any("damaged" in warning for warning in found.trace.warnings)
 
 
-def test_a_retriever_that_never_stops_is_asked_for_so_many_and_no_more(engine: Engine) -> None:
-    engine.retrievers = {"endless": (9.0, Endless())}
-    found = engine.search("zebra", min_score=0)
+def test_a_retriever_that_never_stops_is_asked_for_so_many_and_no_more(session: Session) -> None:
+    session = with_setup(session, retrievers={"endless": (9.0, Endless())})
+    found = session.search("zebra", min_score=0)
     assert found.hits[0].chunk.uri == "docs/guide.md" and not found.trace.warnings
 
 
 @pytest.mark.parametrize(
     "error", [TypeError("x"), ValueError("x"), KeyError("x"), IndexError("x"), ConnectionRefusedError("x")]
 )
-def test_an_error_of_the_code_that_asks_a_view_is_not_a_storage_error(engine: Engine, error: Exception) -> None:
-    assert engine.project is not None
-    scope = engine._query("x", None, None).scope
-    for store in (engine.project.store, engine.record.store(engine.personal)):
+def test_an_error_of_the_code_that_asks_a_view_is_not_a_storage_error(session: Session, error: Exception) -> None:
+    assert session.project is not None
+    scope = query_of(session, "x", None, None).scope
+    for store in (session.project.store, session.home.record.store(session.home.personal)):
         with pytest.raises(type(error)), store.view(scope):
             raise error
 
 
-def test_an_error_of_the_view_itself_is_damage(engine: Engine) -> None:
-    assert engine.project is not None
-    scope = engine._query("x", None, None).scope
-    for store in (engine.project.store, engine.record.store(engine.personal)):
+def test_an_error_of_the_view_itself_is_damage(session: Session) -> None:
+    assert session.project is not None
+    scope = query_of(session, "x", None, None).scope
+    for store in (session.project.store, session.home.record.store(session.home.personal)):
         with pytest.raises(StorageError, match="does not fit together"), store.view(scope) as view:
             view.about([ChunkId(123, 456)])
 
 
-def test_suggestions_are_checked_against_the_scope(engine: Engine, project: Path, home: Path) -> None:
-    assert engine.project is not None
-    known = engine.project.store.documents(engine.project.source.id)
+def test_suggestions_are_checked_against_the_scope(session: Session, project: Path, home: Path) -> None:
+    assert session.project is not None
+    known = session.project.store.documents(session.project.source.id)
     wild = [
         Suggestion(1.0, ChunkId(known["docs/guide.md"].id, 0)),
         Suggestion(1.0, ChunkId(known["docs/guide.md"].id, 999)),
@@ -173,17 +174,17 @@ def test_suggestions_are_checked_against_the_scope(engine: Engine, project: Path
         Suggestion(-1.0, uri="src/app/store.py"),
         Suggestion(1.0, uri="../../etc/passwd"),
     ]
-    engine.retrievers = {"wild": (9.0, Fixed(*wild))}
-    assert engine.search("zebra", min_score=0).hits[0].chunk.uri == "docs/guide.md"
-    engine.share_only(["ana"], force=True)
-    assert engine.search("zebra", min_score=0).hits == [], "what may not be read cannot be suggested"
+    session = with_setup(session, retrievers={"wild": (9.0, Fixed(*wild))})
+    assert session.search("zebra", min_score=0).hits[0].chunk.uri == "docs/guide.md"
+    session.share_only(["ana"], force=True)
+    assert session.search("zebra", min_score=0).hits == [], "what may not be read cannot be suggested"
 
 
-def test_fusion_by_ranks_is_there_for_those_who_ask(engine: Engine) -> None:
-    engine.settings = replace(engine.settings, query=replace(engine.settings.query, fusion="rrf"))
-    assert engine.search("load_user").hits[0].chunk.uri == "src/app/store.py"
+def test_fusion_by_ranks_is_there_for_those_who_ask(session: Session) -> None:
+    session = with_setup(session, settings=replace(session.settings, query=replace(session.settings.query, fusion="rrf")))
+    assert session.search("load_user").hits[0].chunk.uri == "src/app/store.py"
     with pytest.raises(InvalidInput, match="weighted or rrf"):
-        open_engine(None, home=engine.project.folder.parent.parent, environment={"CONTEXTD_QUERY__FUSION": "best"})  # type: ignore[union-attr]
+        open_session(None, home=session.project.folder.parent.parent, environment={"CONTEXTD_QUERY__FUSION": "best"})  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("table", ["x = 1", '[context.providers.x]\nweight = "much"', '[context.providers.x]\nenabled = "yes"'])
@@ -191,25 +192,24 @@ def test_settings_of_plug_ins_are_checked(table: str, home: Path) -> None:
     text = table if table.startswith("[") else f"[context.providers]\n{table}"
     (home / "config.toml").write_text(text + "\n")
     with pytest.raises(InvalidInput, match="providers"):
-        open_engine(None, home=home, environment={})
+        open_session(None, home=home, environment={})
 
 
-def shared(engine: Engine, **tables: dict[str, float | bool]) -> Engine:
-    engine.settings = replace(engine.settings, providers=tables)
-    return engine
+def shared(session: Session, **tables: dict[str, float | bool]) -> Session:
+    return with_setup(session, settings=replace(session.settings, providers=tables))
 
 
-def test_a_built_in_retriever_can_be_switched_off(engine: Engine) -> None:
+def test_a_built_in_retriever_can_be_switched_off(session: Session) -> None:
     question = "how is a person looked up in the database"
-    assert any("static" in hit.why for hit in engine.search(question, min_score=0).hits)
-    found = shared(engine, semantic={"enabled": False}).search(question, min_score=0)
+    assert any("static" in hit.why for hit in session.search(question, min_score=0).hits)
+    found = shared(session, semantic={"enabled": False}).search(question, min_score=0)
     assert found.hits and not any("static" in hit.why for hit in found.hits) and not found.trace.warnings
-    found = shared(engine, full_text={"enabled": False}).search(question, min_score=0)
+    found = shared(session, full_text={"enabled": False}).search(question, min_score=0)
     assert found.hits and not any({"chunk", "document"} & set(hit.why) for hit in found.hits)
-    found = shared(engine, symbol={"enabled": False}).search("load_user", min_score=0)
+    found = shared(session, symbol={"enabled": False}).search("load_user", min_score=0)
     assert found.hits and not any({"name", "defined"} & set(hit.why) for hit in found.hits)
     for name in ("semantic", "full_text", "symbol", "git_history"):
-        assert shared(engine, **{name: {"enabled": False}}).context("load_user").hits, name
+        assert shared(session, **{name: {"enabled": False}}).context("load_user").hits, name
 
 
 def test_without_git_history_commits_do_not_answer(project: Path, home: Path) -> None:
@@ -219,12 +219,12 @@ def test_without_git_history_commits_do_not_answer(project: Path, home: Path) ->
         ["-c", "user.name=A", "-c", "user.email=a@b.c", "commit", "-qm", "Load users"],
     ):
         subprocess.run(["git", "-C", str(project), *command], check=True)
-    engine = open_engine(project, home=home, environment={})
-    engine.index()
+    session = open_session(project, home=home, environment={})
+    session.index()
     question = "which commit loads users"
-    assert any(hit.chunk.language == "commit" for hit in engine.search(question).hits)
+    assert any(hit.chunk.language == "commit" for hit in session.search(question).hits)
     assert not any(
-        hit.chunk.language == "commit" for hit in shared(engine, git_history={"enabled": False}).search(question).hits
+        hit.chunk.language == "commit" for hit in shared(session, git_history={"enabled": False}).search(question).hits
     )
 
 
@@ -233,11 +233,11 @@ def test_a_built_in_retriever_can_be_weighted(make_project: Callable[..., Path],
         "one.md": "# Cats\n\nA cat sleeps on the warm sofa all day.\n",
         "two.md": "# Kitten\n\nThe kitten naps upon the couch.\n",
     }
-    engine = open_engine(make_project(files), home=home, environment={})
-    engine.index()
+    session = open_session(make_project(files), home=home, environment={})
+    session.index()
 
     def gap(weight: float) -> float:
-        hits = shared(engine, full_text={"weight": weight}).search("cat sleeps on the sofa", min_score=0).hits
+        hits = shared(session, full_text={"weight": weight}).search("cat sleeps on the sofa", min_score=0).hits
         by_file = {hit.chunk.uri: hit.rank_score for hit in hits}
         return by_file["one.md"] - by_file["two.md"]
 
@@ -276,18 +276,18 @@ class Backwards:
 @pytest.mark.parametrize(
     "answer", [lambda n: 1 / 0, lambda n: "text", lambda n: [[1.0] * 3] * n, lambda n: [[float("nan")] * 4] * n]
 )
-def test_a_broken_embedder_costs_vectors_and_not_the_answer(engine: Engine, answer: Callable[[int], object]) -> None:
-    engine.static = Plugged("backwards", Backwards(answer), "static")
-    assert engine.project is not None
-    (engine.project.root / "new.md").write_text("# Zebras\n\nZebras are striped.\n")
-    engine.index()
-    assert engine.search("zebras", min_score=0).hits[0].chunk.uri == "new.md"
+def test_a_broken_embedder_costs_vectors_and_not_the_answer(session: Session, answer: Callable[[int], object]) -> None:
+    session = with_setup(session, static=Plugged("backwards", Backwards(answer), "static"))
+    assert session.project is not None
+    (session.project.root / "new.md").write_text("# Zebras\n\nZebras are striped.\n")
+    session.index()
+    assert session.search("zebras", min_score=0).hits[0].chunk.uri == "new.md"
 
 
 def test_a_project_cannot_choose_an_embedder(project: Path, home: Path) -> None:
     (project / "context.toml").write_text('[context.embedding]\nmodel = "plugin:x"\n[context.embedders.x]\ny = 1\n')
-    engine = open_engine(project, home=home, environment={})
-    assert sum("cannot choose models" in one for one in engine.warnings) == 2 and not engine.settings.embedders
+    session = open_session(project, home=home, environment={})
+    assert sum("cannot choose models" in one for one in session.warnings) == 2 and not session.settings.embedders
 
 
 class Counting:
@@ -305,23 +305,28 @@ class Counting:
         return self.inner.query(text)
 
 
-def test_the_vector_of_a_question_is_made_once(engine: Engine) -> None:
-    assert engine.static is not None
-    counting = engine.static = Counting(engine.static)
-    first = engine.search("load a user")
-    assert [hit.score for hit in engine.search("load a user").hits] == [hit.score for hit in first.hits] and counting.asked == 1
-    engine.context("load a user")
+def test_the_vector_of_a_question_is_made_once(session: Session) -> None:
+    assert session.setup.static is not None
+    counting = Counting(session.setup.static)
+    session = with_setup(session, static=counting)
+    first = session.search("load a user")
+    assert [hit.score for hit in session.search("load a user").hits] == [
+        hit.score for hit in first.hits
+    ] and counting.asked == 1
+    session.context("load a user")
     assert counting.asked == 1
-    engine.search("delete a user")
+    session.search("delete a user")
     assert counting.asked == 2
-    engine.settings = replace(engine.settings, embedding=replace(engine.settings.embedding, cache_enabled=False))
-    engine.search("load a user")
+    session = with_setup(
+        session, settings=replace(session.settings, embedding=replace(session.settings.embedding, cache_enabled=False))
+    )
+    session.search("load a user")
     assert counting.asked == 3
 
 
-def test_only_so_many_vectors_of_questions_are_kept(engine: Engine) -> None:
-    assert engine.static is not None
-    counting, kept = Counting(engine.static), QueryVectors(most=2)
+def test_only_so_many_vectors_of_questions_are_kept(session: Session) -> None:
+    assert session.setup.static is not None
+    counting, kept = Counting(session.setup.static), QueryVectors(most=2)
     for text in ("one", "two", "one", "three", "one", "two"):
         kept.of(counting, text)
     assert counting.asked == 4, "the one that was used longest ago made room"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.errors import InvalidInput
-from tests.conftest import Run
+from tests.conftest import Run, with_setup
 
 
 @pytest.fixture
@@ -19,14 +19,14 @@ def two(make_project: Callable[..., Path], home: Path) -> tuple[Path, Path]:
     one = make_project({"src/heron.py": "def heron_nest():\n    return 1\n"}, "one")
     other = make_project({"src/heron.py": "def heron_flight():\n    return 2\n"}, "other")
     for root in (one, other):
-        open_engine(root, home=home, environment={}).index()
+        open_session(root, home=home, environment={}).index()
     return one, other
 
 
 def test_projects_are_apart_unless_asked_together(two: tuple[Path, Path], home: Path) -> None:
-    alone = open_engine(two[0], home=home, environment={})
+    alone = open_session(two[0], home=home, environment={})
     assert not any("flight" in hit.chunk.text for hit in alone.search("heron_flight", min_score=0).hits)
-    both = open_engine(two[0], home=home, environment={}, also=[two[1]])
+    both = open_session(two[0], home=home, environment={}, also=[two[1]])
     hits = both.search("heron flight nest", min_score=0).hits
     assert {hit.chunk.uri for hit in hits} == {"src/heron.py", "other:src/heron.py"}
     assert "other:src/heron.py" in both.context("heron_flight", budget=400).text
@@ -41,16 +41,16 @@ def test_a_project_has_a_name(two: tuple[Path, Path], home: Path, contextd: Call
     assert told["hits"][0]["path"] == "other:src/heron.py"
     assert contextd("search", "x", "-p", "third", cwd=tmp_path).code == 2
     (two[0] / "context.toml").write_text('[context.projects]\nevil = "/etc"\n')
-    engine = open_engine(two[0], home=home, environment={})
-    assert "evil" not in engine.settings.projects and any("cannot name other" in one for one in engine.warnings)
+    session = open_session(two[0], home=home, environment={})
+    assert "evil" not in session.settings.projects and any("cannot name other" in one for one in session.warnings)
     (home / "config.toml").write_text("[context.projects]\nfirst = 3\n")
     with pytest.raises(InvalidInput, match="projects"):
-        open_engine(two[0], home=home, environment={})
+        open_session(two[0], home=home, environment={})
 
 
 def test_rights_hold_in_every_project(two: tuple[Path, Path], home: Path) -> None:
-    open_engine(two[0], home=home, environment={}).share(["owner", "ana"])
-    ana = open_engine(two[0], home=home, reader="ana", environment={}, also=[two[1]])
+    open_session(two[0], home=home, environment={}).share(["owner", "ana"])
+    ana = open_session(two[0], home=home, reader="ana", environment={}, also=[two[1]])
     assert {hit.chunk.uri for hit in ana.search("heron", min_score=0).hits} == {"src/heron.py"}
 
 
@@ -60,12 +60,12 @@ def test_two_worktrees_share_chunks_and_vectors(home: Path, make_project: Callab
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"], ["worktree", "add", "-q", str(tmp_path / "tree")]):
         subprocess.run([*git, *command], check=True)
     (tmp_path / "tree/m0.py").write_text("def changed_here():\n    return 0\n")
-    first = open_engine(root, home=home, environment={"CONTEXTD_GIT__MAX_COMMITS": "0"})
+    first = open_session(root, home=home, environment={"CONTEXTD_GIT__MAX_COMMITS": "0"})
     first.index()
-    second = open_engine(tmp_path / "tree", home=home, environment={"CONTEXTD_GIT__MAX_COMMITS": "0"})
-    assert first.project is not None and second.project is not None and second.static is not None
+    second = open_session(tmp_path / "tree", home=home, environment={"CONTEXTD_GIT__MAX_COMMITS": "0"})
+    assert first.project is not None and second.project is not None and second.setup.static is not None
     calls: list[int] = []
-    honest = second.static
+    honest = second.setup.static
 
     class Counting:
         space, dimension = honest.space, honest.dimension
@@ -77,7 +77,7 @@ def test_two_worktrees_share_chunks_and_vectors(home: Path, make_project: Callab
         def query(self, text: str) -> object:
             return honest.query(text)
 
-    second.static = Counting()  # type: ignore[assignment]
+    second = with_setup(second, static=Counting())
     report = second.index()
     assert report.written == 60 and report.reused == 59 and sum(calls) <= 2
     contents = second.project.store.rows("select count(*) from content where workspace_id = ?")[0][0]  # type: ignore[attr-defined]
@@ -93,13 +93,13 @@ def test_worktrees_share_again_after_one_of_them_was_rebuilt(
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"], ["worktree", "add", "-q", str(tmp_path / "tree")]):
         subprocess.run([*git, *command], check=True)
     first, second = (
-        open_engine(path, home=home, environment={"CONTEXTD_GIT__MAX_COMMITS": "0"}) for path in (root, tmp_path / "tree")
+        open_session(path, home=home, environment={"CONTEXTD_GIT__MAX_COMMITS": "0"}) for path in (root, tmp_path / "tree")
     )
 
     def contents() -> tuple[set[int], set[int]]:
         return tuple(  # type: ignore[return-value]
-            {row.content for row in engine.known().store.documents(engine.known().source.id).values()}
-            for engine in (first, second)
+            {row.content for row in session.known().store.documents(session.known().source.id).values()}
+            for session in (first, second)
         )
 
     first.index(), second.index()

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Context", "Engine", "Hit", "Memory", "Narrow", "Reader", "__version__", "open"]
+__all__ = ["Context", "Engine", "Hit", "Memory", "Narrow", "Reader", "Session", "__version__", "open"]
 
 if TYPE_CHECKING:
-    from contextd.app.assemble import open_engine as open
-    from contextd.app.engine import Engine
+    from contextd.app.assemble import open_session as open
+    from contextd.app.session import Session
+    from contextd.app.session import Session as Engine
     from contextd.values.answer import Context, Hit
     from contextd.values.memory import Memory
     from contextd.values.query import Narrow, Reader
 
 # Loaded on first use: importing the package costs nothing, so that `contextd --help` starts at once.
 _HOME = {
-    "open": ("contextd.app.assemble", "open_engine"),
-    "Engine": ("contextd.app.engine", "Engine"),
+    "open": ("contextd.app.assemble", "open_session"),
+    "Session": ("contextd.app.session", "Session"),
+    "Engine": ("contextd.app.session", "Session"),  # its name until 0.1
     "Context": ("contextd.values.answer", "Context"),
     "Hit": ("contextd.values.answer", "Hit"),
     "Memory": ("contextd.values.memory", "Memory"),

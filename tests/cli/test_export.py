@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contextd.app.engine import Engine
+from contextd.app.session import Session
 from tests.conftest import Run
 
 
@@ -19,7 +19,7 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 
 def test_the_index_is_written_as_json_lines_with_a_manifest(
-    engine: Engine, project: Path, tmp_path: Path, contextd: Callable[..., Run]
+    session: Session, project: Path, tmp_path: Path, contextd: Callable[..., Run]
 ) -> None:
     target = tmp_path / "out"
     run = contextd("export", str(target), "--vectors", "-p", str(project))
@@ -39,7 +39,7 @@ def test_the_index_is_written_as_json_lines_with_a_manifest(
 
 
 def test_who_may_not_read_a_project_exports_nothing(
-    engine: Engine, project: Path, tmp_path: Path, contextd: Callable[..., Run]
+    session: Session, project: Path, tmp_path: Path, contextd: Callable[..., Run]
 ) -> None:
     run = contextd("export", str(tmp_path / "out"), "-p", str(project), "--as", "eve")
     assert run.code == 2 and not (tmp_path / "out").exists()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from contextd.app.engine import Engine
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.values.query import Narrow, Reader
 from tests.conftest import Run
@@ -61,18 +62,18 @@ def test_what_cannot_be_looked_for_is_refused(root: Path, contextd: Contextd, wr
     assert contextd("search", *wrong, cwd=root).code == 2
 
 
-def test_a_pattern_takes_linear_time(engine: Engine, project: Path) -> None:
+def test_a_pattern_takes_linear_time(session: Session, project: Path) -> None:
     (project / "long.txt").write_text("a" * 100_000 + "\n")
-    engine.index()
-    assert engine.find_pattern("(a+)+$", limit=1)
-    assert engine.find_pattern("(a+)+b", limit=1, narrow=Narrow(paths=["long.txt"])) == []
+    session.index()
+    assert session.find_pattern("(a+)+$", limit=1)
+    assert session.find_pattern("(a+)+b", limit=1, narrow=Narrow(paths=["long.txt"])) == []
 
 
-def test_a_reader_finds_only_what_they_may_read(engine: Engine) -> None:
-    assert engine.find("load_user")
-    engine.reader = Reader("ana")
+def test_a_reader_finds_only_what_they_may_read(session: Session) -> None:
+    assert session.find("load_user")
+    session = replace(session, reader=Reader("ana"))
     with pytest.raises(InvalidInput, match="not readable as ana"):
-        engine.find("load_user")
+        session.find("load_user")
 
 
 def test_the_path_of_a_file_gives_its_outline(root: Path, contextd: Contextd) -> None:

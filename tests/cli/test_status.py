@@ -7,13 +7,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from contextd.app.engine import Engine
+from contextd.app.session import Session
 from tests.conftest import Run
 
 Contextd = Callable[..., Run]
 
 
-def test_status_is_one_screen(engine: Engine, project: Path, contextd: Contextd) -> None:
+def test_status_is_one_screen(session: Session, project: Path, contextd: Contextd) -> None:
     run = contextd("status", cwd=project)
     assert run.code == 0 and len(run.out.splitlines()) <= 12
     assert "4 files, 0 commits, 4 chunks" in run.out and "up to date" in run.out and "seconds ago" in run.out
@@ -25,9 +25,9 @@ def test_status_is_one_screen(engine: Engine, project: Path, contextd: Contextd)
     assert told["personal_facts"] == 1 and told["models"]["potion-base-8M"] is True
 
 
-def test_status_names_the_process_that_writes(engine: Engine, project: Path, contextd: Contextd) -> None:
-    assert engine.project is not None and json.loads(contextd("status", "--json", cwd=project).out)["index"]["writer"] == ""
-    with engine.project.lease("contextd watch"):
+def test_status_names_the_process_that_writes(session: Session, project: Path, contextd: Contextd) -> None:
+    assert session.project is not None and json.loads(contextd("status", "--json", cwd=project).out)["index"]["writer"] == ""
+    with session.project.lease("contextd watch"):
         assert json.loads(contextd("status", "--json", cwd=project).out)["index"]["writer"].startswith(
             "contextd watch, process"
         )
@@ -39,7 +39,7 @@ def test_status_of_a_folder_that_is_not_indexed_creates_nothing(project: Path, h
     assert not (home / "projects").exists() and json.loads(contextd("status", "--json", cwd=project).out)["index"] is None
 
 
-def test_projects_are_listed_and_removed(engine: Engine, project: Path, home: Path, contextd: Contextd) -> None:
+def test_projects_are_listed_and_removed(session: Session, project: Path, home: Path, contextd: Contextd) -> None:
     (one,) = json.loads(contextd("projects", "--json").out)
     assert one["name"] == "project" and one["roots"] == [str(project)] and one["bytes"] > 0 and one["indexed"]
     assert str(project) in contextd("projects").out
@@ -51,15 +51,15 @@ def test_projects_are_listed_and_removed(engine: Engine, project: Path, home: Pa
     assert (project / "src/app/store.py").exists() and contextd("index", cwd=project).code == 0
 
 
-def test_a_project_that_is_written_is_not_removed(engine: Engine, project: Path, contextd: Contextd) -> None:
-    assert engine.project is not None
-    with engine.project.lease("contextd watch"):
+def test_a_project_that_is_written_is_not_removed(session: Session, project: Path, contextd: Contextd) -> None:
+    assert session.project is not None
+    with session.project.lease("contextd watch"):
         run = contextd("projects", "remove", str(project), "--yes")
     assert run.code == 3 and "contextd watch" in run.err and contextd("search", "load_user", cwd=project).code == 0
 
 
-def test_memories_stay_unless_they_are_to_go(engine: Engine, project: Path, home: Path, contextd: Contextd) -> None:
-    engine.remember("herons nest in May", in_project=True)
+def test_memories_stay_unless_they_are_to_go(session: Session, project: Path, home: Path, contextd: Contextd) -> None:
+    session.remember("herons nest in May", in_project=True)
     assert "1 kept" in contextd("projects", "remove", str(project), "--yes").out
     contextd("index", cwd=project)
     assert "herons" in contextd("memories", "-p", str(project)).out, "they are found again"
@@ -69,7 +69,7 @@ def test_memories_stay_unless_they_are_to_go(engine: Engine, project: Path, home
 
 
 def test_prune_removes_projects_whose_folder_is_gone(
-    engine: Engine, project: Path, make_project: Callable[..., Path], contextd: Contextd, on_terminal: Contextd
+    session: Session, project: Path, make_project: Callable[..., Path], contextd: Contextd, on_terminal: Contextd
 ) -> None:
     other = make_project({"a.py": "x = 1\n"}, "other")
     contextd("index", cwd=other)

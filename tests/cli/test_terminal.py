@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.engine import Engine
+from contextd.app.session import Session
 from contextd.ports.world import FileState, Skip
 from contextd.sources.commits import Commits
 from tests.conftest import Run
@@ -20,21 +20,21 @@ LONG = "src/application/services/authentication/registration_of_new_users.py"
 
 @pytest.mark.parametrize("quiet", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["NO_COLOR", "dumb"])
 def test_no_escape_codes_where_colors_are_not_wanted(
-    engine: Engine, project: Path, on_terminal: Callable[..., Run], quiet: dict[str, str]
+    session: Session, project: Path, on_terminal: Callable[..., Run], quiet: dict[str, str]
 ) -> None:
     for command in (["search", "delete user"], ["explain", "delete user"], ["jobs"], ["symbols", "load_user"]):
         run = on_terminal(*command, cwd=project, **quiet)
         assert run.code == 0 and "\x1b" not in run.out, run.out
 
 
-def test_matched_words_are_highlighted(engine: Engine, project: Path, on_terminal: Callable[..., Run]) -> None:
+def test_matched_words_are_highlighted(session: Session, project: Path, on_terminal: Callable[..., Run]) -> None:
     run = on_terminal("search", "delete user", cwd=project)
     assert "\x1b[33mdelete_user\x1b[0m" in run.out and '"""\x1b[33mDelete\x1b[0m a \x1b[33muser\x1b[0m' in run.out
     assert "\\x1b" not in run.out and "\\u{1b}" not in run.out
 
 
-def test_every_hit_has_a_path_and_a_line(engine: Engine, project: Path, on_terminal: Callable[..., Run]) -> None:
-    found = engine.search("user", min_score=0).hits
+def test_every_hit_has_a_path_and_a_line(session: Session, project: Path, on_terminal: Callable[..., Run]) -> None:
+    found = session.search("user", min_score=0).hits
     run = on_terminal("search", "user", "--min-score", "0", cwd=project, NO_COLOR="1")
     assert len(found) > 1
     for hit in found:
@@ -93,9 +93,9 @@ def test_progress_names_what_is_being_done(project: Path, contextd: Callable[...
     assert ", 1 commit indexed, in " in run.out
 
 
-def test_the_time_told_is_the_time_taken(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_told_is_the_time_taken(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commits are read after the files: their time counts."""
-    assert engine.project is not None
+    assert session.project is not None
     scan = Commits.scan
 
     def slow(self: Commits, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
@@ -103,7 +103,7 @@ def test_the_time_told_is_the_time_taken(engine: Engine, monkeypatch: pytest.Mon
         return scan(self, paths)
 
     monkeypatch.setattr(Commits, "scan", slow)
-    assert engine.index().seconds >= 0.3
+    assert session.index().seconds >= 0.3
 
 
 def test_remember_says_when_no_kind_was_recognized(contextd: Callable[..., Run]) -> None:

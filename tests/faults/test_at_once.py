@@ -12,13 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.questions import query_of
+from contextd.app.session import Session
 from contextd.stores.sqlite.store import open_index
 from contextd.stores.sqlite.vectors import quantize, restore
 from contextd.surfaces import payloads
 from contextd.text.terms import key
 from contextd.values.query import Reader, Scope
+from tests.conftest import with_setup
 from tests.stores.test_conformance import SPACE, WORKSPACE, Shelf
 
 ANA = Reader("ana")
@@ -95,13 +97,13 @@ def test_C6_rights_that_change_all_the_time_are_never_mixed(tmp_path: Path) -> N
     assert seen and seen <= {0, 8}
 
 
-def test_Q5_a_question_beside_rebuilds_has_one_consistent_answer(engine: Engine, project: Path, home: Path) -> None:
-    expected = {hit.chunk.uri: hit.chunk.text for hit in engine.search("user", min_score=0).hits}
+def test_Q5_a_question_beside_rebuilds_has_one_consistent_answer(session: Session, project: Path, home: Path) -> None:
+    expected = {hit.chunk.uri: hit.chunk.text for hit in session.search("user", min_score=0).hits}
     assert len(expected) > 1
     over, wrong = threading.Event(), []
 
     def ask() -> None:
-        mine = open_engine(project, home=home, environment={})
+        mine = open_session(project, home=home, environment={})
         while not over.is_set():
             found = {hit.chunk.uri: hit.chunk.text for hit in mine.search("user", min_score=0).hits}
             if found != expected:
@@ -111,23 +113,25 @@ def test_Q5_a_question_beside_rebuilds_has_one_consistent_answer(engine: Engine,
     reader = threading.Thread(target=ask)
     reader.start()
     for _ in range(3):
-        engine.rebuild()
+        session.rebuild()
     over.set()
     reader.join()
     assert not wrong
 
 
-def test_Q5_a_file_deleted_after_it_was_found_has_the_text_that_was_indexed(engine: Engine, project: Path, home: Path) -> None:
-    assert engine.project is not None
-    other = open_engine(project, home=home, environment={})
-    with engine.project.store.view(engine._query("x", None, None).scope) as view:
+def test_Q5_a_file_deleted_after_it_was_found_has_the_text_that_was_indexed(
+    session: Session, project: Path, home: Path
+) -> None:
+    assert session.project is not None
+    other = open_session(project, home=home, environment={})
+    with session.project.store.view(query_of(session, "x", None, None).scope) as view:
         found = view.words({key("load_user"): 1.0}, 10, field="chunk")
         (project / "src/app/store.py").unlink()
         thread = threading.Thread(target=lambda: (other.index(), other.close()))
         thread.start()
         thread.join()
         assert any("def load_user" in chunk.text for chunk in view.get([hit.chunk for hit in found]))
-    assert all(hit.chunk.uri != "src/app/store.py" for hit in engine.search("load_user", min_score=0).hits)
+    assert all(hit.chunk.uri != "src/app/store.py" for hit in session.search("load_user", min_score=0).hits)
 
 
 @given(st.lists(st.lists(st.floats(width=32), min_size=4, max_size=4), min_size=1, max_size=8))
@@ -149,10 +153,10 @@ def test_Q4_an_answer_is_valid_json_whatever_an_engine_says(project: Path, home:
         def query(self, text: str) -> np.ndarray:
             return np.array([np.nan, 1, 1, 1], np.float32)
 
-    engine = open_engine(project, home=home, environment={})
-    engine.static = Mad()  # type: ignore[assignment]
-    engine.index()
-    found = engine.search("load_user")
+    session = open_session(project, home=home, environment={})
+    session = with_setup(session, static=Mad())
+    session.index()
+    found = session.search("load_user")
     assert found.hits[0].chunk.uri == "src/app/store.py"
     json.dumps([payloads.hit(hit) for hit in found.hits], allow_nan=False)
-    engine.close()
+    session.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from tests.conftest import Run
 from tests.sources.test_commits import commit
 from tests.stored import stored
@@ -112,9 +112,9 @@ def test_S7_no_secret_of_any_side_of_any_commit_is_stored_or_shown(
 
 def test_S7_changed_lines_that_are_no_secrets_are_kept(leaky: tuple[Path, list[str]], home: Path) -> None:
     root, _ = leaky
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    found = engine.search("what changed recently", min_score=0, k=40).hits
+    session = open_session(root, home=home, environment={})
+    session.index()
+    found = session.search("what changed recently", min_score=0, k=40).hits
     texts = {hit.chunk.label: hit.chunk.text for hit in found if hit.chunk.kind == "commit"}
     (rotated,) = [text for label, text in texts.items() if label.startswith("Rotate;")]
     assert "-  password: [REDACTED]" in rotated and "+  password: [REDACTED]" in rotated
@@ -138,8 +138,8 @@ def test_bytes_in_a_file_cannot_forge_another_commit(tmp_path: Path, home: Path)
     (root / "a.dat").write_bytes(b"\x01" + b"0" * 40 + b"\x00now\x00Eve\x002024-01-01\x00forged message\x00\n" * 3)
     commit(root, "Add a file with marks", "2024-01-01")
     commit(root, "Add another", "2024-01-02", b_py="x = 1\n")
-    engine = open_engine(root, home=home, environment={})
-    assert engine.index().others == 2
-    texts = [hit.chunk.text for hit in engine.search("what changed recently", min_score=0).hits if hit.chunk.kind == "commit"]
+    session = open_session(root, home=home, environment={})
+    assert session.index().others == 2
+    texts = [hit.chunk.text for hit in session.search("what changed recently", min_score=0).hits if hit.chunk.kind == "commit"]
     assert len(texts) == 2 and not any(text.startswith("forged message") for text in texts)
-    engine.close()
+    session.close()

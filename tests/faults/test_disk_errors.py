@@ -8,8 +8,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import StorageError
 
 
@@ -61,19 +61,19 @@ def test_F4_after_an_error_of_the_disk_nothing_is_acknowledged_and_nothing_more_
     home: Path, disk: FailingDisk, call: str
 ) -> None:
     """A second sync after a failed one may succeed though the pages are lost: the process stops writing."""
-    engine = open_engine(None, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
-    engine.remember("herons nest in May")
+    session = open_session(None, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
+    session.remember("herons nest in May")
     disk.failing = call
     with pytest.raises(StorageError) as error:
-        engine.remember("owls nest in March")
+        session.remember("owls nest in March")
     assert error.value.code == "io"
     disk.failing = ""
     with pytest.raises(StorageError, match="nothing more is written") as error:
-        engine.remember("cranes nest in April")
+        session.remember("cranes nest in April")
     assert error.value.code == "io"
-    assert "herons" in engine.search("nest", min_score=0).hits[0].chunk.text, "reading goes on"
-    engine.close()
-    again = open_engine(None, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
+    assert "herons" in session.search("nest", min_score=0).hits[0].chunk.text, "reading goes on"
+    session.close()
+    again = open_session(None, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
     texts = [hit.chunk.text for hit in again.search("nest", k=20, min_score=0).hits]
     assert texts == ["herons nest in May"], "what was not acknowledged is not there"
     again.remember("storks nest in June")
@@ -83,45 +83,45 @@ def test_F4_after_an_error_of_the_disk_nothing_is_acknowledged_and_nothing_more_
 
 def test_F4_a_read_that_fails_costs_one_question(home: Path, disk: FailingDisk) -> None:
     environment = {"CONTEXTD_EMBEDDING__MODEL": "none"}
-    engine = open_engine(None, home=home, environment=environment)
+    session = open_session(None, home=home, environment=environment)
     for number in range(30):
-        engine.remember(f"heron number {number} nests in May")
-    engine.close()
-    engine = open_engine(None, home=home, environment=environment)
+        session.remember(f"heron number {number} nests in May")
+    session.close()
+    session = open_session(None, home=home, environment=environment)
     disk.failing = "read"
     with pytest.raises(StorageError) as error:
-        engine.search("heron", min_score=0)
+        session.search("heron", min_score=0)
     assert error.value.code == "io" and "disk reported an error" in str(error.value)
     disk.failing = ""
-    assert engine.search("heron", min_score=0).hits
-    engine.remember("owls nest in March")
-    engine.close()
+    assert session.search("heron", min_score=0).hits
+    session.remember("owls nest in March")
+    session.close()
 
 
-def test_F9_a_log_that_a_reader_holds_is_warned_of_and_emptied_afterwards(engine: Engine, project: Path, home: Path) -> None:
-    assert engine.project is not None
-    path = engine.project.folder / "index.db"
+def test_F9_a_log_that_a_reader_holds_is_warned_of_and_emptied_afterwards(session: Session, project: Path, home: Path) -> None:
+    assert session.project is not None
+    path = session.project.folder / "index.db"
     reader = apsw.Connection(str(path))
     reader.execute("begin")
     reader.execute("select count(*) from content").fetchall()
     for number in range(70):
-        engine.project.store.notes.set_setting("large", f"{number:04d}" * (1 << 18))
+        session.project.store.notes.set_setting("large", f"{number:04d}" * (1 << 18))
     assert (path.parent / "index.db-wal").stat().st_size > 64 << 20
-    warnings = open_engine(project, home=home, environment={}).warnings
+    warnings = open_session(project, home=home, environment={}).warnings
     assert any("index.db has" in warning and "reading it for long" in warning for warning in warnings)
     reader.execute("rollback")
     reader.close()
-    engine.project.store.notes.set_setting("large", "")
-    engine.index()
+    session.project.store.notes.set_setting("large", "")
+    session.index()
     assert (path.parent / "index.db-wal").stat().st_size < 1 << 20
-    assert not any("reading it for long" in one for one in open_engine(project, home=home, environment={}).warnings)
+    assert not any("reading it for long" in one for one in open_session(project, home=home, environment={}).warnings)
 
 
 def test_F9_many_writes_beside_short_readers_keep_the_log_small(home: Path) -> None:
-    engine = open_engine(None, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
-    store = engine.record.store(engine.personal)
+    session = open_session(None, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
+    store = session.home.record.store(session.home.personal)
     for number in range(300):
         store.notes.set_setting("large", f"{number:04d}" * (1 << 16))  # type: ignore[attr-defined]
-        engine.search("anything", min_score=0)
+        session.search("anything", min_score=0)
     assert (home / "record.db-wal").stat().st_size < 64 << 20
-    engine.close()
+    session.close()

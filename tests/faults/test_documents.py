@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.chunking import extraction as extracting
 from contextd.chunking.extraction import Unreadable, extract, is_document
 from contextd.ports.world import Skip
@@ -79,17 +79,17 @@ def test_documents_are_indexed_with_page_and_cell_in_the_label(home: Path, make_
         "d.html": PAGE,
         "t.html": b"<!DOCTYPE html><html><body>{% block x %}{{ value }}{% endblock %}</body></html>",
     })  # fmt: skip
-    engine = open_engine(root, home=home, environment={})
-    report = engine.index()
+    session = open_session(root, home=home, environment={})
+    report = session.index()
     assert report.written == 5 and not report.failed, report.failed
-    best = engine.search("herons and eggs", min_score=0).hits[0].chunk
+    best = session.search("herons and eggs", min_score=0).hits[0].chunk
     assert best.uri == "a.pdf" and "Page 2" in best.label
-    assert engine.search("storks on chimneys").hits[0].chunk.uri == "b.docx"
-    best = engine.search("count_herons", min_score=0).hits[0].chunk
+    assert session.search("storks on chimneys").hits[0].chunk.uri == "b.docx"
+    best = session.search("count_herons", min_score=0).hits[0].chunk
     assert best.uri == "c.ipynb" and "Cell 2" in best.label and "three herons" in best.text
-    owls = engine.search("owls hunt at night").hits[0].chunk
+    owls = session.search("owls hunt at night").hits[0].chunk
     assert owls.uri == "d.html" and "<p>" not in owls.text and "evil" not in owls.text
-    template = next(hit.chunk for hit in engine.search("block value path:t.html", min_score=0).hits)
+    template = next(hit.chunk for hit in session.search("block value path:t.html", min_score=0).hits)
     assert "{% block x %}" in template.text, "a template is source, not a page"
 
 
@@ -98,7 +98,7 @@ def test_without_the_extra_a_document_is_skipped_with_the_command(
 ) -> None:
     monkeypatch.setattr(extracting, "find_spec", lambda name: None)
     root = make_project({"a.pdf": pdf("text"), "b.ipynb": NOTEBOOK})
-    states = {state.uri: state for state in open_engine(root, home=home, environment={}).files()}
+    states = {state.uri: state for state in open_session(root, home=home, environment={}).files()}
     skipped = states["a.pdf"]
     assert isinstance(skipped, Skip) and "pip install 'contextd[documents]'" in skipped.reason
     assert not isinstance(states["b.ipynb"], Skip), "a notebook needs nothing"
@@ -184,7 +184,7 @@ def test_I5_entities_and_paths_lead_nowhere(tmp_path: Path, monkeypatch: pytest.
 
 def test_I5_a_document_that_cannot_be_read_is_a_failure_that_says_why(home: Path, make_project: Callable[..., Path]) -> None:
     root = make_project({"bad.docx": bomb()[: 4 << 20], "good.py": "x = 1\n", "evil.pdf": b"%PDF-1.4\n" + b"0" * 1000})
-    engine = open_engine(root, home=home, environment={})
-    report = engine.index()
+    session = open_session(root, home=home, environment={})
+    report = session.index()
     assert report.written == 1 and set(report.failed) == {"bad.docx", "evil.pdf"}
     assert all("Unreadable" in why for why in report.failed.values())

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.stores.sqlite.database import Database
 from contextd.values.conversation import Note
 from tests.conftest import Run
@@ -60,9 +60,9 @@ def canary_project(make_project: Callable[..., Path], canaries: list[str]) -> Pa
     return make_project(files | {"docs/a.md": "# A\n\nText.\n"})
 
 
-def folder_of(engine: Engine) -> Path:
-    assert engine.project is not None
-    return engine.project.folder
+def folder_of(session: Session) -> Path:
+    assert session.project is not None
+    return session.project.folder
 
 
 def take_out(root: Path, some: range, chance: random.Random) -> None:
@@ -75,30 +75,30 @@ def take_out(root: Path, some: range, chance: random.Random) -> None:
 def test_F17_the_search_finds_what_is_there(make_project: Callable[..., Path], home: Path) -> None:
     """Or the tests below prove nothing."""
     canaries = words(100, 7)
-    engine = open_engine(canary_project(make_project, canaries), home=home, environment={})
-    engine.index()
-    assert len(left_in(folder_of(engine), canaries)) == 100
-    engine.close()
+    session = open_session(canary_project(make_project, canaries), home=home, environment={})
+    session.index()
+    assert len(left_in(folder_of(session), canaries)) == 100
+    session.close()
 
 
 def test_F17_text_of_deleted_and_edited_files_is_gone_after_the_next_run(make_project: Callable[..., Path], home: Path) -> None:
     canaries, chance = words(100, 7), random.Random(6)
     root = canary_project(make_project, canaries)
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
+    session = open_session(root, home=home, environment={})
+    session.index()
     for some in (range(37), range(37, 64), range(64, 100)):
         take_out(root, some, chance)
-        engine.index()
-        assert left_in(folder_of(engine), canaries[: some.stop]) == {}, "while the process runs"
-    assert engine.search("stay", min_score=0).hits
-    engine.close()
+        session.index()
+        assert left_in(folder_of(session), canaries[: some.stop]) == {}, "while the process runs"
+    assert session.search("stay", min_score=0).hits
+    session.close()
     assert left_in(home, canaries) == {}, "and after it"
 
 
-def test_F17_names_and_errors_of_deleted_files_are_gone_from_failures_logs_and_reports(engine: Engine, project: Path) -> None:
+def test_F17_names_and_errors_of_deleted_files_are_gone_from_failures_logs_and_reports(session: Session, project: Path) -> None:
     canary = words(1, 3)[0]
-    assert engine.project is not None
-    store = engine.project.store
+    assert session.project is not None
+    store = session.project.store
     for name, where in ((f"src/{canary}.py", "a.py"), (f"src/{canary}: odd.py", "b.py")):
         (project / "src" / where).write_text("x = 1\n")
         store.notes.note_error(name, f"a line with {canary} cannot be read")
@@ -106,10 +106,10 @@ def test_F17_names_and_errors_of_deleted_files_are_gone_from_failures_logs_and_r
         store.jobs.begin(job.id)
         store.jobs.log(job.id, f"failed: {name}: {canary}")
         store.jobs.end(job.id, "completed", "", {"failed": {name: canary}, "warnings": [f"{name}: {canary}"]})
-    assert canary in left_in(folder_of(engine), [canary])
-    engine.index()
+    assert canary in left_in(folder_of(session), [canary])
+    session.index()
     assert store.notes.failures() == []
-    assert left_in(folder_of(engine), [canary]) == {}
+    assert left_in(folder_of(session), [canary]) == {}
 
 
 def test_F17_a_run_that_was_killed_before_it_wiped_is_made_up_for(
@@ -117,13 +117,13 @@ def test_F17_a_run_that_was_killed_before_it_wiped_is_made_up_for(
 ) -> None:
     canaries = words(30, 9)
     root = canary_project(make_project, canaries)
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
+    session = open_session(root, home=home, environment={})
+    session.index()
     take_out(root, range(30), random.Random(6))
-    assert engine.project is not None
-    engine.project.store.remove(engine.project.source.id, [f"src/c{n}.py" for n in range(30)])
-    engine.project.store.finish(vacuum=False)  # and here its process dies
-    engine.close()
+    assert session.project is not None
+    session.project.store.remove(session.project.source.id, [f"src/c{n}.py" for n in range(30)])
+    session.project.store.finish(vacuum=False)  # and here its process dies
+    session.close()
     assert left_in(home, canaries), "it is left in pages that are free"
     assert contextd("index", "-p", str(root)).code == 0
     assert left_in(home, canaries) == {}
@@ -132,17 +132,17 @@ def test_F17_a_run_that_was_killed_before_it_wiped_is_made_up_for(
 def test_F17_text_of_a_deleted_file_is_gone_after_the_scan_of_a_watch(make_project: Callable[..., Path], home: Path) -> None:
     canaries = words(20, 10)
     root = canary_project(make_project, canaries)
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
+    session = open_session(root, home=home, environment={})
+    session.index()
     over = threading.Event()
-    watching = threading.Thread(target=lambda: engine.watch(over.is_set, lambda _: None))
+    watching = threading.Thread(target=lambda: session.watch(over.is_set, lambda _: None))
     take_out(root, range(20), random.Random(6))
     watching.start()
     try:
         deadline = time.monotonic() + 30
-        while left_in(folder_of(engine), canaries) and time.monotonic() < deadline:
+        while left_in(folder_of(session), canaries) and time.monotonic() < deadline:
             time.sleep(0.2)
-        assert left_in(folder_of(engine), canaries) == {}
+        assert left_in(folder_of(session), canaries) == {}
     finally:
         over.set()
         watching.join()
@@ -179,12 +179,12 @@ def test_F17_no_copy_of_a_deleted_row_stays_in_a_page_from_which_it_moved(tmp_pa
 
 
 @contextmanager
-def reader_of(engine: Engine) -> Iterator[None]:
+def reader_of(session: Session) -> Iterator[None]:
     """A thread of this process that reads meanwhile."""
     begun, over = threading.Event(), threading.Event()
 
     def read() -> None:
-        database = engine.record.database  # type: ignore[attr-defined]
+        database = session.home.record.database  # type: ignore[attr-defined]
         with database.reading() as connection:
             connection.execute("select count(*) from content").fetchall()
             begun.set()
@@ -210,13 +210,13 @@ def gone_within(seconds: float, home: Path, canaries: Collection[str]) -> bool:
 
 def test_F22_forget_while_a_thread_reads_is_finished_by_the_process_itself(home: Path) -> None:
     canaries = words(2, 11)
-    engine = open_engine(None, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
-    memories = [engine.remember(f"the word is {canary}").memory for canary in canaries]
-    with reader_of(engine):
-        assert engine.forget(memories[0].id) == "pending"
-        assert engine.forget(memories[1].id) == "pending"
+    session = open_session(None, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
+    memories = [session.remember(f"the word is {canary}").memory for canary in canaries]
+    with reader_of(session):
+        assert session.forget(memories[0].id) == "pending"
+        assert session.forget(memories[1].id) == "pending"
         for number in range(3):
-            engine.remember(f"another fact, number {number}")
+            session.remember(f"another fact, number {number}")
         assert set(left_in(home, canaries)) == set(canaries), "the reader still needs it"
     assert gone_within(30, home, canaries)
     emptying = [thread for thread in threading.enumerate() if "_keep_emptying" in thread.name]
@@ -228,8 +228,8 @@ def test_F22_forget_while_a_thread_reads_is_finished_by_the_process_itself(home:
 
 def test_F22_forgetting_a_chat_while_a_thread_reads_is_finished_too(home: Path) -> None:
     canary = words(1, 12)[0]
-    engine = open_engine(None, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
-    engine.chats().take([Note("Vault/Note.md", "Note", f"# Note\n\nThe word is {canary}.\n", 1_700_000_000_000_000)])
-    with reader_of(engine):
-        assert engine.chats().forget("note:Vault/Note.md")[1] == "pending"
+    session = open_session(None, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
+    session.chats().take([Note("Vault/Note.md", "Note", f"# Note\n\nThe word is {canary}.\n", 1_700_000_000_000_000)])
+    with reader_of(session):
+        assert session.chats().forget("note:Vault/Note.md")[1] == "pending"
     assert gone_within(30, home, [canary])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.errors import StorageError
 from tests.conftest import Run
 from tests.faults.test_storage import FullDisk, full_disk  # noqa: F401 - a fixture
@@ -70,23 +70,23 @@ def test_F3_a_new_process_reads_and_searches_on_a_full_disk(
 
 def test_F3_an_engine_opened_on_a_full_disk_writes_when_there_is_space_again(small_disk: Path, project: Path) -> None:
     home = small_disk / "home"
-    first = open_engine(project, home=home, environment={})
+    first = open_session(project, home=home, environment={})
     first.index()
     first.remember("the office is in Lisbon")
     first.close()
     fill(small_disk)
-    engine = open_engine(project, home=home, environment={})
-    assert engine.search("load_user").hits
-    for write in (lambda: engine.remember("the parking is in Porto"), engine.index):
+    session = open_session(project, home=home, environment={})
+    assert session.search("load_user").hits
+    for write in (lambda: session.remember("the parking is in Porto"), session.index):
         with pytest.raises(StorageError, match="disk full") as error:
             write()
         assert error.value.code == "storage_full"
     (small_disk / "filler").unlink()
     (project / "docs/guide.md").write_text("# Guide\n\nAbout herons.\n")
-    engine.remember("the parking is in Porto")
-    assert engine.index().written == 1
-    assert "herons" in engine.search("herons", min_score=0).hits[0].chunk.text
-    engine.close()
+    session.remember("the parking is in Porto")
+    assert session.index().written == 1
+    assert "herons" in session.search("herons", min_score=0).hits[0].chunk.text
+    session.close()
 
 
 def test_F3_a_new_home_on_a_full_disk_says_so(small_disk: Path, project: Path, contextd: Callable[..., Run]) -> None:
@@ -98,11 +98,11 @@ def test_F3_a_new_home_on_a_full_disk_says_so(small_disk: Path, project: Path, c
 @pytest.mark.usefixtures("full_disk")
 def test_F3_no_write_is_needed_to_open_a_home_and_a_project(project: Path, home: Path, request: pytest.FixtureRequest) -> None:
     disk: FullDisk = request.getfixturevalue("full_disk")
-    first = open_engine(project, home=home, environment={})
+    first = open_session(project, home=home, environment={})
     first.index()
     first.remember("the office is in Lisbon")
     disk.left = 0
-    second = open_engine(project, home=home, environment={})
+    second = open_session(project, home=home, environment={})
     assert second.search("load_user").hits
     with pytest.raises(StorageError, match="disk full"):
         second.remember("the parking is in Porto")

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from contextd.app.assemble import open_engine, read_export
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session, read_export
+from contextd.app.session import Session
 from contextd.sources.exports import read
 from tests.importing.test_exports import CHATGPT, CLAUDE, CLAUDE_CODE, CODEX, lines
 
 SECRET = "ghp_" + "A7bC9dE1fG3hJ5kL7mN9pQ2rS4tU6vW8xY0z"
 
 
-def stored(home: Path, engine: Engine) -> bytes:
+def stored(home: Path, session: Session) -> bytes:
     """Everything in the record: its bytes, and the values of every table with what is compressed in them."""
     found = [path.read_bytes() for path in home.glob("record.db*")]
-    for (table,) in engine.record.database.query("select name from sqlite_master where type = 'table'"):  # type: ignore[attr-defined]
-        for row in engine.record.database.query(f'select * from "{table}"'):  # type: ignore[attr-defined]
+    for (table,) in session.home.record.database.query("select name from sqlite_master where type = 'table'"):  # type: ignore[attr-defined]
+        for row in session.home.record.database.query(f'select * from "{table}"'):  # type: ignore[attr-defined]
             for value in row:
                 found.append(value if isinstance(value, bytes) else str(value).encode())
                 if isinstance(value, bytes):
@@ -86,7 +86,7 @@ def written(path: Path, value: Any) -> Path:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_S8_no_field_of_an_export_carries_a_secret_into_the_record(home: Path, tmp_path: Path, kind: str) -> None:
     name, value = FORMATS[kind]
-    person = open_engine(None, home=home, environment={})
+    person = open_session(None, home=home, environment={})
     for number, way in enumerate(places(value)):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -102,7 +102,7 @@ def test_S8_no_field_of_an_export_carries_a_secret_into_the_record(home: Path, t
 
 
 def test_S8_names_of_files_and_folders_are_scrubbed(home: Path, tmp_path: Path) -> None:
-    person = open_engine(None, home=home, environment={})
+    person = open_session(None, home=home, environment={})
     vault = tmp_path / f"Vault {SECRET}"
     (vault / ".obsidian").mkdir(parents=True)
     (vault / f"{SECRET}.md").write_text(f"---\ncreated: 2024-04-02\ntags: {SECRET}\n---\n# {SECRET}\nStay near [[{SECRET}|x]]")
@@ -113,7 +113,7 @@ def test_S8_names_of_files_and_folders_are_scrubbed(home: Path, tmp_path: Path) 
 
 
 def test_S8_conversations_that_differ_in_a_secret_only_stay_apart(home: Path, tmp_path: Path) -> None:
-    person = open_engine(None, home=home, environment={})
+    person = open_session(None, home=home, environment={})
     other = SECRET[:-4] + "1234"
     entries = [{**PLAIN[0], "conversation": SECRET}, {**PLAIN[0], "conversation": other, "text": "another talk"}]
     for _ in range(2):
@@ -124,7 +124,7 @@ def test_S8_conversations_that_differ_in_a_secret_only_stay_apart(home: Path, tm
 
 
 def test_S8_the_test_sees_what_is_compressed(home: Path, tmp_path: Path) -> None:
-    person = open_engine(None, home=home, environment={})
+    person = open_session(None, home=home, environment={})
     person.chats().take(read_export(str(lines(tmp_path / "talk.jsonl", PLAIN)), "jsonl"))
     raw = b"".join(path.read_bytes() for path in home.glob("record.db*"))
     assert b"sailing on the lake" not in raw and b"sailing on the lake" in stored(home, person)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.sources import limited
 from contextd.sources.exports import read
 from contextd.values.conversation import Conversation, Unread
@@ -192,7 +192,7 @@ def test_I15_a_reader_that_hangs_or_dies_keeps_what_came_before(
         "wire.send(out, {'close': True})\n"
         "exec(sys.argv[1])\n"
     )
-    person = open_engine(None, home=home, environment={})
+    person = open_session(None, home=home, environment={})
     for number, end in enumerate(
         ("os.abort()", "time.sleep(60)", "out.write(b'x' * 99); out.flush()", "wire.send(out, {'note': [1]})")
     ):

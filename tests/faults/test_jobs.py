@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput, Unavailable
 from contextd.indexing import jobs as running
 from contextd.indexing.jobs import run_all
@@ -25,14 +25,14 @@ from contextd.values.job import Job
 ATTEMPTS = 3
 
 
-def jobs_of(engine: Engine) -> Jobs:
-    assert engine.project is not None
-    return engine.project.store.jobs
+def jobs_of(session: Session) -> Jobs:
+    assert session.project is not None
+    return session.project.store.jobs
 
 
-def dead(engine: Engine, kind: str = "index", attempts: int = 1) -> Job:
+def dead(session: Session, kind: str = "index", attempts: int = 1) -> Job:
     """A job whose process was killed so many times."""
-    jobs = jobs_of(engine)
+    jobs = jobs_of(session)
     job = jobs.add(kind, "a process that is dead", (), {"epoch": 7})
     for _ in range(attempts):
         assert jobs.begin(job.id)
@@ -41,35 +41,35 @@ def dead(engine: Engine, kind: str = "index", attempts: int = 1) -> Job:
 
 def test_F24_a_rebuild_after_a_killed_rebuild_is_not_refused(make_project: Callable[..., Path], home: Path) -> None:
     root = make_project({f"pkg/m{n}.py": f"def f{n}():\n    return {n}\n" for n in range(300)})
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
+    session = open_session(root, home=home, environment={})
+    session.index()
     variables = {**os.environ, "CONTEXTD_HOME": str(home)}
     process = subprocess.Popen([sys.executable, "-m", "contextd", "rebuild", "--force", "-p", str(root)], env=variables)
-    while not any(job.kind == "rebuild" and job.state == "in_progress" for job in jobs_of(engine).recent(5)):
+    while not any(job.kind == "rebuild" and job.state == "in_progress" for job in jobs_of(session).recent(5)):
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    killed = jobs_of(engine).recent(1)[0]
+    killed = jobs_of(session).recent(1)[0]
     assert killed.state == "in_progress"
-    assert engine.rebuild().written == 300
-    after = jobs_of(engine).get(killed.id)
+    assert session.rebuild().written == 300
+    after = jobs_of(session).get(killed.id)
     assert after.state == "failed" and "superseded" in after.reason
 
 
-def test_F24_a_rebuild_that_is_alive_still_refuses_a_second_one(engine: Engine) -> None:
-    assert engine.project is not None
-    job = dead(engine, "rebuild")
-    with lease(engine.project.folder, "contextd rebuild"), pytest.raises(InvalidInput, match="under way"):
-        engine.rebuild()
-    assert jobs_of(engine).get(job.id).state == "in_progress"
+def test_F24_a_rebuild_that_is_alive_still_refuses_a_second_one(session: Session) -> None:
+    assert session.project is not None
+    job = dead(session, "rebuild")
+    with lease(session.project.folder, "contextd rebuild"), pytest.raises(InvalidInput, match="under way"):
+        session.rebuild()
+    assert jobs_of(session).get(job.id).state == "in_progress"
 
 
 @pytest.mark.parametrize("error", [TypeError("a bug"), MemoryError(), RecursionError("too deep"), KeyError("x")])
 def test_F24_a_job_that_raises_anything_is_failed_with_its_reason_and_the_queue_goes_on(
-    engine: Engine, error: Exception
+    session: Session, error: Exception
 ) -> None:
-    jobs = jobs_of(engine)
+    jobs = jobs_of(session)
     first, second = jobs.add("index", "ana", (), {}), jobs.add("index", "ana", (), {})
 
     def work(job: Job, progress: Progress) -> Report:
@@ -87,27 +87,27 @@ def test_F24_a_job_that_raises_anything_is_failed_with_its_reason_and_the_queue_
 DIES = """
 import os, sys
 from pathlib import Path
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.indexing.upkeep import Upkeep
 Upkeep.work = lambda self, job, progress: os._exit(9)
-open_engine(sys.argv[1], home=Path(sys.argv[2]), environment={}).index()
+open_session(sys.argv[1], home=Path(sys.argv[2]), environment={}).index()
 """
 
 
-def test_F24_a_job_that_killed_its_process_three_times_is_not_begun_again(engine: Engine, project: Path, home: Path) -> None:
-    jobs = jobs_of(engine)
+def test_F24_a_job_that_killed_its_process_three_times_is_not_begun_again(session: Session, project: Path, home: Path) -> None:
+    jobs = jobs_of(session)
     job = jobs.add("index", "ana", (), {})
     for attempt in range(1, ATTEMPTS + 1):
         done = subprocess.run([sys.executable, "-c", DIES, str(project), str(home)], timeout=60)
         assert done.returncode == 9 and jobs.get(job.id).attempts == attempt
-    assert engine.index().unchanged == 4
+    assert session.index().unchanged == 4
     failed = jobs.get(job.id)
     assert failed.state == "failed" and failed.attempts == ATTEMPTS and f"{ATTEMPTS} attempts" in failed.reason
     assert all(one.over for one in jobs.recent(10)), "the queue went on"
 
 
-def test_F24_a_job_that_is_cancelled_at_the_last_moment_does_not_end_as_completed(engine: Engine) -> None:
-    jobs = jobs_of(engine)
+def test_F24_a_job_that_is_cancelled_at_the_last_moment_does_not_end_as_completed(session: Session) -> None:
+    jobs = jobs_of(session)
     job = jobs.add("index", "ana", (), {})
 
     def work(job: Job, progress: Progress) -> Report:
@@ -121,8 +121,8 @@ def test_F24_a_job_that_is_cancelled_at_the_last_moment_does_not_end_as_complete
     assert not any(line.startswith("completed") for _, line in jobs.lines(job.id))
 
 
-def test_F24_a_job_that_was_cancelled_while_it_waited_is_not_begun(engine: Engine) -> None:
-    jobs = jobs_of(engine)
+def test_F24_a_job_that_was_cancelled_while_it_waited_is_not_begun(session: Session) -> None:
+    jobs = jobs_of(session)
     job = jobs.add("index", "ana", (), {})
     waiting = jobs.next()
     assert waiting is not None
@@ -131,8 +131,8 @@ def test_F24_a_job_that_was_cancelled_while_it_waited_is_not_begun(engine: Engin
     assert jobs.get(job.id).state == "cancelled"
 
 
-def test_F24_a_job_that_has_ended_cannot_be_cancelled(engine: Engine) -> None:
-    jobs = jobs_of(engine)
+def test_F24_a_job_that_has_ended_cannot_be_cancelled(session: Session) -> None:
+    jobs = jobs_of(session)
     job = jobs.recent(1)[0]
     assert job.state == "completed" and jobs.cancel(job.id).state == "completed"
 
@@ -140,7 +140,7 @@ def test_F24_a_job_that_has_ended_cannot_be_cancelled(engine: Engine) -> None:
 SCANNING_WATCH = """
 import sys, time
 from pathlib import Path
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.indexing.upkeep import Upkeep
 whole, first = Upkeep.index, [True]
 def slow(self, options, progress=lambda _: None):
@@ -150,12 +150,12 @@ def slow(self, options, progress=lambda _: None):
         time.sleep(float(sys.argv[3]))
     return whole(self, options, progress)
 Upkeep.index = slow
-open_engine(sys.argv[1], home=Path(sys.argv[2]), environment={}).watch(lambda: False, lambda _: None)
+open_session(sys.argv[1], home=Path(sys.argv[2]), environment={}).watch(lambda: False, lambda _: None)
 """
 
 
 @pytest.fixture
-def scanning_watch(engine: Engine, project: Path, home: Path) -> Iterator[subprocess.Popen[str]]:
+def scanning_watch(session: Session, project: Path, home: Path) -> Iterator[subprocess.Popen[str]]:
     """A watch in the middle of a scan that takes 7 seconds."""
     command = [sys.executable, "-c", SCANNING_WATCH, str(project), str(home), "7"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -177,17 +177,17 @@ def test_an_index_behind_a_scanning_watch_waits_and_says_for_whom(
 
 
 def test_an_index_does_not_wait_for_ever_for_a_stuck_process(
-    scanning_watch: subprocess.Popen[str], engine: Engine, monkeypatch: pytest.MonkeyPatch
+    scanning_watch: subprocess.Popen[str], session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "PATIENCE", 2.0)
     scanning_watch.send_signal(signal.SIGSTOP)
     with pytest.raises(Unavailable, match=f"process {scanning_watch.pid}"):
-        engine.index()
-    assert jobs_of(engine).recent(1)[0].state == "cancelled"
+        session.index()
+    assert jobs_of(session).recent(1)[0].state == "cancelled"
 
 
 def test_a_user_who_stops_waiting_takes_the_job_back(
-    scanning_watch: subprocess.Popen[str], engine: Engine, project: Path, home: Path
+    scanning_watch: subprocess.Popen[str], session: Session, project: Path, home: Path
 ) -> None:
     command = [sys.executable, "-m", "contextd", "index", "-p", str(project)]
     variables = {**os.environ, "CONTEXTD_HOME": str(home)}
@@ -198,11 +198,11 @@ def test_a_user_who_stops_waiting_takes_the_job_back(
     assert waiting.stderr is not None and "waiting for" in waiting.stderr.readline()
     waiting.send_signal(signal.SIGINT)
     assert waiting.wait(timeout=30) == 130
-    assert jobs_of(engine).recent(1)[0].state == "cancelled"
+    assert jobs_of(session).recent(1)[0].state == "cancelled"
 
 
-def test_a_job_under_way_has_a_lease_and_one_that_is_over_has_none(engine: Engine) -> None:
-    jobs = jobs_of(engine)
+def test_a_job_under_way_has_a_lease_and_one_that_is_over_has_none(session: Session) -> None:
+    jobs = jobs_of(session)
     job = jobs.add("index", "ana", (), {})
     ends: list[int | None] = [job.lease_end]
 

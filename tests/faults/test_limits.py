@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.app.tasks import Task
 from contextd.errors import InvalidInput
 from contextd.settings.limits import LIMITS
@@ -34,7 +34,7 @@ def letters(field: str) -> str:
 
 
 FACET = Facet("a", "a", "what?")
-TOO_MUCH: list[tuple[str, Callable[[Engine], Any]]] = [
+TOO_MUCH: list[tuple[str, Callable[[Session], Any]]] = [
     ("query", lambda e: e.search(letters("query"))),
     ("query", lambda e: e.context(letters("query"))),
     ("query", lambda e: e.facets(letters("query"))),
@@ -65,32 +65,32 @@ TOO_MUCH: list[tuple[str, Callable[[Engine], Any]]] = [
     ("name", lambda e: e.structure.history(letters("name"))),
     ("principal", lambda e: e.share([letters("principal")])),
     ("principal", lambda e: e.share(entries("principal"))),
-    ("reader", lambda e: open_engine(None, home=home_of(e), environment={}, reader=letters("reader"))),
-    ("also", lambda e: open_engine(None, home=home_of(e), environment={}, also=entries("also"))),
+    ("reader", lambda e: open_session(None, home=home_of(e), environment={}, reader=letters("reader"))),
+    ("also", lambda e: open_session(None, home=home_of(e), environment={}, also=entries("also"))),
 ]
 
 
-def home_of(engine: Engine) -> Path:
-    assert engine.project is not None
-    return engine.project.folder.parent.parent
+def home_of(session: Session) -> Path:
+    assert session.project is not None
+    return session.project.folder.parent.parent
 
 
-def test_Q2_every_limit_is_kept_and_named(engine: Engine) -> None:
+def test_Q2_every_limit_is_kept_and_named(session: Session) -> None:
     for field, ask in TOO_MUCH:
         with pytest.raises(InvalidInput, match=f"^{field}: "):
-            ask(engine)
+            ask(session)
     assert set(LIMITS) == {field for field, _ in TOO_MUCH} - {"k", "budget"}, "no limit without a test"
 
 
-def test_Q2_at_the_limit_there_is_an_answer(engine: Engine) -> None:
+def test_Q2_at_the_limit_there_is_an_answer(session: Session) -> None:
     paths = ["src", *(f"no/such/{number}" for number in range(LIMITS["paths"].entries - 21)), *(["*.py"] * 20)]
-    assert engine.search("load_user", narrow=Narrow(paths, languages=["python"] * 100), history=["x"] * 100).hits
+    assert session.search("load_user", narrow=Narrow(paths, languages=["python"] * 100), history=["x"] * 100).hits
     pasted = " ".join(f"path:folder{number}" for number in range(3000)) + " load_user"
-    assert engine.search(pasted).hits == []
+    assert session.search(pasted).hits == []
 
 
-def test_Q1_half_a_character_is_no_error(engine: Engine, project: Path, home: Path) -> None:
-    assert engine.search("load_user \ud800", narrow=Narrow(["src\udcff", "src"])).hits
+def test_Q1_half_a_character_is_no_error(session: Session, project: Path, home: Path) -> None:
+    assert session.search("load_user \ud800", narrow=Narrow(["src\udcff", "src"])).hits
     command = [sys.executable.encode(), b"-m", b"contextd", b"search", b"load_user \xff", b"--path", b"src"]
     done = subprocess.run(command, cwd=project, env={**os.environ, "CONTEXTD_HOME": str(home)}, capture_output=True, timeout=60)
     assert done.returncode == 0 and b"store.py" in done.stdout, done.stderr

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.settings.permissions import make_folder, mend
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
@@ -48,10 +48,10 @@ def test_M3_what_is_created_is_for_its_owner_alone_whatever_the_mask(project: Pa
 
 
 def test_M3_the_log_and_the_shared_memory_of_an_open_database_are_private(project: Path, tmp_path: Path) -> None:
-    engine = open_engine(project, home=tmp_path / "home", environment={})
-    engine.remember("the office is in Lisbon")
+    session = open_session(project, home=tmp_path / "home", environment={})
+    session.remember("the office is in Lisbon")
     assert "record.db-wal" in modes(tmp_path / "home") and modes(tmp_path / "home") == expected(tmp_path / "home")
-    engine.close()
+    session.close()
 
 
 def opened_up(home: Path) -> None:
@@ -64,19 +64,19 @@ def test_M3_a_home_of_an_older_version_is_mended_when_it_is_opened(
 ) -> None:
     other = make_project({"a.py": "a = 1\n"}, "other")
     for root in (project, other):
-        open_engine(root, home=home, environment={}).index()
+        open_session(root, home=home, environment={}).index()
     (home / "record.db.corrupt-1").write_bytes(b"old")
     (home / "notes.txt").write_text("not ours")
     opened_up(home)
-    open_engine(project, home=home, environment={})
+    open_session(project, home=home, environment={})
     assert modes(home) == {**expected(home), "notes.txt": 0o644}
 
 
 def test_M3_files_in_a_closed_home_are_mended_too(project: Path, home: Path) -> None:
-    open_engine(project, home=home, environment={}).index()
+    open_session(project, home=home, environment={}).index()
     opened_up(home)
     home.chmod(0o700)
-    open_engine(project, home=home, environment={})
+    open_session(project, home=home, environment={})
     assert modes(home) == expected(home)
 
 
@@ -88,7 +88,7 @@ def test_M3_a_home_behind_a_link_is_mended_and_links_inside_lead_nowhere(project
     (home / "projects" / "link").symlink_to(outside)
     (tmp_path / "way").symlink_to(home)
     home.chmod(0o775)
-    open_engine(project, home=tmp_path / "way", environment={})
+    open_session(project, home=tmp_path / "way", environment={})
     assert modes(home) == expected(home)
     assert stat.S_IMODE(outside.stat().st_mode) == 0o644
 

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.errors import ContextdError
 from contextd.stores.sqlite import connect
 from contextd.stores.sqlite.record import SqliteRecord
@@ -70,14 +70,14 @@ def recorder() -> Iterator[Recorder]:
 
 def record_some(home: Path, recorder: Recorder, number: int) -> list[tuple[int, str]]:
     """Remember and forget a while; each acknowledged memory with the position at which it was acknowledged."""
-    engine = open_engine(None, home=home, environment=ENVIRONMENT)
+    session = open_session(None, home=home, environment=ENVIRONMENT)
     acknowledged = []
     for place in range(number):
-        memory = engine.remember(f"fact {place} about herons " + "and more words " * (place % 40)).memory
+        memory = session.remember(f"fact {place} about herons " + "and more words " * (place % 40)).memory
         acknowledged.append((len(recorder.operations), memory.id))
         if place % 9 == 8:
-            engine.forget(acknowledged.pop(0)[1])
-    engine.close()
+            session.forget(acknowledged.pop(0)[1])
+    session.close()
     return acknowledged
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput, Unavailable
 from contextd.querying.render import TEMPLATES, custom, render
 from contextd.text.invisible import visible
 from contextd.values.answer import Hit
 from contextd.values.document import Chunk, ChunkId
 from contextd.values.query import Narrow, Reader
+from tests.conftest import with_setup
 
 AGAIN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -27,60 +29,60 @@ NASTY = ['"', "NEAR(", "col:", "*", "-", "\x00", "🦊🦊", "a OR b", "'; drop 
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_Q1_query_syntax_is_only_text(engine: Engine, text: str) -> None:
-    found = engine.search(f"load_user {text}", min_score=0)
+def test_Q1_query_syntax_is_only_text(session: Session, text: str) -> None:
+    found = session.search(f"load_user {text}", min_score=0)
     assert found.hits
-    engine.context(text, budget=50)
+    session.context(text, budget=50)
 
 
 @AGAIN
 @given(text=st.text(max_size=300))
-def test_Q1_any_text_is_a_question(engine: Engine, text: str) -> None:
-    answer = engine.context(text, budget=60)
+def test_Q1_any_text_is_a_question(session: Session, text: str) -> None:
+    answer = session.context(text, budget=60)
     assert answer.tokens <= 60
 
 
-def test_Q2_an_expensive_question_is_answered_in_time(engine: Engine) -> None:
+def test_Q2_an_expensive_question_is_answered_in_time(session: Session) -> None:
     words = " ".join(f"word{n} getUserName{n}" for n in range(80_000))
     with pytest.raises(InvalidInput, match=r"query: [\d,]+ characters are too many; at most 100,000"):
-        engine.search(words)
+        session.search(words)
     words = words[:100_000]
     began = time.monotonic()
-    found = engine.search(words, k=10**9, min_score=0)
+    found = session.search(words, k=10**9, min_score=0)
     assert time.monotonic() - began < 5
     assert any("cut to 200" in warning for warning in found.trace.warnings)
     for text in ("at " * 33_000, "a" * 100_000, "x.y" * 33_000, "a/" * 50_000, "`" * 100_000, "aB" * 50_000):
         began = time.monotonic()
-        engine.search(text)
+        session.search(text)
         assert time.monotonic() - began < 3, text[:10]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n", "?!...", "the of and", "\x00"])
-def test_Q3_nothing_asked_nothing_found_and_no_error(engine: Engine, text: str) -> None:
-    found = engine.search(text)
+def test_Q3_nothing_asked_nothing_found_and_no_error(session: Session, text: str) -> None:
+    found = session.search(text)
     assert isinstance(found.hits, list)
     if not text.strip():
         assert not found.hits and any("empty" in warning for warning in found.trace.warnings)
 
 
 def test_Q3_an_empty_index_answers_with_nothing(make_project: Callable[..., Path], home: Path) -> None:
-    engine = open_engine(make_project({}), home=home, environment={})
-    assert engine.index().written == 0
-    assert engine.search("anything").hits == []
-    assert engine.context("anything").text == ""
+    session = open_session(make_project({}), home=home, environment={})
+    assert session.index().written == 0
+    assert session.search("anything").hits == []
+    assert session.context("anything").text == ""
 
 
 def test_Q4_the_same_question_has_the_same_order_every_time(make_project: Callable[..., Path], home: Path) -> None:
     root = make_project({f"f{n}.py": "def same():\n    return 1\n" + f"# {n}\n" for n in range(20)})
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    first = [hit.chunk.uri for hit in engine.search("same", k=20).hits]
-    again = open_engine(root, home=home, environment={})
+    session = open_session(root, home=home, environment={})
+    session.index()
+    first = [hit.chunk.uri for hit in session.search("same", k=20).hits]
+    again = open_session(root, home=home, environment={})
     assert [hit.chunk.uri for hit in again.search("same", k=20).hits] == first
-    assert all(np.isfinite([hit.score, hit.rank_score]).all() for hit in engine.search("same").hits)
+    assert all(np.isfinite([hit.score, hit.rank_score]).all() for hit in session.search("same").hits)
 
 
-def test_Q5_a_text_is_that_of_the_version_that_was_found(engine: Engine, project: Path) -> None:
+def test_Q5_a_text_is_that_of_the_version_that_was_found(session: Session, project: Path) -> None:
     import threading
 
     stop = threading.Event()
@@ -93,13 +95,13 @@ def test_Q5_a_text_is_that_of_the_version_that_was_found(engine: Engine, project
             other.index()
         other.close()
 
-    other = open_engine(project, home=engine.project.folder.parent.parent, environment={})  # type: ignore[union-attr]
+    other = open_session(project, home=session.project.folder.parent.parent, environment={})  # type: ignore[union-attr]
     writer = threading.Thread(target=write)
     writer.start()
     try:
         end = time.monotonic() + 4
         while time.monotonic() < end:
-            for hit in engine.search("herons", min_score=0).hits:
+            for hit in session.search("herons", min_score=0).hits:
                 if "herons" in hit.chunk.text:
                     numbers = set(hit.chunk.text.split("\n")[2].split()[1::2])
                     assert len(numbers) == 1, "half of one version and half of another"
@@ -109,9 +111,9 @@ def test_Q5_a_text_is_that_of_the_version_that_was_found(engine: Engine, project
 
 
 @pytest.mark.parametrize("budget", [0, -5])
-def test_Q6_a_budget_that_holds_nothing_is_refused(engine: Engine, budget: int) -> None:
+def test_Q6_a_budget_that_holds_nothing_is_refused(session: Session, budget: int) -> None:
     with pytest.raises(InvalidInput, match="budget"):
-        engine.context("load_user", budget=budget)
+        session.context("load_user", budget=budget)
 
 
 @AGAIN
@@ -120,36 +122,36 @@ def test_Q6_a_budget_that_holds_nothing_is_refused(engine: Engine, budget: int) 
     template=st.sampled_from(sorted(TEMPLATES)),
     text=st.sampled_from(["load a user", "Router", "deployment", "delete_user sessions users database"]),
 )
-def test_Q6_tokens_never_exceed_the_budget(engine: Engine, budget: int, template: str, text: str) -> None:
-    answer = engine.context(text, budget=budget, template=template, min_score=0)
-    assert engine.tokens.count(answer.text) == answer.tokens <= budget
+def test_Q6_tokens_never_exceed_the_budget(session: Session, budget: int, template: str, text: str) -> None:
+    answer = session.context(text, budget=budget, template=template, min_score=0)
+    assert session.home.tokens.count(answer.text) == answer.tokens <= budget
 
 
 def test_Q6_a_unit_larger_than_the_budget_is_cut_and_marked(make_project: Callable[..., Path], home: Path) -> None:
     body = "".join(f"    heron_{n} = compute({n})\n" for n in range(60))
-    engine = open_engine(make_project({"a.py": "def herons():\n" + body}), home=home, environment={})
-    engine.index()
-    answer = engine.context("herons", budget=150)
+    session = open_session(make_project({"a.py": "def herons():\n" + body}), home=home, environment={})
+    session.index()
+    answer = session.context("herons", budget=150)
     assert answer.tokens <= 150 and answer.truncated and "[… cut]" in answer.text and "def herons" in answer.text
     assert any(drop.why == "cut to the lines that match best" for drop in answer.trace.drops)
-    huge = engine.context("herons", budget=10**9)
+    huge = session.context("herons", budget=10**9)
     assert not huge.truncated
 
 
-def test_Q7_a_step_that_fails_costs_a_warning(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_Q7_a_step_that_fails_costs_a_warning(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     from contextd.querying import pipeline
 
     def broken(*_: object, **__: object) -> None:
         raise Unavailable("out of order")
 
     monkeypatch.setattr(pipeline, "diversify", broken)
-    found = engine.search("load_user")
+    found = session.search("load_user")
     assert found.hits and any("diversify: out of order" in warning for warning in found.trace.warnings)
 
 
-def test_words_still_work_when_the_embedding_model_is_down(engine: Engine) -> None:
+def test_words_still_work_when_the_embedding_model_is_down(session: Session) -> None:
     class Down:
-        space, dimension = engine.static.space, 256  # type: ignore[union-attr]
+        space, dimension = session.setup.static.space, 256  # type: ignore[union-attr]
 
         def query(self, text: str) -> np.ndarray:
             raise Unavailable("no model")
@@ -157,32 +159,32 @@ def test_words_still_work_when_the_embedding_model_is_down(engine: Engine) -> No
         def documents(self, texts: object) -> np.ndarray:
             raise Unavailable("no model")
 
-    engine.static = Down()  # type: ignore[assignment]
-    found = engine.search("load_user")
+    session = with_setup(session, static=Down())
+    found = session.search("load_user")
     assert found.hits[0].chunk.uri == "src/app/store.py"
     assert any("no model" in warning for warning in found.trace.warnings)
     assert any("by words alone" in warning for warning in found.trace.warnings)
 
 
-def test_no_step_starts_after_the_deadline(engine: Engine) -> None:
+def test_no_step_starts_after_the_deadline(session: Session) -> None:
     with pytest.raises(Unavailable, match="deadline"):
-        engine.search("load_user", deadline=1e-9)
+        session.search("load_user", deadline=1e-9)
 
 
 @pytest.mark.parametrize("value", ["' or 1=1 --", "%", "x'); drop table document; --", "\x00", '"'])
-def test_Q9_filters_are_values_and_nothing_else(engine: Engine, value: str) -> None:
+def test_Q9_filters_are_values_and_nothing_else(session: Session, value: str) -> None:
     for narrow in (Narrow(paths=[value]), Narrow(languages=[value]), Narrow(kinds=[value])):
-        assert engine.search("load_user", narrow=narrow, min_score=0).hits == []
-    assert engine.search("load_user").hits, "nothing was dropped"
+        assert session.search("load_user", narrow=narrow, min_score=0).hits == []
+    assert session.search("load_user").hits, "nothing was dropped"
 
 
-def test_inline_filters_never_widen_the_scope(engine: Engine) -> None:
+def test_inline_filters_never_widen_the_scope(session: Session) -> None:
     narrow = Narrow(paths=["docs"], languages=["markdown"])
     for text in ("load_user path:src", "load_user lang:python", "load_user path:.. lang:python", "load_user path:docs/../src"):
-        assert engine.search(text, narrow=narrow, min_score=0).hits == [] or all(
-            hit.chunk.uri.startswith("docs/") for hit in engine.search(text, narrow=narrow, min_score=0).hits
+        assert session.search(text, narrow=narrow, min_score=0).hits == [] or all(
+            hit.chunk.uri.startswith("docs/") for hit in session.search(text, narrow=narrow, min_score=0).hits
         )
-    assert engine.search("user path:src/app/store.py", min_score=0).hits[0].chunk.uri == "src/app/store.py"
+    assert session.search("user path:src/app/store.py", min_score=0).hits[0].chunk.uri == "src/app/store.py"
 
 
 # Rights
@@ -210,29 +212,29 @@ def test_C4_C5_what_a_reader_may_not_see_changes_nothing_they_get(
     reader = Reader(who)
     results = []
     for visible_only in (False, True):
-        engine = open_engine(None, home=tmp_path_factory.mktemp("home"), environment={})
+        session = open_session(None, home=tmp_path_factory.mktemp("home"), environment={})
         for text, principals in facts:
             if not visible_only or principals & reader.principals:
-                engine.reader = Reader("nobody")
-                engine.remember(text, principals=principals)
-        engine.reader = reader
-        hits = engine.search(question, k=50, min_score=0).hits
+                session = replace(session, reader=Reader("nobody"))
+                session.remember(text, principals=principals)
+        session = replace(session, reader=reader)
+        hits = session.search(question, k=50, min_score=0).hits
         results.append([(hit.chunk.text, hit.score, hit.rank_score) for hit in hits])
-        engine.close()
+        session.close()
     strip = [sorted(result) for result in results]
     assert strip[0] == strip[1]
     assert [one[1:] for one in results[0]] == [one[1:] for one in results[1]]
 
 
 def test_a_writer_can_always_read_what_they_wrote_and_forget_it(home: Path) -> None:
-    engine = open_engine(None, home=home, reader="ana", environment={})
-    memory = engine.remember("herons nest here", principals=["bob"]).memory
-    assert engine.search("herons", min_score=0).hits
-    owner = open_engine(None, home=home, environment={})
+    session = open_session(None, home=home, reader="ana", environment={})
+    memory = session.remember("herons nest here", principals=["bob"]).memory
+    assert session.search("herons", min_score=0).hits
+    owner = open_session(None, home=home, environment={})
     assert not owner.search("herons", min_score=0).hits
     with pytest.raises(InvalidInput, match="no memory"):
         owner.forget(memory.id)
-    assert engine.forget(memory.id) == "gone"
+    assert session.forget(memory.id) == "gone"
 
 
 # Retrieved text is data
@@ -294,16 +296,16 @@ def test_T1_unknown_placeholders_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "nothing", "/etc/passwd", "xml\x00", ""])
-def test_T2_templates_are_names_not_paths(engine: Engine, name: str) -> None:
+def test_T2_templates_are_names_not_paths(session: Session, name: str) -> None:
     with pytest.raises(InvalidInput, match="no template"):
-        engine.context("load_user", template=name)
+        session.context("load_user", template=name)
 
 
 def test_a_users_own_template_comes_from_the_settings(project: Path, home: Path) -> None:
     (home / "config.toml").write_text('[context.templates]\nmine = "{{path}} {{lines}}: {{score}}"\n')
-    engine = open_engine(project, home=home, environment={})
-    engine.index()
-    assert engine.context("load_user", template="mine").text.startswith("src/app/store.py 1-")
+    session = open_session(project, home=home, environment={})
+    session.index()
+    assert session.context("load_user", template="mine").text.startswith("src/app/store.py 1-")
 
 
 # What a question names
@@ -312,13 +314,13 @@ def test_a_users_own_template_comes_from_the_settings(project: Path, home: Path)
 def test_a_line_that_is_named_is_found(home: Path, make_project: Callable[..., Path]) -> None:
     body = "".join(f"def step_{n}(value):\n    '''Step {n} of many.'''\n    return value + {n}\n\n\n" * 1 for n in range(60))
     root = make_project({"src/pipeline.py": body, "src/other.py": body.replace("step", "walk")})
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
+    session = open_session(root, home=home, environment={})
+    session.index()
     for question in (
         "src/pipeline.py:203",
         'Traceback (most recent call last):\n  File "/srv/app/src/pipeline.py", line 203, in step_40\n    return value\nTypeError: bad',
         "panic: boom\n\ngoroutine 1\nmain.x()\n\t/home/me/app/src/pipeline.py:203 +0x2a\n",
         f"{root}/src/pipeline.py:203",
     ):
-        best = engine.search(question, min_score=0).hits[0].chunk
+        best = session.search(question, min_score=0).hits[0].chunk
         assert best.uri == "src/pipeline.py" and best.start_line <= 203 <= best.end_line, question

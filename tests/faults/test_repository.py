@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.errors import InvalidInput
 from contextd.ports.world import Skip
 from contextd.sources.blame import GitPast
@@ -239,7 +239,7 @@ def test_I16_why_reads_the_last_commit_and_says_when_a_line_is_not_in_it(make_pr
     for line, subject in ((2, "Count to three"), (4, "Count to three")):
         found = past.origin("a.py", line)
         assert found is not None and found[0].subject == subject
-    structure = open_engine(root, home=home, environment={}).structure
+    structure = open_session(root, home=home, environment={}).structure
     for line in (1, 3):
         with pytest.raises(InvalidInput, match="not committed"):
             structure.why("a.py", line)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from contextd.app import portability
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from tests.conftest import Run
 from tests.scrub.test_planted import ITEMS
 from tests.stored import stored
@@ -40,24 +40,24 @@ def test_S4_the_first_run_after_an_upgrade_erases_what_older_rules_missed(old_ho
 
 
 def test_S4_ids_marks_links_and_answers_survive(old_home: Path) -> None:
-    engine = open_engine(None, home=old_home, environment={})
-    memories = {one.text: one for one in engine.memories.all()}
+    session = open_session(None, home=old_home, environment={})
+    memories = {one.text: one for one in session.memories.all()}
     (pass_,) = [one for text, one in memories.items() if "staging database" in text]
     assert set(pass_.verified) >= {"kind", "value"} and "[REDACTED]" in pass_.text
-    (link,) = engine.memories.links(pass_.id)
+    (link,) = session.memories.links(pass_.id)
     assert link[1].pinned and "[REDACTED]" in link[0].kind
     assert len(memories) == 11
     assert (
-        engine.recall("what is the build server called", min_score=0).hits[0].chunk.text == "The build server is called falcon"
+        session.recall("what is the build server called", min_score=0).hits[0].chunk.text == "The build server is called falcon"
     )
-    assert any("psql" in version.before.text for one in memories.values() for version in engine.memories.history(one.id))
-    found = engine.search("how do I deploy", min_score=0).hits
+    assert any("psql" in version.before.text for one in memories.values() for version in session.memories.history(one.id))
+    found = session.search("how do I deploy", min_score=0).hits
     assert any(hit.chunk.kind == "chat_message" and hit.chunk.text.strip() == "how do I deploy" for hit in found)
-    uris = {one.uri for one in engine.chats().all()}
+    uris = {one.uri for one in session.chats().all()}
     assert "chat:team/plain#1" in uris and any(
         re.fullmatch(r"chat:team/deploy password=\[REDACTED\]-\w{8}#1", uri) for uri in uris
     )
-    engine.close()
+    session.close()
 
 
 def test_S4_an_index_is_scrubbed_again_by_its_next_run(make_project: Callable[..., Path], home: Path) -> None:
@@ -65,18 +65,18 @@ def test_S4_an_index_is_scrubbed_again_by_its_next_run(make_project: Callable[..
     from contextd.stores.sqlite.database import packed
 
     root = make_project({"src/a.py": 'def connect():\n    return dial(password="Herbst-Laub-77")\n'})
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    assert engine.project is not None
-    database, source = engine.project.store.database, engine.project.source.id  # type: ignore[attr-defined]
+    session = open_session(root, home=home, environment={})
+    session.index()
+    assert session.project is not None
+    database, source = session.project.store.database, session.project.source.id  # type: ignore[attr-defined]
     text = (root / "src/a.py").read_text()
     database.transact(lambda connection: connection.execute("update content set text = ?", (packed(text),)))
     for table in ("document", "content", "chunk", "words", "vector", "find", "reference", "import", "definition"):
         database.transact(lambda c, table=table: c.execute(f"update {table} set content_id = content_id + 1"))  # type: ignore[misc]
     database.transact(lambda c: c.execute("update setting set value = 'older' where name = ?", (f"recipe {source}",)))
     assert b"Herbst-Laub-77" in stored(home)
-    engine.index()
-    engine.close()
+    session.index()
+    session.close()
     assert b"Herbst-Laub-77" not in stored(home)
 
 
@@ -87,24 +87,25 @@ FIELDS = ("text", "kind", "about", "attribute", "value", "unit", "conversation",
 def test_S8_every_field_of_a_memory_is_scrubbed_on_every_way_in(home: Path, tmp_path: Path, field: str) -> None:
     secret = "Nordwind-4711-See"
     planted = f"password={secret}"
-    engine = open_engine(None, home=home, environment={})
+    session = open_session(None, home=home, environment={})
     given = {field: [planted] if field == "topics" else planted}
-    told = engine.remember(given.pop("text", "the boat is in the harbor"), **given).memory
-    other = engine.remember("the boat is painted blue").memory
-    engine.memories.update(other.id, **{field: [planted] if field == "topics" else planted})
-    engine.memories.update(other.id, text="the boat is painted green")
-    engine.memories.link(told.id, other.id, planted)
-    engine.memories.add_topic(planted)
-    engine.memories.rename_topic(
-        "Travel" if "Travel" in {t.name for t in engine.memories.topics()} else engine.memories.topics()[0].name, f"x {planted}"
+    told = session.remember(given.pop("text", "the boat is in the harbor"), **given).memory
+    other = session.remember("the boat is painted blue").memory
+    session.memories.update(other.id, **{field: [planted] if field == "topics" else planted})
+    session.memories.update(other.id, text="the boat is painted green")
+    session.memories.link(told.id, other.id, planted)
+    session.memories.add_topic(planted)
+    session.memories.rename_topic(
+        "Travel" if "Travel" in {t.name for t in session.memories.topics()} else session.memories.topics()[0].name,
+        f"x {planted}",
     )
-    whole = portability.exported(engine)
-    engine.close()
+    whole = portability.exported(session)
+    session.close()
     assert secret.encode() not in stored(home)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "models").symlink_to(home / "models")
-    target = open_engine(None, home=elsewhere, environment={})
+    target = open_session(None, home=elsewhere, environment={})
     forged = json.loads(json.dumps(whole).replace("[REDACTED]", secret))
     assert secret in json.dumps(forged)
     portability.imported(target, json.dumps(forged))
@@ -114,7 +115,7 @@ def test_S8_every_field_of_a_memory_is_scrubbed_on_every_way_in(home: Path, tmp_
 
 
 def test_S8_a_value_is_judged_by_the_attribute_it_is_of(home: Path) -> None:
-    engine: Engine = open_engine(None, home=home, environment={})
-    memory = engine.remember("the router in the attic", attribute="wifi_password", value="Herbst2024").memory
+    session: Session = open_session(None, home=home, environment={})
+    memory = session.remember("the router in the attic", attribute="wifi_password", value="Herbst2024").memory
     assert memory.value == "[REDACTED]" and memory.attribute == "wifi_password"
-    assert engine.remember("size", attribute="shoe_size", value="42").memory.value == "42"
+    assert session.remember("size", attribute="shoe_size", value="42").memory.value == "42"

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.surfaces.cli import cli
 from contextd.values.query import Reader, Scope
@@ -22,39 +22,39 @@ from tests.conftest import Run
 
 
 @pytest.fixture
-def committed(project: Path, home: Path) -> Engine:
+def committed(project: Path, home: Path) -> Session:
     """The sample project, with a commit that is a document too."""
     git = ["git", "-C", str(project), "-c", "user.name=a", "-c", "user.email=a@b.c"]
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "load users by name"]):
         subprocess.run([*git, *command], check=True)
-    engine = open_engine(project, home=home, environment={})
-    engine.index()
-    return engine
+    session = open_session(project, home=home, environment={})
+    session.index()
+    return session
 
 
-def seen(engine: Engine, name: str) -> int:
+def seen(session: Session, name: str) -> int:
     """How many chunks of files and commits a reader sees in the index."""
-    known = engine.project
+    known = session.project
     assert known is not None
     with known.store.view(Scope((known.workspace,), Reader(name), frozenset({known.source.id, known.commits.id}))) as view:
         return view.size()
 
 
-def found(engine: Engine, name: str) -> bool:
-    assert engine.project is not None
-    home = engine.project.folder.parent.parent
-    with_rights = open_engine(engine.project.root, home=home, environment={}, reader=name)
+def found(session: Session, name: str) -> bool:
+    assert session.project is not None
+    home = session.project.folder.parent.parent
+    with_rights = open_session(session.project.root, home=home, environment={}, reader=name)
     return bool(with_rights.search("load_user", min_score=0).hits)
 
 
-def test_sharing_adds_and_locks_nobody_out(committed: Engine) -> None:
+def test_sharing_adds_and_locks_nobody_out(committed: Session) -> None:
     assert committed.share(["ana"]) == {"owner", "ana"}
     assert committed.share(["bob"]) == {"owner", "ana", "bob"} == committed.who()
     assert found(committed, "owner") and found(committed, "ana")
     assert committed.unshare(["ana"]) == {"owner", "bob"} and not found(committed, "ana")
 
 
-def test_the_callers_own_right_is_taken_only_by_force(committed: Engine) -> None:
+def test_the_callers_own_right_is_taken_only_by_force(committed: Session) -> None:
     for attempt in (lambda: committed.share_only(["ana"]), lambda: committed.unshare(["owner"])):
         with pytest.raises(InvalidInput, match=r"owner could no longer read .*--force"):
             attempt()
@@ -66,12 +66,12 @@ def test_the_callers_own_right_is_taken_only_by_force(committed: Engine) -> None
     assert committed.share(["owner"]) == {"owner", "ana"} and found(committed, "owner")
 
 
-def test_a_name_that_is_none_is_refused(committed: Engine, home: Path) -> None:
+def test_a_name_that_is_none_is_refused(committed: Session, home: Path) -> None:
     for name in ("", "  ", "a\nb", "a\u202eb", "x" * 1000):
         with pytest.raises(InvalidInput, match="principal"):
             committed.share([name])
         with pytest.raises(InvalidInput, match="reader"):
-            open_engine(None, home=home, reader=name, environment={})
+            open_session(None, home=home, reader=name, environment={})
 
 
 ASKING = ["search", "context", "explain"]
@@ -80,7 +80,7 @@ SHOWING = ["stats", "secrets", "errors", "symbols load_user", "map", "jobs", "ch
 
 @pytest.mark.parametrize("name", ["owner", "eve"])
 def test_who_may_not_read_is_told_so_and_learns_nothing_more(
-    committed: Engine, home: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    committed: Session, home: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert committed.project is not None
     committed.share_only(["ana"], force=True)
@@ -97,7 +97,7 @@ def test_who_may_not_read_is_told_so_and_learns_nothing_more(
         )
 
 
-def test_the_commands(committed: Engine, contextd: Callable[..., Run]) -> None:
+def test_the_commands(committed: Session, contextd: Callable[..., Run]) -> None:
     assert committed.project is not None
     root = committed.project.root
     assert contextd("share", "--only", "ana", cwd=root).code == 2
@@ -110,15 +110,15 @@ def test_the_commands(committed: Engine, contextd: Callable[..., Run]) -> None:
 
 
 def test_a_stranger_hears_the_same_of_an_indexed_project_and_of_an_empty_one(
-    committed: Engine, home: Path, make_project: Callable[..., Path]
+    committed: Session, home: Path, make_project: Callable[..., Path]
 ) -> None:
     assert committed.project is not None
     roots = (committed.project.root, make_project({"a.py": "a = 1\n"}, "empty"))
-    told = [open_engine(root, home=home, environment={}, reader="eve").search("load_user", min_score=0) for root in roots]
+    told = [open_session(root, home=home, environment={}, reader="eve").search("load_user", min_score=0) for root in roots]
     assert told[0].hits == told[1].hits == [] and told[0].trace.warnings == told[1].trace.warnings
 
 
-def test_C6_a_changed_right_is_one_change_of_the_index(committed: Engine) -> None:
+def test_C6_a_changed_right_is_one_change_of_the_index(committed: Session) -> None:
     assert committed.project is not None
     whole = seen(committed, "owner")
     committed.share(["ana"])
@@ -128,7 +128,7 @@ def test_C6_a_changed_right_is_one_change_of_the_index(committed: Engine) -> Non
     assert (seen(committed, "ana"), seen(committed, "bob"), seen(committed, "owner")) == (0, whole, whole)
 
 
-def test_C6_a_reader_sees_all_or_nothing_while_rights_change(committed: Engine) -> None:
+def test_C6_a_reader_sees_all_or_nothing_while_rights_change(committed: Session) -> None:
     assert committed.project is not None
     whole, sizes, done = seen(committed, "owner"), set(), threading.Event()
 
@@ -149,17 +149,17 @@ def test_C6_a_reader_sees_all_or_nothing_while_rights_change(committed: Engine) 
 
 
 @pytest.mark.parametrize("step", ["record.SqliteRecord.set_source_right", "store.SqliteStore.share"])
-def test_C6_a_kill_between_record_and_index_leaves_the_stricter_right(committed: Engine, home: Path, step: str) -> None:
+def test_C6_a_kill_between_record_and_index_leaves_the_stricter_right(committed: Session, home: Path, step: str) -> None:
     """{owner, ana} → {owner, bob}, killed before a step: never both, and who had lost the right before the kill has none after."""
     assert committed.project is not None
     committed.share(["ana"])
     module, kind, function = step.split(".")
     program = f"""
 import os, signal, sys
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.stores.sqlite import {module}
 {module}.{kind}.{function} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-open_engine(sys.argv[1]).share_only(["owner", "bob"])
+open_session(sys.argv[1]).share_only(["owner", "bob"])
 """
     root = str(committed.project.root)
     killed = subprocess.run([sys.executable, "-c", program, root], env={**os.environ, "CONTEXTD_HOME": str(home)}, timeout=60)

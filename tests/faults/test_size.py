@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.ports.world import Skip
 from contextd.sources.files import Boundaries, Files
 from tests.faults.test_sweeps import keep
@@ -50,9 +50,9 @@ def test_I10_a_thousand_folders_below_each_other(make_project: Callable[..., Pat
         subprocess.run(["git", "init", "-q"], cwd=root, check=True)
     deep(root, DEPTH)
     try:
-        engine = open_engine(root, home=home, environment={})
-        assert engine.index().written == 2 and engine.search("far_below").hits[0].chunk.uri == "d/" * DEPTH + "deep.py"
-        engine.close()
+        session = open_session(root, home=home, environment={})
+        assert session.index().written == 2 and session.search("far_below").hits[0].chunk.uri == "d/" * DEPTH + "deep.py"
+        session.close()
     finally:
         subprocess.run(["rm", "-rf", str(root / "d")], check=True)
 
@@ -120,7 +120,7 @@ def test_I10_a_million_files_are_walked_in_little_memory_and_a_run_can_be_stoppe
 def test_I14_an_index_run_with_little_memory_ends_well_or_with_a_clear_error(
     make_project: Callable[..., Path], home: Path
 ) -> None:
-    package = Path(open_engine.__code__.co_filename).parent
+    package = Path(open_session.__code__.co_filename).parent
     root = make_project({})
     shutil.copytree(package, root / "src", ignore=shutil.ignore_patterns("__pycache__", "*.npz"))
     figures = {}

@@ -15,8 +15,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.questions import query_of
+from contextd.app.session import Session
 from contextd.errors import IndexMismatch, StorageError
 from contextd.stores.sqlite.record import SqliteRecord
 from contextd.values.clock import tick
@@ -32,7 +33,7 @@ def many(make_project: Callable[..., Path], count: int = 120) -> Path:
 
 def test_F1_kill_at_any_moment_then_run_again(make_project: Callable[..., Path], home: Path, tmp_path: Path) -> None:
     root = many(make_project)
-    calm = open_engine(root, home=home, environment={})
+    calm = open_session(root, home=home, environment={})
     calm.index()
     expected = state_of(calm)
     wild_home = tmp_path / "wild"
@@ -46,7 +47,7 @@ def test_F1_kill_at_any_moment_then_run_again(make_project: Callable[..., Path],
         time.sleep(0.4 + chance.random() * 1.2)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    wild = open_engine(root, home=wild_home, environment={})
+    wild = open_session(root, home=wild_home, environment={})
     wild.index()
     assert state_of(wild) == expected
     assert wild.project is not None
@@ -88,37 +89,37 @@ def full_disk() -> Iterator[FullDisk]:
 
 
 def test_F3_a_full_disk_at_any_write_half_writes_nothing(project: Path, home: Path, full_disk: FullDisk) -> None:
-    """Reads go on, the error says so, and the same engine works when there is space again."""
-    engine = open_engine(project, home=home, environment={})
-    engine.index()
+    """Reads go on, the error says so, and the same session works when there is space again."""
+    session = open_session(project, home=home, environment={})
+    session.index()
     for number in range(0, 60, 5):
         (project / "docs/guide.md").write_text(f"# Guide\n\nEdition {number} about herons.\n")
         full_disk.left = number
         try:
-            engine.index()
+            session.index()
         except StorageError as error:
             assert error.code == "storage_full" and "full" in str(error)
         full_disk.left = None
-        assert engine.search("load_user").hits
-        whole = [hit.chunk.text for hit in engine.search("herons", min_score=0).hits if "herons" in hit.chunk.text]
+        assert session.search("load_user").hits
+        whole = [hit.chunk.text for hit in session.search("herons", min_score=0).hits if "herons" in hit.chunk.text]
         assert all(text.startswith("# Guide") for text in whole)
-        engine.index()
-        assert f"Edition {number}" in engine.search("herons edition", min_score=0).hits[0].chunk.text
+        session.index()
+        assert f"Edition {number}" in session.search("herons edition", min_score=0).hits[0].chunk.text
 
 
 def test_F3_a_memory_that_found_no_space_was_not_acknowledged(home: Path, full_disk: FullDisk) -> None:
-    engine = open_engine(None, home=home, environment={})
-    engine.remember("the first fact about owls")
+    session = open_session(None, home=home, environment={})
+    session.remember("the first fact about owls")
     kept = 1
     for number in range(25):
         full_disk.left = number
         try:
-            engine.remember(f"fact number {number} about owls")
+            session.remember(f"fact number {number} about owls")
             kept += 1
         except StorageError as error:
             assert error.code == "storage_full"
         full_disk.left = None
-        assert len(engine.search("owls", k=100, min_score=0).hits) == min(kept, 100)
+        assert len(session.search("owls", k=100, min_score=0).hits) == min(kept, 100)
 
 
 def without_power(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
@@ -131,9 +132,9 @@ def without_power(*arguments: str, home: Path) -> subprocess.CompletedProcess[st
 @pytest.mark.skipif(
     os.getuid() == 0 and not shutil.which("setpriv"), reason="root without setpriv cannot be bound by permissions"
 )
-def test_F5_a_read_only_home_still_answers(engine: Engine, project: Path, home: Path) -> None:
-    engine.remember("the office is in Lisbon")
-    engine.close()
+def test_F5_a_read_only_home_still_answers(session: Session, project: Path, home: Path) -> None:
+    session.remember("the office is in Lisbon")
+    session.close()
     for path in (*home.rglob("*"), home):
         path.chmod(0o555 if path.is_dir() else 0o444)
     try:
@@ -165,11 +166,11 @@ def damage(path: Path, chance: random.Random, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["header", "zero", "cut", "flip"])
 def test_F6_a_damaged_index_is_put_aside_and_made_again(
-    engine: Engine, project: Path, home: Path, contextd: Contextd, how: str
+    session: Session, project: Path, home: Path, contextd: Contextd, how: str
 ) -> None:
-    assert engine.project is not None
-    folder = engine.project.folder
-    engine.close()
+    assert session.project is not None
+    folder = session.project.folder
+    session.close()
     chance = random.Random(how)
     for _ in range(2):
         for leftover in folder.glob("index.db-*"):
@@ -200,10 +201,10 @@ def test_F6_a_damaged_record_is_never_moved(home: Path, contextd: Contextd) -> N
 REMEMBER_MANY = """
 import sys
 from pathlib import Path
-from contextd.app.assemble import open_engine
-engine = open_engine(None, home=Path(sys.argv[1]), environment={"CONTEXTD_EMBEDDING__MODEL": "none", "CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
+from contextd.app.assemble import open_session
+session = open_session(None, home=Path(sys.argv[1]), environment={"CONTEXTD_EMBEDDING__MODEL": "none", "CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
 for number in range(int(sys.argv[3])):
-    memory = engine.remember(f"fact {sys.argv[2]} {number} about herons").memory
+    memory = session.remember(f"fact {sys.argv[2]} {number} about herons").memory
     print(memory.id, flush=True)
 """
 
@@ -230,10 +231,10 @@ def test_F8_four_processes_remember_at_once_under_kill_and_no_acknowledged_memor
     assert record.database.query("pragma integrity_check") == [("ok",)]
 
 
-def test_F11_an_index_of_a_newer_version_is_left_alone(engine: Engine, project: Path, contextd: Contextd) -> None:
-    assert engine.project is not None
-    path = engine.project.store.database.path  # type: ignore[attr-defined]
-    engine.close()
+def test_F11_an_index_of_a_newer_version_is_left_alone(session: Session, project: Path, contextd: Contextd) -> None:
+    assert session.project is not None
+    path = session.project.store.database.path  # type: ignore[attr-defined]
+    session.close()
     connection = apsw.Connection(str(path))
     connection.execute("pragma user_version = 99")
     connection.close()
@@ -278,36 +279,36 @@ def test_F11_a_record_of_the_first_version_is_brought_up_to_date(home: Path) -> 
     assert rows == [("m1", "owner", "unknown", 5, 0)] and record.memories.ids(7) == {"m1"}
 
 
-def test_F6_flipped_bytes_in_the_word_structures_are_noticed_and_mended(engine: Engine, project: Path) -> None:
+def test_F6_flipped_bytes_in_the_word_structures_are_noticed_and_mended(session: Session, project: Path) -> None:
     from contextd.stores.sqlite import arrays
 
-    assert engine.project is not None
-    (base,) = engine.project.folder.glob("base-*.arrays")
-    whole = engine.search("load_user").hits[0].chunk.uri
+    assert session.project is not None
+    (base,) = session.project.folder.glob("base-*.arrays")
+    whole = session.search("load_user").hits[0].chunk.uri
     data = bytearray(base.read_bytes())
     data[len(data) // 2 :] = b"\xff" * (len(data) - len(data) // 2)
-    engine.close()
+    session.close()
     base.write_bytes(data)
-    again = open_engine(project, home=engine.project.folder.parent.parent, environment={})
+    again = open_session(project, home=session.project.folder.parent.parent, environment={})
     with pytest.raises(StorageError, match="bytes have changed"):
         arrays.read(base)
     assert again.search("load_user").hits[0].chunk.uri == whole
     again.index(verify=True)
-    (base,) = engine.project.folder.glob("base-*.arrays")
+    (base,) = session.project.folder.glob("base-*.arrays")
     assert arrays.read(base)
 
 
-def test_F6_vectors_that_only_the_base_had_are_made_again(engine: Engine, project: Path) -> None:
+def test_F6_vectors_that_only_the_base_had_are_made_again(session: Session, project: Path) -> None:
     """A vector is stored once: in the database until it is folded, in the base from then on."""
-    assert engine.project is not None and engine.static is not None
-    store, scope = engine.project.store, engine._query("x", None, None).scope
+    assert session.project is not None and session.setup.static is not None
+    store, scope = session.project.store, query_of(session, "x", None, None).scope
     with store.view(scope) as view:
         whole = dict(view.spaces())
     assert store.rows("select count(*) from vector where workspace_id = ? and length(data) > 0") == [(0,)]  # type: ignore[attr-defined]
-    (base,) = engine.project.folder.glob("base-*.arrays")
-    engine.close()
+    (base,) = session.project.folder.glob("base-*.arrays")
+    session.close()
     base.unlink()
-    again = open_engine(project, home=engine.project.folder.parent.parent, environment={})
+    again = open_session(project, home=session.project.folder.parent.parent, environment={})
     assert again.search("load_user").hits, "words answer meanwhile"
     again.index(verify=True)
     assert again.project is not None
@@ -325,54 +326,54 @@ def test_F14_a_clock_that_jumps_back_gives_no_earlier_time() -> None:
     assert tick(last, 0, "aa") > last
 
 
-def test_F14_times_in_the_past_and_the_future_are_indexed_once(engine: Engine, project: Path) -> None:
+def test_F14_times_in_the_past_and_the_future_are_indexed_once(session: Session, project: Path) -> None:
     (project / "docs/guide.md").write_text("# Guide\n\nBackups of users.\n")
     os.utime(project / "docs/guide.md", (0, 0))
     os.utime(project / "src/app/store.py", (4e9, 4e9))
-    engine.index()
-    assert engine.index().files == 0
-    assert "1970-01-01" in engine.context("backups of users", template="detailed", min_score=0).text
+    session.index()
+    assert session.index().files == 0
+    assert "1970-01-01" in session.context("backups of users", template="detailed", min_score=0).text
 
 
 def test_F17_forgotten_means_gone_byte_for_byte(home: Path, project: Path) -> None:
     """A byte search for random canaries in the data directory finds nothing after forget."""
     chance = random.Random(11)
     canaries = ["".join(chance.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(24)) for _ in range(5)]
-    engine = open_engine(project, home=home, environment={})
-    engine.index()
+    session = open_session(project, home=home, environment={})
+    session.index()
     for canary in canaries:
-        memories = [engine.remember(f"the word {canary} number {n}", in_project=n % 2 == 0).memory for n in range(3)]
-        assert sum(canary in hit.chunk.text for hit in engine.search(canary, min_score=0).hits) == 3
-        engine.context(f"what about {canary}", min_score=0)
+        memories = [session.remember(f"the word {canary} number {n}", in_project=n % 2 == 0).memory for n in range(3)]
+        assert sum(canary in hit.chunk.text for hit in session.search(canary, min_score=0).hits) == 3
+        session.context(f"what about {canary}", min_score=0)
         for memory in memories:
-            assert engine.forget(memory.id) == "gone"
-        assert not any(canary in hit.chunk.text for hit in engine.search(canary, min_score=0).hits)
-    engine.close()
+            assert session.forget(memory.id) == "gone"
+        assert not any(canary in hit.chunk.text for hit in session.search(canary, min_score=0).hits)
+    session.close()
     for path in home.rglob("*"):
         if path.is_file() and "models" not in path.parts:
             data = path.read_bytes()
             assert not any(canary.encode() in data for canary in canaries), path
     record = SqliteRecord(home / "record.db")
-    assert len(record.memories.tombstones(engine.personal, "owner")) == 5
+    assert len(record.memories.tombstones(session.home.personal, "owner")) == 5
 
 
 def test_F17_while_another_process_reads_forget_says_pending(home: Path) -> None:
-    engine = open_engine(None, home=home, environment={})
-    memory = engine.remember("a fact about herons").memory
+    session = open_session(None, home=home, environment={})
+    memory = session.remember("a fact about herons").memory
     other = apsw.Connection(str(home / "record.db"))
     other.execute("begin")
     other.execute("select count(*) from content").fetchall()
-    engine.remember("another fact")
-    assert engine.forget(memory.id) == "pending"
+    session.remember("another fact")
+    assert session.forget(memory.id) == "pending"
     other.execute("rollback")
-    assert not [hit for hit in engine.search("herons", min_score=0).hits if "herons" in hit.chunk.text]
+    assert not [hit for hit in session.search("herons", min_score=0).hits if "herons" in hit.chunk.text]
 
 
 def test_F6_what_can_be_read_of_a_damaged_record_is_saved(home: Path, contextd: Contextd) -> None:
-    engine = open_engine(None, home=home, environment={"CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
+    session = open_session(None, home=home, environment={"CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
     for number in range(300):
-        engine.remember(f"fact number {number} about herons")
-    database = engine.record.database  # type: ignore[attr-defined]
+        session.remember(f"fact number {number} about herons")
+    database = session.home.record.database  # type: ignore[attr-defined]
     database.checkpoint()
     leaves = [page for (page,) in database.query("select pageno from dbstat where name = 'content' and pagetype = 'leaf'")]
     healthy = contextd("salvage")
@@ -384,11 +385,11 @@ def test_F6_what_can_be_read_of_a_damaged_record_is_saved(home: Path, contextd: 
     subprocess.run([sys.executable, "-c", script], check=True)
     run = contextd("salvage")
     assert run.code == 3 and "another process" in run.err, "not under the hands of a process that writes"
-    engine.close()
+    session.close()
     run = contextd("salvage")
     assert run.code == 0 and "saved" in run.out and list(home.glob("record.db.corrupt-*")), "the damaged file is kept"
-    saved = open_engine(None, home=home, environment={})
-    left = saved.record.memories.ids(saved.personal)  # type: ignore[attr-defined]
+    saved = open_session(None, home=home, environment={})
+    left = saved.home.record.memories.ids(saved.home.personal)  # type: ignore[attr-defined]
     assert 300 > len(left) >= 300 - 300 // len(leaves) * 2, "one leaf is lost and no more"
     found = {hit.chunk.uri.removeprefix("memory:") for hit in saved.search("herons", k=200, min_score=0).hits}
     assert len(found) == 200 and found <= left
@@ -400,43 +401,43 @@ def test_F6_a_record_of_an_older_schema_is_saved_too(home: Path) -> None:
     from contextd.stores.sqlite import connect
     from contextd.stores.sqlite.record import salvaged
 
-    engine = open_engine(None, home=home, environment={})
-    memory = engine.remember("owls hunt at night").memory
-    engine.close()
+    session = open_session(None, home=home, environment={})
+    memory = session.remember("owls hunt at night").memory
+    session.close()
     connection = apsw.Connection(str(home / "record.db"))
     connection.execute("drop index memory_taught; alter table memory drop column author; pragma user_version = 2")
     connection.close()
     assert max(connect.migrations(("record",))) >= 3
     done = salvaged(home / "record.db")
     assert done is not None and done[0]["memory"] == 1
-    assert open_engine(None, home=home, environment={}).forget(memory.id) == "copies"
+    assert open_session(None, home=home, environment={}).forget(memory.id) == "copies"
 
 
 @pytest.mark.parametrize(("name", "damaged"), [(b"folded_seq ", b"foldad_seq "), (b"  ended  ", b"--ended  ")])
 def test_F6_a_column_whose_name_is_damaged_is_mended_by_the_next_run(
-    engine: Engine, project: Path, home: Path, name: bytes, damaged: bytes
+    session: Session, project: Path, home: Path, name: bytes, damaged: bytes
 ) -> None:
-    assert engine.project is not None
-    path = engine.project.folder / "index.db"
-    engine.project.store.database.checkpoint()  # type: ignore[attr-defined]
-    engine.close()
+    assert session.project is not None
+    path = session.project.folder / "index.db"
+    session.project.store.database.checkpoint()  # type: ignore[attr-defined]
+    session.close()
     data = path.read_bytes()
     assert name in data
     path.write_bytes(data.replace(name, damaged))
     for leftover in path.parent.glob("index.db-*"):
         leftover.unlink()
-    again = open_engine(project, home=home, environment={})
+    again = open_session(project, home=home, environment={})
     again.index(verify=True)
     assert again.search("load_user").hits
     again.close()
 
 
 def test_F6_damage_that_the_check_of_sqlite_passes_is_mended_by_the_run_that_meets_it(
-    engine: Engine, project: Path, home: Path
+    session: Session, project: Path, home: Path
 ) -> None:
-    assert engine.project is not None
-    path = engine.project.folder / "index.db"
-    engine.close()
+    assert session.project is not None
+    path = session.project.folder / "index.db"
+    session.close()
     connection = apsw.Connection(str(path))
     named = "select type, name, tbl_name, rootpage, sql from sqlite_master where name = 'document_by_content'"
     row = connection.execute(named).fetchall()[0]
@@ -449,21 +450,21 @@ def test_F6_damage_that_the_check_of_sqlite_passes_is_mended_by_the_run_that_mee
     connection.execute("insert into sqlite_master values (?, ?, ?, ?, ?)", row)
     connection.close()
     assert apsw.Connection(str(path)).execute("pragma quick_check").fetchall() == [("ok",)]
-    again = open_engine(project, home=home, environment={})
+    again = open_session(project, home=home, environment={})
     again.index(verify=True)
     assert again.search("load_user").hits
     again.close()
 
 
-def test_F6_documents_ahead_of_their_workspace_are_made_again(engine: Engine, project: Path, home: Path) -> None:
+def test_F6_documents_ahead_of_their_workspace_are_made_again(session: Session, project: Path, home: Path) -> None:
     """One flipped bit in the row of the workspace: every document is known, and none is seen."""
-    assert engine.project is not None
-    path = engine.project.folder / "index.db"
-    engine.close()
+    assert session.project is not None
+    path = session.project.folder / "index.db"
+    session.close()
     connection = apsw.Connection(str(path))
     connection.execute("update workspace set workspace_id = workspace_id + 64")
     connection.close()
-    again = open_engine(project, home=home, environment={})
+    again = open_session(project, home=home, environment={})
     again.index(verify=True)
     assert again.search("load_user").hits
     again.close()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.errors import ContextdError
 from contextd.stores.sqlite.record import SqliteRecord
 from tests.faults.test_storage import REMEMBER_MANY, damage
@@ -65,7 +65,7 @@ def fresh_home(home: Path, name: str) -> Path:
 @pytest.mark.parametrize("fault", ["signal=KILL", "error=ENOSPC"])
 def test_F1_F3_a_fault_at_every_write_of_an_index_run(project: Path, home: Path, fault: str) -> None:
     """After each: it opens, it answers or says why, and the next run ends where an undisturbed one does."""
-    calm = open_engine(project, home=home, environment={})
+    calm = open_session(project, home=home, environment={})
     calm.index()
     expected = state_of(calm)
     points = count_calls(fresh_home(home, "count"), "index", "-p", str(project))
@@ -79,13 +79,13 @@ def test_F1_F3_a_fault_at_every_write_of_an_index_run(project: Path, home: Path,
         if "ENOSPC" in fault:
             assert done.returncode in (0, 3), (number, done.stderr)
         began = time.monotonic()
-        engine = open_engine(project, home=wild, environment={"CONTEXTD_BOOTSTRAP__PARALLEL_WORKERS": "1"})
-        assert engine.project is not None
+        session = open_session(project, home=wild, environment={"CONTEXTD_BOOTSTRAP__PARALLEL_WORKERS": "1"})
+        assert session.project is not None
         slowest = max(slowest, time.monotonic() - began)
-        assert engine.project.store.database.query("pragma integrity_check") == [("ok",)], number  # type: ignore[attr-defined]
-        engine.index()
-        assert state_of(engine) == expected, number
-        engine.close()
+        assert session.project.store.database.query("pragma integrity_check") == [("ok",)], number  # type: ignore[attr-defined]
+        session.index()
+        assert state_of(session) == expected, number
+        session.close()
     assert slowest < 2
     keep(f"index, {fault} at every write point", points=points, tried=len(range(1, points + 1, step)), failures=0)
 
@@ -120,12 +120,12 @@ def test_F1_F3_a_fault_at_every_write_of_remember_and_forget(home: Path, fault: 
 
 def test_F6_a_thousand_damaged_images(project: Path, home: Path, make_project: Callable[..., Path]) -> None:
     """Each is answered, or refused in our own words; and mended by the next `index --verify`."""
-    engine = open_engine(project, home=home, environment={})
-    engine.index()
-    engine.remember("the office is in Lisbon")
-    assert engine.project is not None
-    folder = engine.project.folder
-    engine.close()
+    session = open_session(project, home=home, environment={})
+    session.index()
+    session.remember("the office is in Lisbon")
+    assert session.project is not None
+    folder = session.project.folder
+    session.close()
     whole = {path: path.read_bytes() for path in (*folder.iterdir(), home / "record.db") if path.is_file()}
     chance, outcomes = random.Random(6), {"answered": 0, "refused": 0, "mended": 0}
     for number in range(1000):
@@ -137,14 +137,14 @@ def test_F6_a_thousand_damaged_images(project: Path, home: Path, make_project: C
         damage(victim, chance, chance.choice(["header", "zero", "cut", "flip", "flip", "flip"]))
         opened = None
         try:
-            opened = open_engine(project, home=home, environment={"CONTEXTD_BOOTSTRAP__PARALLEL_WORKERS": "1"})
+            opened = open_session(project, home=home, environment={"CONTEXTD_BOOTSTRAP__PARALLEL_WORKERS": "1"})
             opened.search("load_user")
             opened.context("load user by name", budget=300)
             outcomes["answered"] += 1
         except ContextdError:
             outcomes["refused"] += 1
         if number % 20 == 0 and victim.name != "record.db":
-            opened = open_engine(project, home=home, environment={})
+            opened = open_session(project, home=home, environment={})
             opened.index(verify=True)
             assert opened.search("load_user").hits, (number, victim)
             outcomes["mended"] += 1
@@ -157,7 +157,7 @@ def test_F8_eight_threads_and_four_processes_for_a_minute(home: Path) -> None:
     """No `database is locked` reaches anyone, nothing acknowledged is lost."""
     command = [sys.executable, "-c", REMEMBER_MANY, str(home)]
     processes = [subprocess.Popen([*command, f"p{n}", "600"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) for n in range(3)]
-    engine = open_engine(None, home=home, environment={})
+    session = open_session(None, home=home, environment={})
     acknowledged: list[str] = []
     errors: list[BaseException] = []
     end = time.monotonic() + 60
@@ -167,14 +167,14 @@ def test_F8_eight_threads_and_four_processes_for_a_minute(home: Path) -> None:
         try:
             while time.monotonic() < end:
                 if number % 2:
-                    engine.search(f"fact {turn}", min_score=0)
+                    session.search(f"fact {turn}", min_score=0)
                 else:
-                    acknowledged.append(engine.remember(f"thread {number} fact {turn}").memory.id)
+                    acknowledged.append(session.remember(f"thread {number} fact {turn}").memory.id)
                 turn += 1
         except BaseException as error:
             errors.append(error)
         finally:
-            engine.close()
+            session.close()
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:

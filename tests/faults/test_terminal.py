@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.querying.render import TEMPLATES, custom, render
 from contextd.surfaces.cli import cli
 from contextd.text.invisible import CONTROLS, IGNORABLE, escaped_json, hidden, visible, visible_line
@@ -104,12 +104,12 @@ EVIL = "evil\x1b]0;owned\x07\u202e\u2028\rline\nfailed: forged.py"
 def evil(make_project: Callable[..., Path], home: Path) -> Path:
     """A project with a hostile file name and hostile text, indexed."""
     root = make_project({f"{EVIL}.py": f"def herons():\n    return '{HOSTILE}'\n"})
-    open_engine(root, home=home, environment={}).index()
+    open_session(root, home=home, environment={}).index()
     return root
 
 
 def test_A3_what_was_hidden_is_counted(evil: Path, home: Path) -> None:
-    answer = open_engine(evil, home=home, environment={}).context("herons", min_score=0)
+    answer = open_session(evil, home=home, environment={}).context("herons", min_score=0)
     (warning,) = [one for one in answer.trace.warnings if "invisible" in one]
     assert warning.startswith(f"{hidden(answer.hits[0].chunk.uri + answer.hits[0].chunk.text)} invisible characters")
     assert HOSTILE.split("\r")[0] in answer.hits[0].chunk.text, "the original is kept"
@@ -150,10 +150,10 @@ def test_T4_logs_and_errors_are_lines(evil: Path, home: Path, contextd: Callable
     ]
     for run in runs:
         assert hidden(run.out + run.err) == 0 and "\nfailed: forged" not in run.out + run.err
-    engine = open_engine(evil, home=home, environment={})
-    assert engine.project is not None
-    job = engine.project.store.jobs.add("index", EVIL, (), {})
-    engine.project.store.jobs.log(job.id, f"failed: {EVIL}")
+    session = open_session(evil, home=home, environment={})
+    assert session.project is not None
+    job = session.project.store.jobs.add("index", EVIL, (), {})
+    session.project.store.jobs.log(job.id, f"failed: {EVIL}")
     run = contextd("jobs", "show", job.id, cwd=evil)
     assert hidden(run.out) == 0 and not any(one.startswith("failed: forged") for one in run.out.splitlines())
 

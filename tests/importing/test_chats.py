@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.values.conversation import Conversation, Message, Note
 
@@ -21,9 +21,9 @@ MAY = 1_683_554_160_000_000  # 8 May 2023, 13:56 UTC
 
 
 @pytest.fixture
-def person(home: Path) -> Engine:
-    """An engine without a project."""
-    return open_engine(None, home=home, environment={})
+def person(home: Path) -> Session:
+    """A session without a project."""
+    return open_session(None, home=home, environment={})
 
 
 def talk(*texts: str, place: str = "test/1", at: int = MAY, title: str = "") -> Conversation:
@@ -38,11 +38,11 @@ TALK = talk(
 )
 
 
-def uris(engine: Engine, question: str, **more: object) -> list[str]:
-    return [hit.chunk.uri for hit in engine.search(question, **more).hits]  # type: ignore[arg-type]
+def uris(session: Session, question: str, **more: object) -> list[str]:
+    return [hit.chunk.uri for hit in session.search(question, **more).hits]  # type: ignore[arg-type]
 
 
-def test_a_second_import_takes_only_what_is_new(person: Engine) -> None:
+def test_a_second_import_takes_only_what_is_new(person: Session) -> None:
     chats = person.chats()
     first = chats.take([TALK])
     assert (first.conversations, first.messages, first.written, first.unchanged) == (1, 4, 1, 0)
@@ -55,12 +55,12 @@ def test_a_second_import_takes_only_what_is_new(person: Engine) -> None:
     assert sum("sailing" in hit.chunk.text for hit in person.search("sailing", min_score=0).hits) == 1, "the old one is gone"
 
 
-def test_a_dry_run_writes_nothing(person: Engine) -> None:
+def test_a_dry_run_writes_nothing(person: Session) -> None:
     assert person.chats().take([TALK], dry_run=True).written == 1
     assert person.chats().all() == [] and uris(person, "sailing", min_score=0) == []
 
 
-def test_a_long_silence_begins_a_new_sitting(person: Engine) -> None:
+def test_a_long_silence_begins_a_new_sitting(person: Session) -> None:
     messages = [
         Message("Ann", "Morning plans", MAY),
         Message("Bob", "Evening plans", MAY + 9 * HOUR),
@@ -71,7 +71,7 @@ def test_a_long_silence_begins_a_new_sitting(person: Engine) -> None:
     assert found == {"chat:test/1#1": (1, "Plans"), "chat:test/1#2": (2, "Plans")}
 
 
-def test_an_answer_is_found_by_the_question_before_it(person: Engine) -> None:
+def test_an_answer_is_found_by_the_question_before_it(person: Session) -> None:
     filler = [
         talk(f"Did you see report {n}?", "Yes, this morning.", place=f"work/{n}", at=MAY + n * 24 * HOUR) for n in range(30)
     ]
@@ -81,7 +81,7 @@ def test_an_answer_is_found_by_the_question_before_it(person: Engine) -> None:
     assert texts == ["Which restaurant should we book for the anniversary?", "The small one by the harbor."]
 
 
-def test_who_spoke_counts(person: Engine) -> None:
+def test_who_spoke_counts(person: Session) -> None:
     person.chats().take([
         Conversation("t/1", "", [Message("Ann", "I adopted a dog last week", MAY), Message("Bob", "I adopted a dog too", MAY + 1)])
     ])  # fmt: skip
@@ -89,13 +89,13 @@ def test_who_spoke_counts(person: Engine) -> None:
     assert person.search("what did Ann adopt", min_score=0).hits[0].chunk.label == "Ann"
 
 
-def test_a_message_is_told_with_its_day_and_its_author(person: Engine) -> None:
+def test_a_message_is_told_with_its_day_and_its_author(person: Session) -> None:
     person.chats().take([TALK])
     text = person.context("sailing on the lake", template="chat", min_score=0).text
     assert "Bob" in text and "8 May 2023" in text and "Annecy" in text
 
 
-def test_notes_are_found_by_their_headings(person: Engine) -> None:
+def test_notes_are_found_by_their_headings(person: Session) -> None:
     person.chats().take(
         [Note("Vault/Lisbon.md", "Lisbon", "# Where to stay\n\nNear the old town.\n\n# Food\n\nPastries.\n", MAY)]
     )
@@ -103,14 +103,14 @@ def test_notes_are_found_by_their_headings(person: Engine) -> None:
     assert hit.chunk.uri == "note:Vault/Lisbon.md" and "old town" in hit.chunk.text and hit.chunk.heading[0] == "Lisbon"
 
 
-def test_secrets_do_not_get_in(person: Engine, home: Path) -> None:
+def test_secrets_do_not_get_in(person: Session, home: Path) -> None:
     key = "AKIA" + "Q7ZP2LMN8RST4VWX"
     taken = person.chats().take([talk(f"my key is {key}", "thanks", title=f"about {key}")])
     assert taken.secrets == 1
     assert key.encode() not in b"".join(path.read_bytes() for path in home.glob("record.db*"))
 
 
-def test_F17_a_forgotten_chat_is_gone_byte_for_byte_and_stays_so(person: Engine, home: Path) -> None:
+def test_F17_a_forgotten_chat_is_gone_byte_for_byte_and_stays_so(person: Session, home: Path) -> None:
     chats = person.chats()
     chats.take([talk("the canary zyzzogeton lives here", "oh", place="zyzzoplace/zyzzoid", title="zyzzotitle"), TALK])
     with pytest.raises(InvalidInput, match="contextd chats"):
@@ -124,7 +124,7 @@ def test_F17_a_forgotten_chat_is_gone_byte_for_byte_and_stays_so(person: Engine,
 
 
 def test_C4_chats_of_others_change_nothing(home: Path, tmp_path: Path) -> None:
-    ann, bob = (open_engine(None, home=home, environment={}, reader=name) for name in ("ann", "bob"))
+    ann, bob = (open_session(None, home=home, environment={}, reader=name) for name in ("ann", "bob"))
     ann.chats().take([TALK])
     before = [(hit.chunk.text, hit.score) for hit in ann.search("sailing on the lake", min_score=0).hits]
     bob.chats().take([talk("sailing sailing lake lake", "the lake again", place="bob/1")], principals=["bob"])
@@ -149,20 +149,20 @@ def test_F2_a_killed_import_goes_on_where_it_was(home: Path, tmp_path: Path) -> 
     environment = {**os.environ, "CONTEXTD_HOME": str(home)}
     command = [sys.executable, "-m", "contextd", "import", str(path), "--json"]
     run = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    engine = open_engine(None, home=home, environment={})
-    while run.poll() is None and not engine.chats().all():
+    session = open_session(None, home=home, environment={})
+    while run.poll() is None and not session.chats().all():
         pass
     run.kill()
     run.communicate()
-    kept = len(engine.chats().all())
+    kept = len(session.chats().all())
     done = subprocess.run(command, env=environment, capture_output=True, check=True)
     report = json.loads(done.stdout)
     assert report["conversations"] == 3000 and report["unchanged"] >= kept and report["written"] + report["unchanged"] == 3000
-    assert len(engine.chats().all()) == 3000
-    assert engine.search("message number 2999", min_score=0).hits
+    assert len(session.chats().all()) == 3000
+    assert session.search("message number 2999", min_score=0).hits
 
 
-def test_a_question_may_ask_for_a_time_or_a_speaker_alone(person: Engine) -> None:
+def test_a_question_may_ask_for_a_time_or_a_speaker_alone(person: Session) -> None:
     now = time.time_ns() // 1000
     person.chats().take([
         Conversation("t/1", "", [Message("Ana", "The walnuts are in the cellar", now - 400 * 24 * HOUR)]),
@@ -174,7 +174,7 @@ def test_a_question_may_ask_for_a_time_or_a_speaker_alone(person: Engine) -> Non
     assert not person.search("what did we talk about in 2007?").hits
 
 
-def test_a_time_raises_what_was_said_then_and_excludes_nothing(person: Engine) -> None:
+def test_a_time_raises_what_was_said_then_and_excludes_nothing(person: Session) -> None:
     for month, at in (("May", MAY), ("August", MAY + 92 * 24 * HOUR)):
         person.chats().take([talk(f"We planned the trip to the lake, in {at}", place=f"trip/{month}", at=at)])
     for month in ("May", "August"):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from contextd.app.assemble import open_engine, read_export
+from contextd.app.assemble import open_session, read_export
 from contextd.sources.exports import read
 from contextd.values.conversation import Conversation
 from tests.faults.test_sweeps import keep
@@ -70,7 +70,7 @@ def test_I15_importing_is_linear(tmp_path: Path, home: Path, shape: str) -> None
     """Twice as many messages; quadratic code takes four times as long. One of some tries counts: machines are busy."""
 
     def spent(count: int) -> float:
-        person = open_engine(None, home=home, environment={})
+        person = open_session(None, home=home, environment={})
         path = (
             days(tmp_path / f"{count}.jsonl", count)
             if shape == "a sitting a day"
@@ -104,7 +104,7 @@ def test_I15_a_conversation_of_100_000_messages(tmp_path: Path, home: Path) -> N
     }.items():
         for old in home.glob("record.db*"):
             old.unlink()
-        person = open_engine(None, home=home, environment={})
+        person = open_session(None, home=home, environment={})
         kind, began = "jsonl" if path.suffix == ".jsonl" else "chatgpt", time.monotonic()
         slow = slowness()
         figures[name] = round(cpu(lambda: person.chats().take(read_export(str(path), kind))), 1)  # noqa: B023 - called at once

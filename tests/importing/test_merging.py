@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from contextd.app import chats
-from contextd.app.assemble import export_kind, open_engine, read_export
-from contextd.app.engine import Engine
+from contextd.app.assemble import export_kind, open_session, read_export
+from contextd.app.session import Session
 from contextd.importing.pipeline import ImportReport
 from contextd.values.conversation import Conversation, Message, Note
 from tests.conftest import Run
@@ -19,33 +19,33 @@ from tests.importing.test_exports import CHATGPT, lines, zipped
 from tests.importing.test_recognized import START, TALK, said, uris
 
 MAY = START * 1_000_000
-Device = Callable[..., Engine]
+Device = Callable[..., Session]
 
 
 @pytest.fixture
 def device(home: Path, tmp_path: Path) -> Device:
     """Opens a home of its own for each name."""
 
-    def opened(name: str, reader: str = "owner") -> Engine:
+    def opened(name: str, reader: str = "owner") -> Session:
         folder = tmp_path / f"device-{name}"
         if not folder.exists():
             folder.mkdir()
             (folder / "models").symlink_to(home / "models")
-        return open_engine(None, home=folder, environment={}, reader=reader)
+        return open_session(None, home=folder, environment={}, reader=reader)
 
     return opened
 
 
-def moved(source: Engine, target: Engine, path: Path) -> ImportReport:
+def moved(source: Session, target: Session, path: Path) -> ImportReport:
     """Export on one device, import on the other."""
     path.write_text("".join(json.dumps(line) + "\n" for line in source.chats().exported()))
     assert export_kind(str(path)) == "contextd"
     return target.chats().take(read_export(str(path), "contextd"))
 
 
-def contents(engine: Engine) -> list[Any]:
+def contents(session: Session) -> list[Any]:
     """Everything that is kept of chats, as it was told."""
-    return [replaced(one) for one in engine.chats().kept.written(engine.reader.name, engine.reader)]
+    return [replaced(one) for one in session.chats().kept.written(session.reader.name, session.reader)]
 
 
 def replaced(one: Conversation | Note) -> Any:
@@ -53,14 +53,14 @@ def replaced(one: Conversation | Note) -> Any:
             (one.name, one.sitting) if isinstance(one, Conversation) else None)  # fmt: skip
 
 
-def filled(engine: Engine, tmp_path: Path) -> None:
-    engine.chats().take(read_export(str(lines(tmp_path / "talk.jsonl", TALK)), "jsonl"))
-    engine.chats().take(read_export(str(zipped(tmp_path / "export.zip", [CHATGPT])), "chatgpt"))
+def filled(session: Session, tmp_path: Path) -> None:
+    session.chats().take(read_export(str(lines(tmp_path / "talk.jsonl", TALK)), "jsonl"))
+    session.chats().take(read_export(str(zipped(tmp_path / "export.zip", [CHATGPT])), "chatgpt"))
     spoken = [Message("Ann Lee", "first line\n\n  second\tline ü\u2028", MAY + 1, "user"), Message("", "\n\nno name", 0)]
-    engine.chats().take(
+    session.chats().take(
         [Conversation("odd/1", "2024 plans", spoken), Note("Vault/a.md", "A", "# Head\n\ntext\n", MAY)], principals=["bob"]
     )
-    engine.chats().take([Conversation("long/1", "", [Message("Ann", f"word {n} " * 100, MAY + n) for n in range(50)])])
+    session.chats().take([Conversation("long/1", "", [Message("Ann", f"word {n} " * 100, MAY + n) for n in range(50)])])
 
 
 def test_an_export_comes_back_without_loss(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,10 +91,10 @@ def test_forgotten_on_either_device_is_forgotten_on_both(device: Device, tmp_pat
     assert moved(one, two, tmp_path / "chats.jsonl").erased == 2 and not [uri for uri in uris(two) if "talk" in uri]
     taken = moved(two, one, tmp_path / "back.jsonl")
     assert taken.erased == 1 and "note:Vault/a.md" not in uris(one) and uris(one) == uris(two)
-    for engine in (one, two):
-        result = engine.chats().take(read_export(str(lines(tmp_path / "renamed.jsonl", [*TALK, said("more", 40)])), "jsonl"))
+    for session in (one, two):
+        result = session.chats().take(read_export(str(lines(tmp_path / "renamed.jsonl", [*TALK, said("more", 40)])), "jsonl"))
         assert (result.written, result.forgotten) == (0, 3)
-        assert engine.chats().take([Note("Other/b.md", "B", "# Head\n\ntext\n", MAY)]).forgotten == 1
+        assert session.chats().take([Note("Other/b.md", "B", "# Head\n\ntext\n", MAY)]).forgotten == 1
     three = device("three")
     moved(two, three, tmp_path / "third.jsonl")
     assert three.chats().take(read_export(str(lines(tmp_path / "talk.jsonl", TALK)), "jsonl")).forgotten == 2, "marks travel on"
@@ -146,8 +146,8 @@ def test_only_ones_own_chats_are_exported_and_imports_belong_to_who_imports(devi
 
 def test_a_file_with_marks_forgets_only_ones_own(device: Device, tmp_path: Path) -> None:
     ann, bob = device("one", "ann"), device("one", "bob")
-    for engine in (ann, bob):
-        engine.chats().take(read_export(str(lines(tmp_path / "talk.jsonl", TALK)), "jsonl"))
+    for session in (ann, bob):
+        session.chats().take(read_export(str(lines(tmp_path / "talk.jsonl", TALK)), "jsonl"))
     other = device("two", "ann")
     other.chats().take(read_export(str(tmp_path / "talk.jsonl"), "jsonl"))
     other.chats().forget("chat:talk")
@@ -169,10 +169,10 @@ def test_lines_of_an_unknown_shape_cost_only_themselves(device: Device, tmp_path
         {"forgotten": ["zz"], "key": "no key"}, {"forgotten": ["0" * 24], "key": "%" * 16},
     ]  # fmt: skip
     path = lines(tmp_path / "chats.jsonl", [{"contextd_chats": 1}, *bad, good])
-    engine = device("one")
-    taken = engine.chats().take(read_export(str(path), "contextd"))
-    assert (taken.written, len(taken.unread)) == (1, 9) and uris(engine) == ["chat:a/1#1"]
-    newer = engine.chats().take(read_export(str(lines(path, [{"contextd_chats": 2}])), "contextd"))
+    session = device("one")
+    taken = session.chats().take(read_export(str(path), "contextd"))
+    assert (taken.written, len(taken.unread)) == (1, 9) and uris(session) == ["chat:a/1#1"]
+    newer = session.chats().take(read_export(str(lines(path, [{"contextd_chats": 2}])), "contextd"))
     assert newer.unread[0].stopped and "upgrade" in newer.unread[0].reason
 
 
@@ -180,7 +180,7 @@ def test_chats_of_an_older_version_are_exported_by_their_pieces(device: Device, 
     one = device("one")
     filled(one, tmp_path)
     texts = {place: [message.text for message in told] for place, _, _, told, sitting in contents(one) if sitting}
-    one.record.database.transact(lambda connection: connection.execute("delete from chat"))  # type: ignore[attr-defined]
+    one.home.record.database.transact(lambda connection: connection.execute("delete from chat"))  # type: ignore[attr-defined]
     later = {place: [message.text for message in told] for place, _, _, told, sitting in contents(one) if sitting}
     assert later == texts
     assert moved(one, device("two"), tmp_path / "chats.jsonl").written == 7

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.sources.exports import kind_of, read
 from contextd.values.conversation import Conversation, Message, Note, Unread
@@ -19,8 +19,8 @@ DAY = 86_400_000_000
 MAY = 1_683_554_160_000_000
 
 
-def opened(home: Path, reader: str = "owner") -> Engine:
-    return open_engine(None, home=home, environment={}, reader=reader)
+def opened(home: Path, reader: str = "owner") -> Session:
+    return open_session(None, home=home, environment={}, reader=reader)
 
 
 def talk(text: str, place: str = "talk") -> Conversation:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from contextd.app.assemble import open_engine, read_export
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session, read_export
+from contextd.app.session import Session
 from contextd.importing.pipeline import ImportReport
 from tests.conftest import Run
 from tests.importing.test_exports import CLAUDE_CODE, lines
@@ -26,25 +26,25 @@ TALK = [said("the canary zyzzogeton lives here"), said("oh", 0.1), said("it sing
 
 
 @pytest.fixture
-def person(home: Path) -> Engine:
-    return open_engine(None, home=home, environment={})
+def person(home: Path) -> Session:
+    return open_session(None, home=home, environment={})
 
 
-def taken(person: Engine, path: Path, entries: list[dict[str, Any]]) -> ImportReport:
+def taken(person: Session, path: Path, entries: list[dict[str, Any]]) -> ImportReport:
     return person.chats().take(read_export(str(lines(path, entries)), "jsonl"))
 
 
-def uris(person: Engine) -> list[str]:
+def uris(person: Session) -> list[str]:
     return sorted(one.uri for one in person.chats().all())
 
 
-def test_a_file_of_another_name_is_not_taken_twice(person: Engine, tmp_path: Path) -> None:
+def test_a_file_of_another_name_is_not_taken_twice(person: Session, tmp_path: Path) -> None:
     assert taken(person, tmp_path / "talk.jsonl", TALK).written == 2
     again = taken(person, tmp_path / "talk (1).jsonl", TALK)
     assert (again.written, again.unchanged) == (0, 2) and uris(person) == ["chat:talk#1", "chat:talk#2"]
 
 
-def test_what_has_grown_under_another_name_goes_where_it_was(person: Engine, tmp_path: Path) -> None:
+def test_what_has_grown_under_another_name_goes_where_it_was(person: Session, tmp_path: Path) -> None:
     taken(person, tmp_path / "talk.jsonl", TALK)
     grown = taken(person, tmp_path / "new.jsonl", [*TALK, said("and again", 9.2), said("a third sitting", 30)])
     assert (grown.written, grown.unchanged) == (2, 1) and uris(person) == [f"chat:talk#{n}" for n in (1, 2, 3)]
@@ -54,7 +54,7 @@ def test_what_has_grown_under_another_name_goes_where_it_was(person: Engine, tmp
     assert person.search("and again", min_score=0).hits[0].chunk.text.strip() == "and again"
 
 
-def test_two_files_of_one_folder_may_hold_the_same_conversation(person: Engine, tmp_path: Path) -> None:
+def test_two_files_of_one_folder_may_hold_the_same_conversation(person: Session, tmp_path: Path) -> None:
     folder = tmp_path / "talks"
     folder.mkdir()
     lines(folder / "a.jsonl", TALK)
@@ -65,7 +65,7 @@ def test_two_files_of_one_folder_may_hold_the_same_conversation(person: Engine, 
     assert person.search("and again", min_score=0).hits[0].chunk.text.strip() == "and again"
 
 
-def test_conversations_that_only_begin_alike_stay_two(person: Engine, tmp_path: Path) -> None:
+def test_conversations_that_only_begin_alike_stay_two(person: Session, tmp_path: Path) -> None:
     taken(person, tmp_path / "one.jsonl", [said("hello"), said("about boats", 0.1)])
     taken(person, tmp_path / "two.jsonl", [said("hello"), said("about trains", 0.1)])
     assert uris(person) == ["chat:one#1", "chat:two#1"]
@@ -81,7 +81,7 @@ def test_conversations_that_only_begin_alike_stay_two(person: Engine, tmp_path: 
 )
 @pytest.mark.parametrize("name", ["talk.jsonl", "another.jsonl"])
 def test_F17_a_forgotten_chat_stays_forgotten_under_any_name(
-    person: Engine, tmp_path: Path, home: Path, again: list[dict[str, Any]], name: str
+    person: Session, tmp_path: Path, home: Path, again: list[dict[str, Any]], name: str
 ) -> None:
     taken(person, tmp_path / "talk.jsonl", TALK)
     assert person.chats().forget("chat:talk") == (2, "gone")
@@ -91,7 +91,7 @@ def test_F17_a_forgotten_chat_stays_forgotten_under_any_name(
     assert taken(person, tmp_path / "new.jsonl", [said("something else")]).written == 1
 
 
-def test_F17_one_forgotten_sitting_stays_forgotten_under_another_name(person: Engine, tmp_path: Path) -> None:
+def test_F17_one_forgotten_sitting_stays_forgotten_under_another_name(person: Session, tmp_path: Path) -> None:
     taken(person, tmp_path / "talk.jsonl", TALK)
     person.chats().forget("chat:talk#1")
     result = taken(person, tmp_path / "other.jsonl", TALK)
@@ -99,7 +99,7 @@ def test_F17_one_forgotten_sitting_stays_forgotten_under_another_name(person: En
 
 
 def test_F17_what_one_forgets_another_may_still_import(home: Path, tmp_path: Path) -> None:
-    ann, bob = (open_engine(None, home=home, environment={}, reader=name) for name in ("ann", "bob"))
+    ann, bob = (open_session(None, home=home, environment={}, reader=name) for name in ("ann", "bob"))
     taken(ann, tmp_path / "talk.jsonl", TALK)
     ann.chats().forget("chat:talk")
     assert taken(bob, tmp_path / "other.jsonl", TALK).written == 2
@@ -113,7 +113,7 @@ def test_F17_a_session_without_an_id_and_a_page_stay_forgotten_under_another_nam
     vault = tmp_path / "Vault"
     (vault / ".obsidian").mkdir(parents=True)
     (vault / "Lisbon.md").write_text("Stay near the old town.")
-    person = open_engine(None, home=home, environment={})
+    person = open_session(None, home=home, environment={})
     person.chats().take(read_export(str(tmp_path / "one.jsonl"), "claude-code"))
     person.chats().take(read_export(str(vault), "obsidian"))
     assert uris(person) == ["chat:claude-code/one#1", "note:Vault/Lisbon.md"]
@@ -135,30 +135,30 @@ def test_F17_marks_of_forgotten_chats_tell_nothing(home: Path, tmp_path: Path) -
         other = tmp_path / name
         other.mkdir()
         (other / "models").symlink_to(home / "models")
-        person = open_engine(None, home=other, environment={})
+        person = open_session(None, home=other, environment={})
         taken(person, tmp_path / "talk.jsonl", TALK)
         person.chats().forget("chat:talk")
-        found = person.record.database.query("select memory_id from tombstone")  # type: ignore[attr-defined]
-        assert person.record.database.query("select count(*) from chat") == [(0,)]  # type: ignore[attr-defined]
+        found = person.home.record.database.query("select memory_id from tombstone")  # type: ignore[attr-defined]
+        assert person.home.record.database.query("select count(*) from chat") == [(0,)]  # type: ignore[attr-defined]
         marks.append({part for (mark,) in found for part in mark.split("-")[1:]})
     assert marks[0] and not marks[0] & marks[1]
 
 
 def test_chats_of_an_older_version_are_recognized_after_the_next_import(home: Path, tmp_path: Path) -> None:
-    person = open_engine(None, home=home, environment={})
+    person = open_session(None, home=home, environment={})
     taken(person, tmp_path / "talk.jsonl", TALK)
-    before = person.record.database.query("select document_id, chain, said from chat order by 1")  # type: ignore[attr-defined]
-    person.record.database.transact(lambda connection: connection.execute("delete from chat"))  # type: ignore[attr-defined]
+    before = person.home.record.database.query("select document_id, chain, said from chat order by 1")  # type: ignore[attr-defined]
+    person.home.record.database.transact(lambda connection: connection.execute("delete from chat"))  # type: ignore[attr-defined]
     again = taken(person, tmp_path / "talk.jsonl", TALK)
     assert (again.written, again.unchanged) == (0, 2)
-    assert person.record.database.query("select document_id, chain, said from chat order by 1") == before  # type: ignore[attr-defined]
+    assert person.home.record.database.query("select document_id, chain, said from chat order by 1") == before  # type: ignore[attr-defined]
 
 
 def test_F17_a_chat_forgotten_by_an_older_version_stays_forgotten(home: Path, tmp_path: Path) -> None:
     """Marks were made of the name alone."""
-    person = open_engine(None, home=home, environment={})
+    person = open_session(None, home=home, environment={})
     store = person.chats().kept
     old = [f"chat-{store.number(name, 'owner'):016x}" for name in ("chat:talk", "chat:talk#1")]  # type: ignore[attr-defined]
-    rows = [(person.personal, mark, "owner", "0") for mark in old]
-    person.record.database.transact(lambda c: c.executemany("insert into tombstone values (?, ?, ?, ?)", rows))  # type: ignore[attr-defined]
+    rows = [(person.home.personal, mark, "owner", "0") for mark in old]
+    person.home.record.database.transact(lambda c: c.executemany("insert into tombstone values (?, ?, ?, ?)", rows))  # type: ignore[attr-defined]
     assert taken(person, tmp_path / "talk.jsonl", TALK).forgotten == 2

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from tests.faults.test_sweeps import keep
 from tests.indexing.test_index import state_of
@@ -59,91 +59,91 @@ def wait(condition: Callable[[], bool], seconds: float = 300) -> float:
     return time.monotonic() - began
 
 
-def size_of(engine: Engine) -> int:
-    return int(str(engine.known().store.notes.summary()["bytes"]))
+def size_of(session: Session) -> int:
+    return int(str(session.known().store.notes.summary()["bytes"]))
 
 
 def test_the_life_of_a_project(library: Path, home: Path, start: Start, tmp_path: Path) -> None:
-    engine = open_engine(library, home=home, environment={})
-    first_run_is_killed_and_goes_on(engine, library, start)
+    session = open_session(library, home=home, environment={})
+    first_run_is_killed_and_goes_on(session, library, start)
     calm_home = tmp_path / "calm"
     calm_home.mkdir()
     (calm_home / "models").symlink_to(home / "models")
-    calm = open_engine(library, home=calm_home, environment={})
+    calm = open_session(library, home=calm_home, environment={})
     calm.index()
-    assert state_of(engine) == state_of(calm), "a killed run ends where an undisturbed one does"
-    assert engine.search("extract all members of a zip archive").hits[0].chunk.uri.startswith("zipfile")
-    saved = a_change_is_seen(engine, library)
-    rebuild_is_announced_killed_and_done(engine, library, start, size_of(calm))
-    rebuild_of_a_part(engine)
-    rebuild_is_refused_twice_and_cancelled(engine, library, start)
-    files = len(contents(engine))
+    assert state_of(session) == state_of(calm), "a killed run ends where an undisturbed one does"
+    assert session.search("extract all members of a zip archive").hits[0].chunk.uri.startswith("zipfile")
+    saved = a_change_is_seen(session, library)
+    rebuild_is_announced_killed_and_done(session, library, start, size_of(calm))
+    rebuild_of_a_part(session)
+    rebuild_is_refused_twice_and_cancelled(session, library, start)
+    files = len(contents(session))
     keep("the life of a project of a thousand files and more", files=files, seconds_until_a_save_is_seen=round(saved, 2))
 
 
-def first_run_is_killed_and_goes_on(engine: Engine, library: Path, start: Start) -> None:
+def first_run_is_killed_and_goes_on(session: Session, library: Path, start: Start) -> None:
     """It answers before it is done and says how much it knows; the next run does not do again what is done."""
     process = start("index", "-p", str(library))
-    wait(lambda: len(contents(engine)) >= 300)
-    answer = engine.search("parse an argument of the command line")
+    wait(lambda: len(contents(session)) >= 300)
+    answer = session.search("parse an argument of the command line")
     assert answer.hits and any("files are read so far" in warning for warning in answer.trace.warnings)
     kill(process)
-    done = len(contents(engine))
-    report = engine.index()
-    assert report.written + report.unchanged == len(contents(engine)) and report.unchanged >= done
+    done = len(contents(session))
+    report = session.index()
+    assert report.written + report.unchanged == len(contents(session)) and report.unchanged >= done
 
 
-def a_change_is_seen(engine: Engine, library: Path) -> float:
+def a_change_is_seen(session: Session, library: Path) -> float:
     """Under watch, a save is searchable without anybody asking for it."""
     over = threading.Event()
-    thread = threading.Thread(target=lambda: engine.watch(over.is_set, lambda _: None))
+    thread = threading.Thread(target=lambda: session.watch(over.is_set, lambda _: None))
     thread.start()
     try:
         time.sleep(3)
         with (library / "argparse.py").open("a") as file:
             file.write("\n\ndef count_the_brand_new_herons():\n    return 3\n")
-        other = open_engine(library, home=engine.known().folder.parent.parent, environment={})
+        other = open_session(library, home=session.known().folder.parent.parent, environment={})
         return wait(lambda: any(hit.chunk.uri == "argparse.py" for hit in other.search("count_the_brand_new_herons").hits), 30)
     finally:
         over.set()
         thread.join()
 
 
-def rebuild_is_announced_killed_and_done(engine: Engine, library: Path, start: Start, calm: int) -> None:
+def rebuild_is_announced_killed_and_done(session: Session, library: Path, start: Start, calm: int) -> None:
     """The dry run says what will be read; a killed rebuild goes on; nothing of before is left, and no space is lost."""
-    before, stored, files = sorted(map(repr, state_of(engine))), contents(engine), len(contents(engine))
-    announced = sum(count for count, _ in engine.estimate().values())
+    before, stored, files = sorted(map(repr, state_of(session))), contents(session), len(contents(session))
+    announced = sum(count for count, _ in session.estimate().values())
     assert files <= announced < 1.05 * files, "what is binary is only seen when it is read"
-    assert contents(engine) == stored, "and nothing is done"
+    assert contents(session) == stored, "and nothing is done"
     process = start("rebuild", "--force", "-p", str(library))
-    wait(lambda: len(set(contents(engine).values()) - set(stored.values())) >= 300)
+    wait(lambda: len(set(contents(session).values()) - set(stored.values())) >= 300)
     kill(process)
-    assert engine.search("extract all members of a zip archive").hits, "it answers in between"
-    engine.index()
-    (job,) = [one for one in engine.known().store.jobs.recent(20) if one.kind == "rebuild"]
+    assert session.search("extract all members of a zip archive").hits, "it answers in between"
+    session.index()
+    (job,) = [one for one in session.known().store.jobs.recent(20) if one.kind == "rebuild"]
     assert job.state == "completed" and job.total >= files - 1
-    assert not set(contents(engine).values()) & set(stored.values())
-    assert sorted(map(repr, state_of(engine))) == before
-    assert size_of(engine) < 1.15 * calm
+    assert not set(contents(session).values()) & set(stored.values())
+    assert sorted(map(repr, state_of(session))) == before
+    assert size_of(session) < 1.15 * calm
 
 
-def rebuild_of_a_part(engine: Engine) -> None:
-    before = contents(engine)
-    report = engine.rebuild(["json"])
-    changed = {uri for uri, content in contents(engine).items() if content != before[uri]}
+def rebuild_of_a_part(session: Session) -> None:
+    before = contents(session)
+    report = session.rebuild(["json"])
+    changed = {uri for uri, content in contents(session).items() if content != before[uri]}
     assert changed and all(uri.startswith("json/") for uri in changed) and report.written == len(changed)
 
 
-def rebuild_is_refused_twice_and_cancelled(engine: Engine, library: Path, start: Start) -> None:
+def rebuild_is_refused_twice_and_cancelled(session: Session, library: Path, start: Start) -> None:
     process = start("rebuild", "--force", "-p", str(library))
-    jobs = engine.known().store.jobs
+    jobs = session.known().store.jobs
     wait(lambda: (job := jobs.next()) is not None and job.state == "in_progress" and job.done > 50)
     with pytest.raises(InvalidInput, match="under way"):
-        engine.rebuild()
+        session.rebuild()
     job = jobs.next()
     assert job is not None
     jobs.cancel(job.id)
     wait(lambda: jobs.get(job.id).state == "cancelled", 60)
     process.wait()
-    assert engine.search("extract all members of a zip archive").hits
-    assert json.dumps(engine.index().failed) == "{}"
+    assert session.search("extract all members of a zip archive").hits
+    assert json.dumps(session.index().failed) == "{}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.chunking.references import references
 from contextd.linking.calls import Imported, Target, call_of, likeness, module_of
 from contextd.values.document import CALL
@@ -63,10 +63,10 @@ def test_same_names_are_told_apart(make_project: Callable[..., Path], home: Path
         "two.py": "class Door:\n    def open(self):\n        return 2\n\n    def knock(self):\n        return self.open()\n",
         "use.py": "def go(box, door):\n    box.open()\n    door.open()\n    return open('file')\n",
     })  # fmt: skip
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    assert [(use.uri, use.line) for use in engine.structure.callers("Box.open")[1]] == [("use.py", 2)]
-    assert [(use.uri, use.line) for use in engine.structure.callers("two.Door.open")[1]] == [("two.py", 6), ("use.py", 3)]
+    session = open_session(root, home=home, environment={})
+    session.index()
+    assert [(use.uri, use.line) for use in session.structure.callers("Box.open")[1]] == [("use.py", 2)]
+    assert [(use.uri, use.line) for use in session.structure.callers("two.Door.open")[1]] == [("two.py", 6), ("use.py", 3)]
 
 
 def test_a_package_that_is_a_folder_and_an_import_that_names_no_file(make_project: Callable[..., Path], home: Path) -> None:
@@ -78,10 +78,10 @@ def test_a_package_that_is_a_folder_and_an_import_that_names_no_file(make_projec
         "lib/index.js": "exports.x = 1\n",
         "test/a.js": "const all = require('..')\nall.x()\n",
     })  # fmt: skip
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    assert [one.uri for one in engine.structure.impact("bind/json.go", depth=1)] == ["bind/form.go"]
-    assert [one.uri for one in engine.structure.impact("index.js", depth=1)] == ["test/a.js"], "and not that of lib/index.js"
+    session = open_session(root, home=home, environment={})
+    session.index()
+    assert [one.uri for one in session.structure.impact("bind/json.go", depth=1)] == ["bind/form.go"]
+    assert [one.uri for one in session.structure.impact("index.js", depth=1)] == ["test/a.js"], "and not that of lib/index.js"
 
 
 def test_names_that_differ_in_case_are_two(make_project: Callable[..., Path], home: Path) -> None:
@@ -89,11 +89,11 @@ def test_names_that_differ_in_case_are_two(make_project: Callable[..., Path], ho
         "lib.py": "class Option:\n    pass\n\n\ndef option(x):\n    return Option()\n",
         "use.py": "from lib import Option, option\n\n\ndef a():\n    return Option()\n\n\ndef b():\n    return option(1)\n",
     })  # fmt: skip
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    assert [(use.uri, use.line) for use in engine.structure.callers("Option")[1]] == [("lib.py", 6), ("use.py", 5)]
-    assert [(use.uri, use.line) for use in engine.structure.callers("option")[1]] == [("use.py", 9)]
-    assert engine.structure.symbols("OPTION"), "asked for in any case"
+    session = open_session(root, home=home, environment={})
+    session.index()
+    assert [(use.uri, use.line) for use in session.structure.callers("Option")[1]] == [("lib.py", 6), ("use.py", 5)]
+    assert [(use.uri, use.line) for use in session.structure.callers("option")[1]] == [("use.py", 9)]
+    assert session.structure.symbols("OPTION"), "asked for in any case"
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_names_that_differ_in_case_are_two(make_project: Callable[..., Path], ho
 )
 def test_a_name_may_be_qualified_as_people_do(make_project: Callable[..., Path], home: Path, name: str) -> None:
     root = make_project({"src/pkg/store.py": "def load_all():\n    return 1\n", "other.py": "def load_all():\n    return 2\n"})
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    found = [one.uri for one in engine.structure.symbols(name)]
+    session = open_session(root, home=home, environment={})
+    session.index()
+    found = [one.uri for one in session.structure.symbols(name)]
     assert found == (["other.py", "src/pkg/store.py"] if name == "load_all()" else ["src/pkg/store.py"])
 
 
@@ -113,9 +113,9 @@ def test_what_only_one_defines_is_found_wherever_it_is_called(make_project: Call
         "b.py": "import json\nfrom a import (\n    Cat as kept,\n)\n\n\ndef go(f, parent):\n    join(json.dump_it(f), parent.dump_it())\n    return kept.dump_it(kept())\n",
         "c.py": "def far(x):\n    return " + "1 + " * 80 + "x.dump_it()\n",
     })  # fmt: skip
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    found = [(use.uri, use.line) for use in engine.structure.callers("dump_it")[1]]
+    session = open_session(root, home=home, environment={})
+    session.index()
+    found = [(use.uri, use.line) for use in session.structure.callers("dump_it")[1]]
     assert sorted(found) == [("a.py", 3), ("b.py", 8), ("b.py", 9), ("c.py", 2)]
 
 
@@ -128,10 +128,10 @@ def test_a_package_is_imported_by_its_name_and_a_base_may_have_parameters(
         "src/kit/text.py": "from .base import Base\n\n\nclass Text(Base[str]):\n    pass\n",
         "tests/test_kit.py": "import kit\n",
     })  # fmt: skip
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    assert "tests/test_kit.py" in {one.uri for one in engine.structure.impact("src/kit/__init__.py")}
-    assert [(use.uri, use.how) for use in engine.structure.callers("Base")[1]] == [("src/kit/text.py", "inherits")]
+    session = open_session(root, home=home, environment={})
+    session.index()
+    assert "tests/test_kit.py" in {one.uri for one in session.structure.impact("src/kit/__init__.py")}
+    assert [(use.uri, use.how) for use in session.structure.callers("Base")[1]] == [("src/kit/text.py", "inherits")]
 
 
 def test_a_method_of_a_type_from_elsewhere_is_not_ours(make_project: Callable[..., Path], home: Path) -> None:
@@ -141,9 +141,9 @@ def test_a_method_of_a_type_from_elsewhere_is_not_ours(make_project: Callable[..
         "cache/iter_test.go": 'package cache\n\nimport "testing"\n\nfunc BenchmarkWalk(b *testing.B) {\n'
         "\tb.RunParallel(func(pb *testing.PB) {\n\t\tfor pb.Next() {\n\t\t}\n\t})\n}\n",
     }
-    engine = open_engine(make_project(files), home=home, environment={})
-    engine.index()
-    assert [use.uri for use in engine.structure.callers("Next")[1]] == ["cache/iter.go"]
+    session = open_session(make_project(files), home=home, environment={})
+    session.index()
+    assert [use.uri for use in session.structure.callers("Next")[1]] == ["cache/iter.go"]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.chunking.references import PATTERNS, references
 from contextd.errors import InvalidInput
 from contextd.linking.resolve import Places, resolve
@@ -129,13 +129,13 @@ FILES = {
 
 
 @pytest.fixture
-def linked(make_project: Callable[..., Path], home: Path) -> Engine:
-    engine = open_engine(make_project(FILES), home=home, environment={})
-    engine.index()
-    return engine
+def linked(make_project: Callable[..., Path], home: Path) -> Session:
+    session = open_session(make_project(FILES), home=home, environment={})
+    session.index()
+    return session
 
 
-def test_where_a_name_is_defined(linked: Engine) -> None:
+def test_where_a_name_is_defined(linked: Session) -> None:
     (found,) = linked.structure.symbols("load_user")
     assert (found.uri, found.line, found.signature) == ("pkg/store.py", 1, "def load_user(name):")
     assert [one.uri for one in linked.structure.symbols("close")] == ["pkg/other.py", "pkg/store.py"], "ambiguity is shown"
@@ -147,7 +147,7 @@ def test_where_a_name_is_defined(linked: Engine) -> None:
         linked.structure.symbols("  ")
 
 
-def test_who_calls_a_name(linked: Engine) -> None:
+def test_who_calls_a_name(linked: Session) -> None:
     defined, used = linked.structure.callers("load_user")
     assert [(one.uri, one.line, one.inside, one.sure) for one in used] == [("pkg/views.py", 6, "View.get", True)]
     assert len(defined) == 1
@@ -157,7 +157,7 @@ def test_who_calls_a_name(linked: Engine) -> None:
     assert [one.uri for one in used] == ["pkg/views.py"], "a call that cannot reach it is not its"
 
 
-def test_what_depends_on_a_file_or_a_name(linked: Engine) -> None:
+def test_what_depends_on_a_file_or_a_name(linked: Session) -> None:
     found = {one.uri: one for one in linked.structure.impact("pkg/store.py", depth=3)}
     assert found["pkg/views.py"].distance == 1 and found["pkg/app.py"].distance == 2
     assert found["tests/test_views.py"].test and found["tests/test_views.py"].distance == 2
@@ -166,13 +166,13 @@ def test_what_depends_on_a_file_or_a_name(linked: Engine) -> None:
     assert linked.structure.impact("nowhere.py") is None
 
 
-def test_the_map_keeps_its_budget_and_shows_what_is_used(linked: Engine) -> None:
+def test_the_map_keeps_its_budget_and_shows_what_is_used(linked: Session) -> None:
     found = linked.structure.overview(60)
     assert 0 < found.tokens <= 60 and "pkg/store.py" in found.files and "load_user" in found.text
     assert not any(uri.startswith("tests/") for uri in linked.structure.overview(1000).files)
 
 
-def test_links_follow_the_index(linked: Engine) -> None:
+def test_links_follow_the_index(linked: Session) -> None:
     assert linked.project is not None
     (linked.project.root / "pkg/views.py").unlink()
     linked.index()
@@ -182,14 +182,14 @@ def test_links_follow_the_index(linked: Engine) -> None:
     assert linked.project.store.rows("select count(*) from reference where workspace_id = ?") == rows  # type: ignore[attr-defined]
 
 
-def test_a_reader_sees_no_links_of_others(linked: Engine, home: Path) -> None:
+def test_a_reader_sees_no_links_of_others(linked: Session, home: Path) -> None:
     structure = linked.structure
     linked.share_only(["ana"], force=True)
     with structure.view() as view:  # the owner is no superuser
         assert not view.links.references(["load_user"]) and not view.links.importing(["store"]) and not view.uris()
 
 
-def test_the_commands(linked: Engine, contextd: Callable[..., Run]) -> None:
+def test_the_commands(linked: Session, contextd: Callable[..., Run]) -> None:
     assert linked.project is not None
     root = linked.project.root
     assert "pkg/store.py:1" in contextd("symbols", "load_user", cwd=root).out
@@ -241,27 +241,27 @@ def fetch(
 
 
 @pytest.fixture
-def shapes(make_project: Callable[..., Path], home: Path) -> Engine:
-    engine = open_engine(make_project(SHAPES), home=home, environment={})
-    engine.index()
-    return engine
+def shapes(make_project: Callable[..., Path], home: Path) -> Session:
+    session = open_session(make_project(SHAPES), home=home, environment={})
+    session.index()
+    return session
 
 
-def signatures(engine: Engine, name: str) -> list[str]:
-    return [one.signature for one in engine.structure.symbols(name)]
+def signatures(session: Session, name: str) -> list[str]:
+    return [one.signature for one in session.structure.symbols(name)]
 
 
-def test_types_of_a_namespace_are_inherited_from(shapes: Engine) -> None:
+def test_types_of_a_namespace_are_inherited_from(shapes: Session) -> None:
     for name in ("Shape", "Drawable"):
         assert [(use.uri, use.how) for use in shapes.structure.callers(name)[1]] == [("shape.ts", "inherits")], name
 
 
-def test_an_exported_constant_is_a_definition(shapes: Engine) -> None:
+def test_an_exported_constant_is_a_definition(shapes: Session) -> None:
     assert signatures(shapes, "Widget") == ['export const Widget = make({ name: "widget" });']
     assert shapes.search("Widget").hits[0].chunk.uri == "shape.ts"
 
 
-def test_of_overloads_the_implementation_is_the_definition(shapes: Engine) -> None:
+def test_of_overloads_the_implementation_is_the_definition(shapes: Session) -> None:
     assert signatures(shapes, "area") == ["export function area(x: number, y?: number): number {"]
     assert signatures(shapes, "fetch") == ["def fetch(key, default=None):"]
     assert signatures(shapes, "Square.draw") == ["draw(color: string, width: number): void {"]

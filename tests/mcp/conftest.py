@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.engine import Engine
+from contextd.app.session import Session
 from tests.mcp.talk import Server
 
 
 @pytest.fixture
-def server(engine: Engine, project: Path, home: Path) -> Iterator[Server]:
-    engine.close()
+def server(session: Session, project: Path, home: Path) -> Iterator[Server]:
+    session.close()
     one = Server(project, home, "--no-watch")
     yield one
     one.close()

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.values.memory import Recall
 from contextd.values.query import Narrow
 from tests.faults.test_sweeps import keep
@@ -160,10 +160,10 @@ def test_the_model_receives_the_packed_text_whole(
     programs: Path, tmp_path: Path, home: Path, make_project: Callable[..., Path], client: str, budget: int
 ) -> None:
     project = make_project({str(path.relative_to(SOURCE)): path.read_text() for path in SOURCE.rglob("*.py")})
-    engine = open_engine(project, home=home, environment={})
-    engine.index()
-    packed = engine.context(QUESTION, budget=budget, template="markdown", narrow=Narrow(recall=Recall(private=False))).text
-    engine.close()
+    session = open_session(project, home=home, environment={})
+    session.index()
+    packed = session.context(QUESTION, budget=budget, template="markdown", narrow=Narrow(recall=Recall(private=False))).text
+    session.close()
     model = Model({"query": QUESTION, "filters": {"maxTokens": budget}})
     arguments = ["-m", "contextd", "mcp", "--project", str(project), "--no-watch"]
     server = {"command": sys.executable, "args": arguments, "env": {"CONTEXTD_HOME": str(home)}}
@@ -181,7 +181,7 @@ def test_the_model_receives_the_packed_text_whole(
     received = list((_claude_result if client == "claude" else _codex_result)(model.requests[-1]))
     assert received, "the model was not given the tool, or the client did not call it"
     assert received[-1] == packed, received[-1][:2000]
-    tokens = engine.tokens.count(received[-1])
+    tokens = session.home.tokens.count(received[-1])
     assert tokens <= budget
     version = subprocess.run([str(programs / client), "--version"], env=alone, capture_output=True, text=True).stdout.strip()
     keep(

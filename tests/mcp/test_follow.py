@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from tests.mcp.talk import Server
 
 WITHIN = 3.0  # seconds in which a new file is found: the promise
@@ -156,11 +156,11 @@ def test_new_settings_are_followed_and_the_answer_says_when_they_cannot_be_used(
     until(lambda: "not indexed at the moment" not in server.text(query="load_user"))
 
 
-def test_what_is_indexed_is_answered_though_it_cannot_be_followed(engine: Engine, start: Callable[..., Server]) -> None:
-    assert engine.project
-    (engine.project.folder / "writer.lock").unlink()
-    (engine.project.folder / "writer.lock").mkdir()
-    engine.close()
+def test_what_is_indexed_is_answered_though_it_cannot_be_followed(session: Session, start: Callable[..., Server]) -> None:
+    assert session.project
+    (session.project.folder / "writer.lock").unlink()
+    (session.project.folder / "writer.lock").mkdir()
+    session.close()
     server = start()
     until(lambda: "Note: changed files are not indexed at the moment: " in server.text(query="load_user"))
     assert "def load_user(name):" in server.text(query="load_user")
@@ -171,6 +171,6 @@ def test_a_reader_who_may_not_read_the_project_has_it_neither_read_nor_indexed(p
     answer = server.called(1, query="load_user")["result"]
     assert "load_user" not in answer["content"][0]["text"] and "not readable as mallory" in answer["content"][0]["text"]
     server.close()
-    engine = open_engine(project, home=home, environment={})
-    assert not engine.search("load_user").hits
-    engine.close()
+    session = open_session(project, home=home, environment={})
+    assert not session.search("load_user").hits
+    session.close()

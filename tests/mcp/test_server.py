@@ -14,8 +14,8 @@ import anyio
 import pytest
 from mcp_types import methods
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.values.memory import Recall
 from contextd.values.query import Narrow
 from mcp import Client
@@ -28,11 +28,11 @@ AGENT = Narrow(recall=Recall(private=False))
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize("budget", [60, 150, 400, 4000])
 def test_what_a_client_passes_on_is_the_packed_text_whole_within_the_budget(
-    engine: Engine, project: Path, home: Path, mode: str, budget: int
+    session: Session, project: Path, home: Path, mode: str, budget: int
 ) -> None:
-    packed = engine.context(QUESTION, budget=budget, template="markdown", narrow=AGENT).text
-    count = engine.tokens.count
-    engine.close()
+    packed = session.context(QUESTION, budget=budget, template="markdown", narrow=AGENT).text
+    count = session.home.tokens.count
+    session.close()
 
     async def ask() -> str:
         server = parameters(project, home, "--no-watch")
@@ -49,10 +49,10 @@ def test_what_a_client_passes_on_is_the_packed_text_whole_within_the_budget(
     assert budget < 100 or "def load_user(name):" in text
 
 
-def test_notes_are_part_of_the_budget(engine: Engine, project: Path, home: Path) -> None:
+def test_notes_are_part_of_the_budget(session: Session, project: Path, home: Path) -> None:
     (project / "src/app/store.py").write_text("def load_user(name): ...\n")
-    count = engine.tokens.count
-    engine.close()
+    count = session.home.tokens.count
+    session.close()
     server = Server(project, home, "--no-watch")
     for budget in range(1, 600, 23):
         text = server.text(query="load_user delete_user", filters={"maxTokens": budget})
@@ -63,10 +63,10 @@ def test_notes_are_part_of_the_budget(engine: Engine, project: Path, home: Path)
     server.close()
 
 
-def test_json_is_one_text_within_the_budget_with_the_fields_of_a_hit(server: Server, engine: Engine) -> None:
+def test_json_is_one_text_within_the_budget_with_the_fields_of_a_hit(server: Server, session: Session) -> None:
     text = server.text(query=QUESTION, format="json", filters={"maxTokens": 400})
     answer = json.loads(text)
-    assert answer["total"] == len(answer["hits"]) > 0 and engine.tokens.count(text) <= 400
+    assert answer["total"] == len(answer["hits"]) > 0 and session.home.tokens.count(text) <= 400
     assert answer["hits"][0]["filePath"] == "src/app/store.py" and "def load_user(name):" in answer["hits"][0]["snippet"]
     assert set(answer["hits"][0]) >= {"chunkId", "score", "label", "kind", "language", "offsets", "startLine", "endLine"}
     small = server.called(2, query=QUESTION, format="json", filters={"maxTokens": 5})["result"]
@@ -84,9 +84,9 @@ def test_scope_and_filters_narrow_the_answer(server: Server) -> None:
     assert "no such" not in server.text(query="load_user", scope='{"paths": ["src"]}', k="3"), "JSON in a string is read"
 
 
-def test_a_private_memory_is_not_told_to_an_agent(engine: Engine, project: Path, home: Path) -> None:
-    engine.remember("my blood pressure is 140 over 90", private=True)
-    engine.close()
+def test_a_private_memory_is_not_told_to_an_agent(session: Session, project: Path, home: Path) -> None:
+    session.remember("my blood pressure is 140 over 90", private=True)
+    session.close()
     server = Server(project, home, "--no-watch")
     assert "140" not in server.text(query="what is my blood pressure", filters={"minScore": 0})
     server.close()
@@ -167,8 +167,8 @@ def test_an_unknown_revision_gets_the_newest_one_with_a_handshake(server: Server
     assert server.asked(request)["result"]["protocolVersion"] == "2025-11-25"
 
 
-def test_a_call_in_flight_at_the_end_of_input_is_answered(engine: Engine, project: Path, home: Path) -> None:
-    engine.close()
+def test_a_call_in_flight_at_the_end_of_input_is_answered(session: Session, project: Path, home: Path) -> None:
+    session.close()
     lines = [
         {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO},
         call(1, query="load_user"),
@@ -184,7 +184,7 @@ def test_a_call_in_flight_at_the_end_of_input_is_answered(engine: Engine, projec
 
 
 def test_a_cancelled_call_is_not_answered(server: Server) -> None:
-    server.send(json.dumps(call(1, query="load_user")).encode())  # answered after the engine is opened
+    server.send(json.dumps(call(1, query="load_user")).encode())  # answered after the session is opened
     server.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
     assert server.called(2, query="load_user")["id"] == 2
 
@@ -199,7 +199,7 @@ def test_a_project_that_cannot_be_opened_is_told_by_the_call(home: Path, tmp_pat
 
 
 def test_initialize_loads_neither_the_engine_nor_a_library_of_the_protocol() -> None:
-    code = "import sys, contextd.surfaces.cli, contextd.surfaces.cli.serve, contextd.surfaces.mcp.server; print([m for m in ('numpy', 'apsw', 'mcp', 'pydantic', 'contextd.app.engine', 'asyncio') if m in sys.modules])"
+    code = "import sys, contextd.surfaces.cli, contextd.surfaces.cli.serve, contextd.surfaces.mcp.server; print([m for m in ('numpy', 'apsw', 'mcp', 'pydantic', 'contextd.app.session', 'asyncio') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
@@ -211,17 +211,17 @@ def test_printed_commands_name_the_project_by_the_long_option(contextd: Callable
 
 
 def test_the_answer_says_that_nothing_is_indexed_and_how_far_a_first_run_is(project: Path, home: Path) -> None:
-    engine = open_engine(project, home=home, environment={})
-    assert engine.project
-    warned = engine.search("load_user").trace.warnings
+    session = open_session(project, home=home, environment={})
+    assert session.project
+    warned = session.search("load_user").trace.warnings
     assert "This project is not indexed yet. Run `contextd index`." in warned
-    job = engine.request_index()
-    assert any("not indexed yet, a run is under way. Ask again" in one for one in engine.search("load_user").trace.warnings)
-    assert engine.request_index() == job, "one run is enough"
-    engine.project.store.jobs.begin(job)
-    engine.project.store.jobs.progress(job, 3, 10)
-    assert any("3 of 10 files are read so far" in one for one in engine.search("load_user").trace.warnings)
-    engine.project.store.jobs.cancel(job)
-    engine.index()
-    assert engine.request_index() == ""
-    engine.close()
+    job = session.request_index()
+    assert any("not indexed yet, a run is under way. Ask again" in one for one in session.search("load_user").trace.warnings)
+    assert session.request_index() == job, "one run is enough"
+    session.project.store.jobs.begin(job)
+    session.project.store.jobs.progress(job, 3, 10)
+    assert any("3 of 10 files are read so far" in one for one in session.search("load_user").trace.warnings)
+    session.project.store.jobs.cancel(job)
+    session.index()
+    assert session.request_index() == ""
+    session.close()

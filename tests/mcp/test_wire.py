@@ -9,15 +9,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from contextd.app.engine import Engine
+from contextd.app.session import Session
 from tests.mcp.talk import Server
 
 NOISE = [b"not json\n", b"{}\n", b"[]\n", b'{"jsonrpc":"2.0","id":{},"method":"x"}\n', b'{"jsonrpc":"1.0","id":1,"method":"tools/list"}\n',
          b'{"jsonrpc":"2.0","id":7,"method":"no/such"}\n', b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"evil"}}\n']  # fmt: skip
 
 
-def test_M5_nothing_but_json_rpc_reaches_standard_output(engine: Engine, project: Path, home: Path) -> None:
-    engine.close()
+def test_M5_nothing_but_json_rpc_reaches_standard_output(session: Session, project: Path, home: Path) -> None:
+    session.close()
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip
     stdin = json.dumps(hello).encode() + b"\n" + b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n' + b"".join(NOISE)
     stdin += (

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput, Unavailable
 from contextd.querying.facets.allot import Costs, allot, shares
 from contextd.querying.facets.compress import compress
@@ -56,16 +56,16 @@ I drink my coffee black""".split("\n")
 
 
 @pytest.fixture(scope="module")
-def person(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def person(tmp_path_factory: pytest.TempPathFactory) -> Session:
     """Somebody who has told twenty-one facts."""
     from tests.conftest import WEIGHTS
 
     home = tmp_path_factory.mktemp("home")
     (home / "models").symlink_to(WEIGHTS.absolute())
-    engine = open_engine(None, home=home, environment={})
+    session = open_session(None, home=home, environment={})
     for fact in TOLD:
-        engine.remember(fact)
-    return engine
+        session.remember(fact)
+    return session
 
 
 def fact(
@@ -78,7 +78,7 @@ def fact(
     return Hit(chunk, score, score, {}, facet)
 
 
-def test_the_sneakers_of_the_founding_document(person: Engine) -> None:
+def test_the_sneakers_of_the_founding_document(person: Session) -> None:
     answer = person.facets(SNEAKERS, budget=500)
     assert (answer.plan.act, answer.plan.subject) == ("task", "shopping")
     assert [facet.name for facet in answer.plan.facets] == ["budget", "style", "size", "brand", "usage"]
@@ -95,7 +95,7 @@ def test_the_sneakers_of_the_founding_document(person: Engine) -> None:
         assert stranger not in answer.text
 
 
-def test_the_same_from_the_command_line(person: Engine, tmp_path: Path) -> None:
+def test_the_same_from_the_command_line(person: Session, tmp_path: Path) -> None:
     from tests.conftest import WEIGHTS
 
     home = tmp_path / "home"
@@ -123,19 +123,19 @@ def test_the_same_from_the_command_line(person: Engine, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("question", ["Why does the moon always show the same side?", "What is the capital of Mongolia?",
                                       "How do I reverse a list in Haskell?", "Translate 'good morning' into Finnish", ""])  # fmt: skip
-def test_an_unrelated_question_gets_nothing(person: Engine, question: str) -> None:
+def test_an_unrelated_question_gets_nothing(person: Session, question: str) -> None:
     answer = person.facets(question)
     assert (answer.text, answer.tokens, answer.hits) == ("", 0, ())
 
 
 @pytest.mark.parametrize("budget", [1, 20, 45, 60, 100, 500])
-def test_the_budget_is_a_promise(person: Engine, budget: int) -> None:
+def test_the_budget_is_a_promise(person: Session, budget: int) -> None:
     answer = person.facets(SNEAKERS, budget=budget)
-    assert answer.tokens <= budget and answer.tokens == person.tokens.count(answer.text)
+    assert answer.tokens <= budget and answer.tokens == person.home.tokens.count(answer.text)
     assert answer.truncated == (budget < 100)
 
 
-def test_facets_of_ones_own_and_of_another_number(person: Engine) -> None:
+def test_facets_of_ones_own_and_of_another_number(person: Session) -> None:
     own = [
         Facet("money", "Money", "What is my budget for shoes?", weight=0.5),
         Facet("body", "Body", "What is my shoe size and fit?", weight=0.25),
@@ -154,7 +154,7 @@ def test_facets_of_ones_own_and_of_another_number(person: Engine) -> None:
         person.facets(SNEAKERS, own=[Facet("a", "A", "q", weight=2)])
 
 
-def test_a_follow_up_borrows_what_it_is_about(person: Engine) -> None:
+def test_a_follow_up_borrows_what_it_is_about(person: Session) -> None:
     after = person.facets("and a cheaper one?", history=["Hello", SNEAKERS, "Here are three pairs."])
     assert "sneakers" in after.plan.text and "@budget_shoes ≤ 150 €" in after.text and "@shoe_size 42 EU" in after.text
     plain = understand(Query("how does login work", SCOPE, history=("Tell me about sneakers",)))
@@ -252,46 +252,46 @@ def test_words_around_a_question_are_taken_away() -> None:
 
 
 def test_with_nothing_that_may_answer_there_is_no_answer(home: Path) -> None:
-    engine = open_engine(None, home=home, environment={})
-    kept = engine.remember("Budget for shoes: max 150€").memory
-    engine.memories.mark(kept.id, silent=True)
-    assert engine.facets(SNEAKERS).text == ""
-    other = engine.remember("Shoe size EU 42").memory
-    engine.memories.mark(other.id, private=True)
+    session = open_session(None, home=home, environment={})
+    kept = session.remember("Budget for shoes: max 150€").memory
+    session.memories.mark(kept.id, silent=True)
+    assert session.facets(SNEAKERS).text == ""
+    other = session.remember("Shoe size EU 42").memory
+    session.memories.mark(other.id, private=True)
     narrow = Narrow(recall=Recall(private=False))
-    assert engine.facets(SNEAKERS, narrow=narrow).text == "" and "42" in engine.facets(SNEAKERS).text
-    warnings = engine.recall("shoes", narrow=replace(narrow, kinds=["nope"])).trace.warnings
+    assert session.facets(SNEAKERS, narrow=narrow).text == "" and "42" in session.facets(SNEAKERS).text
+    warnings = session.recall("shoes", narrow=replace(narrow, kinds=["nope"])).trace.warnings
     assert not any("constraint" in one for one in warnings), "what may not answer is not told of either"
 
 
 def test_without_vectors_facts_still_answer_in_one_block(home: Path) -> None:
-    engine = open_engine(None, home=home, environment={}, flags={"embedding.model": "none", "embedding.deep_model": "none"})
-    engine.remember("Budget for shoes: max 150€")
-    answer = engine.facets("what is my budget for shoes")
+    session = open_session(None, home=home, environment={}, flags={"embedding.model": "none", "embedding.deep_model": "none"})
+    session.remember("Budget for shoes: max 150€")
+    answer = session.facets("what is my budget for shoes")
     assert "150" in answer.text and answer.trace.warnings
 
 
-def test_an_embedder_that_fails_costs_a_warning(person: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_embedder_that_fails_costs_a_warning(person: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise Unavailable("out of order")
 
-    monkeypatch.setattr(type(person.static), "query", broken)
-    monkeypatch.setattr(type(person.deep()), "query", broken)
+    monkeypatch.setattr(type(person.setup.static), "query", broken)
+    monkeypatch.setattr(type(person.setup.deep()), "query", broken)
     answer = person.facets("what is my budget for shoes")
     assert "150" in answer.text and any("out of order" in one for one in answer.trace.warnings)
 
 
 def test_C4_the_vectors_of_others_change_nothing(home: Path) -> None:
-    ann = open_engine(None, home=home, environment={}, reader="ann", flags={"embedding.deep_model": "none"})
+    ann = open_session(None, home=home, environment={}, reader="ann", flags={"embedding.deep_model": "none"})
     ann.remember("I collect old clocks")
-    ann = open_engine(None, home=home, environment={}, reader="ann")
+    ann = open_session(None, home=home, environment={}, reader="ann")
     before = [(one.text, one.plan.subject, one.plan.act) for one in (ann.facets("gift ideas"), ann.facets("a clock for me"))]
-    open_engine(None, home=home, environment={}, reader="bob").remember("I like gifts")
+    open_session(None, home=home, environment={}, reader="bob").remember("I like gifts")
     after = [(one.text, one.plan.subject, one.plan.act) for one in (ann.facets("gift ideas"), ann.facets("a clock for me"))]
     assert after == before
 
 
-def test_a_small_budget_holds_what_matters_most_or_says_that_it_holds_nothing(person: Engine) -> None:
+def test_a_small_budget_holds_what_matters_most_or_says_that_it_holds_nothing(person: Session) -> None:
     small = person.facets(SNEAKERS, budget=32)
     assert small.hits and small.hits[0].score >= 0.9
     none = person.facets(SNEAKERS, budget=5)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.querying import gather
 from contextd.querying.order import SHORTLIST
 from contextd.querying.pack import CUT_MARK
@@ -62,79 +62,79 @@ def choose_pager(environment):
 
 
 @pytest.fixture
-def engine(make_project: Callable[..., Path], home: Path) -> Engine:
-    found = open_engine(make_project(FILES), home=home, environment={})
+def session(make_project: Callable[..., Path], home: Path) -> Session:
+    found = open_session(make_project(FILES), home=home, environment={})
     found.index()
     return found
 
 
-def test_an_answer_begins_with_the_chunk_that_answers_not_with_tests_or_documents(engine: Engine) -> None:
-    answer = engine.context("how is the pager program chosen", budget=500)
+def test_an_answer_begins_with_the_chunk_that_answers_not_with_tests_or_documents(session: Session) -> None:
+    answer = session.context("how is the pager program chosen", budget=500)
     first = answer.hits[0].chunk
     assert first.label == "choose_pager" and 'return "less" if exists("less") else None' in answer.text
     assert answer.tokens <= 500
 
 
-def test_the_second_place_is_what_the_first_one_calls(engine: Engine) -> None:
-    labels = [hit.chunk.label for hit in engine.context("how does Pager show write text page by page", budget=600).hits]
+def test_the_second_place_is_what_the_first_one_calls(session: Session) -> None:
+    labels = [hit.chunk.label for hit in session.context("how does Pager show write text page by page", budget=600).hits]
     assert any("split_pages" in label for label in labels)
 
 
 @pytest.mark.parametrize(("name", "line"), [("Pager", 4), ("Router", 1), ("Shape", 4)])
-def test_the_declaration_of_a_name_comes_first(engine: Engine, name: str, line: int) -> None:
+def test_the_declaration_of_a_name_comes_first(session: Session, name: str, line: int) -> None:
     """Not an impl block, a constructor, or whatever mentions it most often."""
-    first = engine.search(name).hits[0]
+    first = session.search(name).hits[0]
     assert first.chunk.start_line <= line <= first.chunk.end_line and first.focus == line
-    answer = engine.context(name, budget=120)
+    answer = session.context(name, budget=120)
     assert answer.tokens <= 120 and any(hit.chunk.start_line <= line <= hit.chunk.end_line for hit in answer.hits)
 
 
 def test_case_counts_for_a_name(make_project: Callable[..., Path], home: Path) -> None:
     files = {"a.py": "def command(name):\n    return name\n", "b.py": "class Command:\n    pass\n\n\nclass Other:\n    pass\n"}
-    engine = open_engine(make_project(files), home=home, environment={})
-    engine.index()
-    assert engine.search("Command").hits[0].chunk.uri == "b.py"
-    assert engine.search("command").hits[0].chunk.uri == "a.py"
+    session = open_session(make_project(files), home=home, environment={})
+    session.index()
+    assert session.search("Command").hits[0].chunk.uri == "b.py"
+    assert session.search("command").hits[0].chunk.uri == "a.py"
 
 
 @pytest.mark.parametrize("name", ["Pager(", "Pa.*ger", "a" * 300, "operator[]", "Router::new", "$Pager", "__init__"])
-def test_odd_names_are_asked_for_without_harm(engine: Engine, name: str) -> None:
-    engine.search(name)
-    assert engine.context(name, budget=200).tokens <= 200
+def test_odd_names_are_asked_for_without_harm(session: Session, name: str) -> None:
+    session.search(name)
+    assert session.context(name, budget=200).tokens <= 200
 
 
-def test_filters_hold_for_every_chunk_of_an_answer(engine: Engine) -> None:
+def test_filters_hold_for_every_chunk_of_an_answer(session: Session) -> None:
     for narrow in (Narrow(kinds=["code_class"]), Narrow(paths=["docs"]), Narrow(languages=["python"])):
-        answer = engine.context("how is the pager program chosen", narrow=narrow, min_score=0.0)
+        answer = session.context("how is the pager program chosen", narrow=narrow, min_score=0.0)
         assert all(hit.chunk.kind == "code_class" for hit in answer.hits) or not narrow.kinds
         assert all(hit.chunk.uri.startswith("docs/") for hit in answer.hits) or not narrow.paths
         assert all(hit.chunk.language == "python" for hit in answer.hits) or not narrow.languages
         assert answer.hits
 
 
-def test_what_a_reader_may_not_see_is_not_opened(engine: Engine, project: Path, home: Path) -> None:
-    other = open_engine(engine.root(), home=home, environment={}, reader="ana")
+def test_what_a_reader_may_not_see_is_not_opened(session: Session, project: Path, home: Path) -> None:
+    other = open_session(session.root(), home=home, environment={}, reader="ana")
     assert other.reader == Reader("ana")
     assert other.context("how is the pager program chosen").hits == ()
     assert other.search("Pager").hits == []
 
 
 @pytest.mark.parametrize("template", ["markdown", "xml", "json"])
-def test_a_larger_budget_shows_all_that_a_smaller_one_shows(engine: Engine, template: str) -> None:
+def test_a_larger_budget_shows_all_that_a_smaller_one_shows(session: Session, template: str) -> None:
     before: set[str] = set()
     question = "how does the pager show pages and which program is chosen"
     for budget in range(60, 1600, 35):
-        answer = engine.context(question, budget=budget, template=template, min_score=0.0)
+        answer = session.context(question, budget=budget, template=template, min_score=0.0)
         lines = {f"{hit.chunk.uri} {line}" for hit in answer.hits for line in hit.chunk.text.split("\n") if line != CUT_MARK}
         assert before <= lines and answer.tokens <= budget
         before = lines
 
 
-def test_explain_has_a_row_for_everything_that_was_read_and_not_shown(engine: Engine) -> None:
-    answer = engine.context("how is the pager program chosen", budget=200, min_score=0.0)
+def test_explain_has_a_row_for_everything_that_was_read_and_not_shown(session: Session) -> None:
+    answer = session.context("how is the pager program chosen", budget=200, min_score=0.0)
     dropped = {drop.what for drop in answer.trace.drops if drop.step == "pack"}
     shown = {hit.chunk.id for hit in answer.hits}
-    wide = engine.context("how is the pager program chosen", budget=100_000, min_score=0.0)
+    wide = session.context("how is the pager program chosen", budget=100_000, min_score=0.0)
     assert {f"{hit.chunk.uri}:{hit.chunk.start_line}" for hit in wide.hits if hit.chunk.id not in shown} <= dropped
 
 
@@ -147,11 +147,11 @@ def test_explain_has_a_row_for_every_chunk_that_is_not_read_and_every_file_that_
         + "    return value\n\n\n"
     )
     files = {f"src/part{n}.py": "".join(step.format(n, m) for m in range(12)) for n in range(24)}
-    engine = open_engine(make_project(files), home=home, environment={})
-    engine.index()
-    answer = engine.context("where do we rotate a widget value", budget=500, min_score=0.0)
-    assert engine.project is not None
-    with engine.structure.view() as view:
+    session = open_session(make_project(files), home=home, environment={})
+    session.index()
+    answer = session.context("where do we rotate a widget value", budget=500, min_score=0.0)
+    assert session.project is not None
+    with session.structure.view() as view:
         every = {uri: len(view.chunks_of(document)) for document, uri in view.uris().items()}
     closed = {drop.what for drop in answer.trace.drops if drop.step == "gather"}
     unread = sum(_counted(drop.what) for drop in answer.trace.drops if drop.step == "order" and ", chunks " in drop.what)
@@ -165,8 +165,8 @@ def _counted(what: str) -> int:
     return sum(int(part[-1]) - int(part[0]) + 1 for part in parts)
 
 
-def test_chunks_that_touch_are_one_piece_of_the_answer(engine: Engine) -> None:
-    text = engine.context("Pager show split_pages", budget=4000, min_score=0.0).text
+def test_chunks_that_touch_are_one_piece_of_the_answer(session: Session) -> None:
+    text = session.context("Pager show split_pages", budget=4000, min_score=0.0).text
     assert text.count("def split_pages(text):") == 1 and text.count("### src/pager.py") < 5
 
 
@@ -178,10 +178,10 @@ def test_the_last_chunk_of_a_very_long_file_is_found(
         f"def step_{n}(value):\n    return combine(value, {n}, offset_{n}, weight_{n}, bias_{n})" for n in range(1500)
     )
     long = f"{body}\n\n\ndef zebra_quux(value):\n    return stripes(value)\n"
-    engine = open_engine(make_project({"long.py": long}), home=home, environment={})
-    engine.index()
-    assert "def zebra_quux(value):" in engine.context("zebra_quux", budget=500).text
-    assert "zebra_quux" in engine.search("zebra_quux").hits[0].chunk.label
+    session = open_session(make_project({"long.py": long}), home=home, environment={})
+    session.index()
+    assert "def zebra_quux(value):" in session.context("zebra_quux", budget=500).text
+    assert "zebra_quux" in session.search("zebra_quux").hits[0].chunk.label
 
 
 _WORDS = ("retry", "webhook", "backoff", "delivery", "signature", "expired", "tenant", "throttle")
@@ -197,7 +197,7 @@ def test_words_that_never_stand_together_do_not_make_a_question_one_about_the_pr
     both = {
         "src/hooks.py": "def send(webhook, tenant):\n    if delivery.expired:\n        return retry(webhook, backoff, tenant)\n"
     }
-    engine = open_engine(make_project(apart | (both if together else {})), home=home, environment={})
-    engine.index()
-    hits = engine.search("when does an expired webhook delivery get a retry with backoff for a tenant").hits
+    session = open_session(make_project(apart | (both if together else {})), home=home, environment={})
+    session.index()
+    hits = session.search("when does an expired webhook delivery get a retry with backoff for a tenant").hits
     assert bool(hits) == together

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.querying.pipeline import _Pool, _spread
 from contextd.values.answer import Candidate
@@ -21,50 +21,50 @@ from contextd.values.trace import Trace
 from tests.conftest import Run
 
 
-def files(engine: Engine, question: str, **asked: object) -> set[str]:
-    return {hit.chunk.uri for hit in engine.search(question, min_score=0, **asked).hits}  # type: ignore[arg-type]
+def files(session: Session, question: str, **asked: object) -> set[str]:
+    return {hit.chunk.uri for hit in session.search(question, min_score=0, **asked).hits}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("exclude", ["src/app/store.py", "src/app/st*.py", "*store.py"])
-def test_what_is_excluded_does_not_answer(engine: Engine, project: Path, contextd: Callable[..., Run], exclude: str) -> None:
-    assert "src/app/store.py" in files(engine, "load a user")
-    without = files(engine, "load a user", narrow=Narrow(exclude=[exclude]))
+def test_what_is_excluded_does_not_answer(session: Session, project: Path, contextd: Callable[..., Run], exclude: str) -> None:
+    assert "src/app/store.py" in files(session, "load a user")
+    without = files(session, "load a user", narrow=Narrow(exclude=[exclude]))
     assert without and "src/app/store.py" not in without
-    assert "src/app/store.py" not in files(engine, f"load a user -path:{exclude}")
+    assert "src/app/store.py" not in files(session, f"load a user -path:{exclude}")
     told = json.loads(contextd("search", "load a user", "--exclude", exclude, "--json", "-p", str(project)).out)
     assert "src/app/store.py" not in {hit["path"] for hit in told["hits"]}
 
 
-def test_a_folder_is_excluded_from_contexts_and_exact_finds(engine: Engine) -> None:
+def test_a_folder_is_excluded_from_contexts_and_exact_finds(session: Session) -> None:
     narrow = Narrow(exclude=["src/"])
-    assert not [one for one in engine.context("load a user", narrow=narrow).hits if one.chunk.uri.startswith("src")]
-    assert engine.find("load_user") and not engine.find("load_user", narrow=narrow)
+    assert not [one for one in session.context("load a user", narrow=narrow).hits if one.chunk.uri.startswith("src")]
+    assert session.find("load_user") and not session.find("load_user", narrow=narrow)
 
 
 def test_lambda_trades_relevance_for_diversity(make_project: Callable[..., Path], home: Path) -> None:
     text = "# Backups\n\nBackups of the database run every night at two o'clock on the first server.\n"
     other = "# Backups\n\nA backup of the pictures is made by hand, on tapes.\n"
-    engine = open_engine(
+    session = open_session(
         make_project({"a.md": text, "b.md": text.replace("first", "second"), "c.md": other}), home=home, environment={}
     )
-    engine.index()
+    session.index()
     question = "when do backups of the database run"
-    plain = [hit.chunk.uri for hit in engine.search(question, mmr_lambda=1.0, min_score=0).hits]
-    diverse = [hit.chunk.uri for hit in engine.search(question, mmr_lambda=0.1, min_score=0).hits]
+    plain = [hit.chunk.uri for hit in session.search(question, mmr_lambda=1.0, min_score=0).hits]
+    diverse = [hit.chunk.uri for hit in session.search(question, mmr_lambda=0.1, min_score=0).hits]
     assert set(plain[:2]) == {"a.md", "b.md"} and diverse[1] == "c.md"
     for wrong in (-0.1, 1.1, float("nan"), "much"):
         with pytest.raises(InvalidInput, match="mmr_lambda"):
-            engine.search(question, mmr_lambda=wrong)  # type: ignore[arg-type]
+            session.search(question, mmr_lambda=wrong)  # type: ignore[arg-type]
 
 
 def test_a_linked_memory_says_by_which_link_and_how_far(home: Path, contextd: Callable[..., Run]) -> None:
-    engine = open_engine(None, home=home, environment={})
+    session = open_session(None, home=home, environment={})
     first, second, third = (
-        engine.remember(text).memory.id
+        session.remember(text).memory.id
         for text in ("backups are made at night", "the tapes are in the cellar", "the cellar key is red")
     )
-    engine.memories.link(first, second, "explains")
-    engine.memories.link(second, third, "needs")
+    session.memories.link(first, second, "explains")
+    session.memories.link(second, third, "needs")
     told = json.loads(contextd("recall", "when are backups made", "--links", "2", "--json").out)
     relations = {hit["path"].removeprefix("memory:"): hit.get("relation") for hit in told["hits"]}
     assert relations[first] is None
@@ -73,7 +73,9 @@ def test_a_linked_memory_says_by_which_link_and_how_far(home: Path, contextd: Ca
     assert "(explains, " in contextd("recall", "when are backups made", "--links", "1").out
 
 
-def test_the_json_of_an_answer_has_highlights_and_offsets(engine: Engine, project: Path, contextd: Callable[..., Run]) -> None:
+def test_the_json_of_an_answer_has_highlights_and_offsets(
+    session: Session, project: Path, contextd: Callable[..., Run]
+) -> None:
     for command in ("search", "context", "explain"):
         told = json.loads(contextd(command, "delete a user", "--json", "-p", str(project)).out)
         hit = next(hit for hit in told["hits"] if hit["path"] == "src/app/store.py")
@@ -91,12 +93,12 @@ def test_the_json_of_an_answer_has_highlights_and_offsets(engine: Engine, projec
         ("backups", "markdown_section", "Backups run nightly"),
     ],
 )
-def test_a_filter_by_kind_sees_units_that_share_a_chunk(engine: Engine, question: str, kind: str, text: str) -> None:
+def test_a_filter_by_kind_sees_units_that_share_a_chunk(session: Session, question: str, kind: str, text: str) -> None:
     narrow = Narrow(kinds=[kind])
-    for hits in (engine.search(question, narrow=narrow).hits, engine.context(f"{question} kind:{kind}").hits):
+    for hits in (session.search(question, narrow=narrow).hits, session.context(f"{question} kind:{kind}").hits):
         assert any(text in hit.chunk.text for hit in hits) and all(kind in hit.chunk.kinds for hit in hits)
-    assert engine.find(text, narrow=narrow), "and by its text"
-    assert not engine.search(question, narrow=Narrow(kinds=["sql_statement"])).hits
+    assert session.find(text, narrow=narrow), "and by its text"
+    assert not session.search(question, narrow=Narrow(kinds=["sql_statement"])).hits
 
 
 class Vectors:

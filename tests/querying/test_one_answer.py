@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.values.conversation import Conversation, Message
 
 DEPLOY = {
@@ -17,7 +17,7 @@ DEPLOY = {
 }  # fmt: skip
 
 
-def opened(make_project: Callable[..., Path], home: Path) -> Engine:
+def opened(make_project: Callable[..., Path], home: Path) -> Session:
     root = make_project(DEPLOY)
     for command in (
         "init -q",
@@ -25,9 +25,9 @@ def opened(make_project: Callable[..., Path], home: Path) -> Engine:
         "-c user.name=A -c user.email=a@b.c commit -qm 'Deploy a release to the blue cluster first'",
     ):
         subprocess.run(["git", "-C", str(root), *_words(command)], check=True)
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    return engine
+    session = open_session(root, home=home, environment={})
+    session.index()
+    return session
 
 
 def _words(command: str) -> list[str]:
@@ -36,35 +36,35 @@ def _words(command: str) -> list[str]:
     return shlex.split(command)
 
 
-def kinds(engine: Engine, question: str, **more: int) -> set[str]:
+def kinds(session: Session, question: str, **more: int) -> set[str]:
     return {
-        hit.chunk.uri.split(":")[0] if ":" in hit.chunk.uri else hit.chunk.uri for hit in engine.context(question, **more).hits
+        hit.chunk.uri.split(":")[0] if ":" in hit.chunk.uri else hit.chunk.uri for hit in session.context(question, **more).hits
     }  # type: ignore[arg-type]
 
 
 def test_code_documents_chats_and_memories_answer_together(make_project: Callable[..., Path], home: Path) -> None:
-    engine = opened(make_project, home)
-    engine.remember("I deploy a release on Fridays, never on Mondays")
-    engine.chats(in_project=True).take(
+    session = opened(make_project, home)
+    session.remember("I deploy a release on Fridays, never on Mondays")
+    session.chats(in_project=True).take(
         [Conversation("t/1", "", [Message("Ann", "We deploy the release to the blue cluster on Friday", 1)])]
     )
-    found = kinds(engine, "how do we deploy a release to the cluster", budget=1500)
+    found = kinds(session, "how do we deploy a release to the cluster", budget=1500)
     assert {"src/deploy.py", "docs/deploy.md", "memory", "chat"} <= found and "src/menu.py" not in found
-    past = engine.search("which commit changed how we deploy a release").hits
+    past = session.search("which commit changed how we deploy a release").hits
     assert any(hit.chunk.language == "commit" for hit in past)
 
 
 def test_many_chats_do_not_drown_the_one_function(make_project: Callable[..., Path], home: Path) -> None:
-    engine = opened(make_project, home)
+    session = opened(make_project, home)
     said = [Message("Ann", f"deploy a release to the cluster, attempt {number}", number + 1) for number in range(300)]
-    engine.chats(in_project=True).take([Conversation("t/1", "", said)])
-    engine.remember("Deploy a release to the cluster only after lunch")
-    found = engine.context("how do we deploy a release to the cluster", budget=700).hits
+    session.chats(in_project=True).take([Conversation("t/1", "", said)])
+    session.remember("Deploy a release to the cluster only after lunch")
+    found = session.context("how do we deploy a release to the cluster", budget=700).hits
     uris = [hit.chunk.uri for hit in found]
     assert (
         "src/deploy.py" in uris
         and any(uri.startswith("memory:") for uri in uris)
         and any(uri.startswith("chat:") for uri in uris)
     )
-    code = kinds(engine, "show a menu of items")
+    code = kinds(session, "show a menu of items")
     assert "src/menu.py" in code and "chat" not in code, "what has nothing to do with it stays out"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.chunking.commit_text import ChangedFile, RawCommit, commit_text, files_of, packed_commit
 from tests.sources.test_commits import commit
 
@@ -18,7 +18,7 @@ REPORT = "Amounts are doubled again: when a page stays open over night and the v
 
 
 @pytest.fixture
-def mended(tmp_path: Path, home: Path) -> Engine:
+def mended(tmp_path: Path, home: Path) -> Session:
     """A project in which the same kind of thing was mended before, in a file that says nothing of it."""
     root = tmp_path / "shop"
     subprocess.run(["git", "init", "-q", "-b", "main", str(root)], check=True)
@@ -30,31 +30,31 @@ def mended(tmp_path: Path, home: Path) -> Engine:
         "2024-02-01",
         part7_py="def step_7(x):\n    return x\n",
     )
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    return engine
+    session = open_session(root, home=home, environment={})
+    session.index()
+    return session
 
 
-def test_a_report_is_answered_by_what_was_mended_before(mended: Engine) -> None:
+def test_a_report_is_answered_by_what_was_mended_before(mended: Session) -> None:
     found = mended.search(REPORT)  # at the usual threshold
     hits = found.hits
     assert hits[0].chunk.uri == "part7.py" and hits[0].why["history"] > 0.2 and found.plan.route == "report"
     assert all(hit.chunk.language != "commit" for hit in hits), "the past points; it is not the answer"
 
 
-def test_a_question_is_no_report(mended: Engine) -> None:
+def test_a_question_is_no_report(mended: Session) -> None:
     hits = mended.search("where is the amount doubled", min_score=0).hits
     assert all("history" not in hit.why for hit in hits)
 
 
-def test_without_history_a_report_is_a_long_text(mended: Engine, home: Path) -> None:
+def test_without_history_a_report_is_a_long_text(mended: Session, home: Path) -> None:
     assert mended.project is not None
-    other = open_engine(mended.project.root, home=home, environment={"CONTEXTD_GIT__MAX_COMMITS": "0"})
+    other = open_session(mended.project.root, home=home, environment={"CONTEXTD_GIT__MAX_COMMITS": "0"})
     other.index()
     assert all("history" not in hit.why for hit in other.search(REPORT, min_score=0).hits)
 
 
-def test_a_long_text_about_something_else_finds_nothing(mended: Engine) -> None:
+def test_a_long_text_about_something_else_finds_nothing(mended: Session) -> None:
     text = (
         "My grandmother bakes bread with rye and honey every Sunday morning before the children wake up and come to the kitchen"
     )
@@ -68,12 +68,12 @@ def test_all_files_of_a_commit_are_candidates_not_only_the_largest(tmp_path: Pat
     commit(
         root, "Amounts are no longer doubled when a page stays open over night", "2024-02-01", big_py=large, small_py="z = 1\n"
     )
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    assert {hit.chunk.uri for hit in engine.search(REPORT, k=4, min_score=0).hits} == {"big.py", "small.py"}
+    session = open_session(root, home=home, environment={})
+    session.index()
+    assert {hit.chunk.uri for hit in session.search(REPORT, k=4, min_score=0).hits} == {"big.py", "small.py"}
 
 
-def test_a_git_that_does_not_answer_takes_nothing_away(mended: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_git_that_does_not_answer_takes_nothing_away(mended: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     from contextd.sources import commits
 
     before = len(mended.known().store.documents(mended.known().commits.id))
@@ -82,9 +82,9 @@ def test_a_git_that_does_not_answer_takes_nothing_away(mended: Engine, monkeypat
     assert len(mended.known().store.documents(mended.known().commits.id)) == before == 2
 
 
-def test_a_reader_learns_nothing_from_a_past_that_is_not_theirs(mended: Engine, home: Path) -> None:
+def test_a_reader_learns_nothing_from_a_past_that_is_not_theirs(mended: Session, home: Path) -> None:
     assert mended.project is not None
-    guest = open_engine(mended.project.root, home=home, environment={}, reader="guest")
+    guest = open_session(mended.project.root, home=home, environment={}, reader="guest")
     assert guest.search(REPORT, min_score=0).hits == []
     mended.share(["guest"])
     assert guest.search(REPORT).hits[0].chunk.uri == "part7.py", "theirs now, and its past with it"
@@ -107,4 +107,4 @@ def test_a_repository_without_commits_is_nothing_to_warn_of(tmp_path: Path, home
     root = tmp_path / "young"
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     (root / "a.py").write_text("x = 1\n")
-    assert open_engine(root, home=home, environment={}).index().warnings == []
+    assert open_session(root, home=home, environment={}).index().warnings == []

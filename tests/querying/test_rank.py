@@ -8,23 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput, Unavailable
 from contextd.querying.rank import RANKERS, rank
 from contextd.querying.rerank import rerank
 from contextd.values.answer import Candidate, Hit
 from contextd.values.conversation import Conversation, Message
 from contextd.values.document import Chunk, ChunkId
+from tests.conftest import with_setup
 
 DAY = 86_400_000_000
 NOW = 1_700_000_000_000_000
 
 
 @pytest.fixture
-def person(home: Path) -> Engine:
-    """An engine without a project."""
-    return open_engine(None, home=home, environment={})
+def person(home: Path) -> Session:
+    """A session without a project."""
+    return open_session(None, home=home, environment={})
 
 
 def hit(number: int, score: float, *, days: int = 0, confidence: float = 1.0, **why: float) -> Hit:
@@ -49,7 +50,7 @@ def test_every_ranker_orders_by_what_it_is_called_after() -> None:
     assert order([hit(1, 0.5), hit(2, 0.5)], "default") == [1, 2], "equals stay as they were"
 
 
-def test_rankers_and_templates_of_ones_own(person: Engine) -> None:
+def test_rankers_and_templates_of_ones_own(person: Session) -> None:
     for text in ("the long story of the harbor", "the harbor"):
         person.remember(text)
     person.register_ranker("short", lambda one, now: -len(one.chunk.text))
@@ -67,18 +68,18 @@ def test_rankers_and_templates_of_ones_own(person: Engine) -> None:
         person.recall("harbor", ranker="nonsense")
 
 
-def test_looking_at_an_answer_before_it_is_used(person: Engine) -> None:
+def test_looking_at_an_answer_before_it_is_used(person: Session) -> None:
     kept = person.remember("the harbor is closed on Mondays").memory
     first, second = (person.context("harbor on Mondays", budget=200, template="chat", min_score=0) for _ in range(2))
     assert first.text == second.text and first.ids == (kept.id,) and not first.truncated
     assert first.budget_used == pytest.approx(100 * first.tokens / 200) and first.hits[0].rank_score > 0
 
 
-def test_a_question_may_be_a_vector(person: Engine) -> None:
-    assert person.static is not None
+def test_a_question_may_be_a_vector(person: Session) -> None:
+    assert person.setup.static is not None
     person.remember("the harbor is closed on Mondays")
     person.remember("sourdough needs a warm kitchen")
-    vector = person.static.query("bread baking")
+    vector = person.setup.static.query("bread baking")
     found = person.search("", vector=vector.tolist(), min_score=0)
     assert found.hits[0].chunk.text == "sourdough needs a warm kitchen" and not found.trace.warnings
     assert "sourdough" in person.context("", vector=(3 * vector).tolist(), min_score=0, k=1).text, "its length does not matter"
@@ -88,7 +89,7 @@ def test_a_question_may_be_a_vector(person: Engine) -> None:
 
 
 def test_without_vectors_a_search_by_vector_says_so(home: Path) -> None:
-    person = open_engine(None, home=home, environment={}, flags={"embedding.model": "none", "embedding.deep_model": "none"})
+    person = open_session(None, home=home, environment={}, flags={"embedding.model": "none", "embedding.deep_model": "none"})
     person.remember("the harbor is closed on Mondays")
     with pytest.raises(Unavailable, match="no vectors here"):
         person.search("", vector=[1.0] * 256)
@@ -127,23 +128,23 @@ def test_what_was_not_read_keeps_its_order_behind_what_was() -> None:
     assert [one.chunk.document for one in rerank(candidates(3), [], "q", Reads(""), None)] == [0, 1, 2]
 
 
-def test_reranking_is_for_chats_and_memories_and_may_fail(person: Engine) -> None:
+def test_reranking_is_for_chats_and_memories_and_may_fail(person: Session) -> None:
     said = [Message("Ann", f"we spoke about the harbor again, {word}", NOW) for word in ("one", "two", "three")]
     person.chats().take([Conversation("t/1", "", said)])
     plain = [one.chunk.text for one in person.search("harbor", min_score=0).hits]
     reads = Reads("three")
-    person.reranker = lambda: reads
+    person = with_setup(person, reranker=lambda: reads)
     found = person.search("harbor", min_score=0, rerank=True)
     assert found.hits[0].chunk.text.strip().endswith("three") and reads.read == 3
-    person.reranker = lambda: Reads("", broken=True)
+    person = with_setup(person, reranker=lambda: Reads("", broken=True))
     found = person.search("harbor", min_score=0, rerank=True)
     assert [one.chunk.text for one in found.hits] == plain and any("out of order" in one for one in found.trace.warnings)
-    person.reranker = lambda: None
+    person = with_setup(person, reranker=lambda: None)
     assert any("models fetch" in one for one in person.search("harbor", rerank=True).trace.warnings)
 
 
-def test_the_cross_encoder_knows_an_answer_from_a_topic(person: Engine) -> None:
-    reranker = person.reranker()
+def test_the_cross_encoder_knows_an_answer_from_a_topic(person: Session) -> None:
+    reranker = person.setup.reranker()
     if reranker is None:
         pytest.skip("no reranking model here; `contextd models fetch` brings it")
     texts = [
@@ -157,7 +158,7 @@ def test_the_cross_encoder_knows_an_answer_from_a_topic(person: Engine) -> None:
     assert reranker.scores("q", texts, time.monotonic() - 1) == []
 
 
-def test_a_ranker_may_be_made_of_weights_or_be_a_function(person: Engine) -> None:
+def test_a_ranker_may_be_made_of_weights_or_be_a_function(person: Session) -> None:
     for text in ("the harbor is in the north", "the harbor office opens at nine in the morning, every day of the week"):
         person.remember(text)
     texts = [one.chunk.text for one in person.search("harbor", ranker=lambda one, _: len(one.chunk.text), min_score=0).hits]
@@ -169,7 +170,7 @@ def test_a_ranker_may_be_made_of_weights_or_be_a_function(person: Engine) -> Non
             person.search("harbor", ranker=wrong)
 
 
-def test_a_preview_is_the_answer_with_what_it_is_made_of(person: Engine) -> None:
+def test_a_preview_is_the_answer_with_what_it_is_made_of(person: Session) -> None:
     person.remember("the harbor is in the north")
     seen, answer = person.preview("where is the harbor", budget=300), person.context("where is the harbor", budget=300)
     assert seen.text == answer.text and seen.ids == answer.ids and set(seen.scores) == set(seen.ids)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextd.app import portability
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.chunking.parse import decode
 from contextd.errors import Busy
 from contextd.privacy import scrub, scrub_text, user_rules
@@ -55,12 +55,12 @@ def test_words_and_phrases_in_configuration_stayed(line: str) -> None:
 
 
 def test_a_correction_was_undone_by_importing_the_old_list_again(home: Path) -> None:
-    engine = open_engine(None, home=home, environment={})
-    portability.imported(engine, "- My shoe size is EU 39\n", source="import:s.md")
-    (size,) = engine.memories.all()
-    engine.memories.update(size.id, text="My shoe size is EU 41")
-    portability.imported(engine, "- My shoe size is EU 39\n", source="import:s.md")
-    assert engine.memories.get(size.id).valid_to is None
+    session = open_session(None, home=home, environment={})
+    portability.imported(session, "- My shoe size is EU 39\n", source="import:s.md")
+    (size,) = session.memories.all()
+    session.memories.update(size.id, text="My shoe size is EU 41")
+    portability.imported(session, "- My shoe size is EU 39\n", source="import:s.md")
+    assert session.memories.get(size.id).valid_to is None
 
 
 @pytest.mark.parametrize(
@@ -128,10 +128,10 @@ def test_a_folder_had_another_repositorys_commits_read(tmp_path: Path, home: Pat
         (root / ".git").write_text(f"gitdir: {private}/.git\n")
     else:
         (root / ".git").symlink_to(private / ".git")
-    engine = open_engine(root, home=home, environment={})
-    assert engine.index().others == 0
-    assert not [hit for hit in engine.search("quicksilver diary", min_score=0).hits if hit.chunk.kind == "commit"]
-    engine.close()
+    session = open_session(root, home=home, environment={})
+    assert session.index().others == 0
+    assert not [hit for hit in session.search("quicksilver diary", min_score=0).hits if hit.chunk.kind == "commit"]
+    session.close()
     assert b"quicksilver" not in stored(home)
 
 
@@ -168,26 +168,26 @@ def test_modules_of_the_current_folder_were_imported_by_an_import(tmp_path: Path
 
 
 def test_an_export_with_a_line_separator_could_not_be_imported(home: Path, tmp_path: Path) -> None:
-    engine = open_engine(None, home=home, environment={})
-    engine.remember("first line\u2028second line")
-    lines = "\n".join(portability.as_lines(portability.exported(engine)))
+    session = open_session(None, home=home, environment={})
+    session.remember("first line\u2028second line")
+    lines = "\n".join(portability.as_lines(portability.exported(session)))
     other = tmp_path / "other"
     other.mkdir()
     (other / "models").symlink_to(home / "models")
-    target = open_engine(None, home=other, environment={})
+    target = open_session(None, home=other, environment={})
     assert portability.imported(target, lines).counts["added"] == 1
 
 
 def test_fields_that_nobody_types_carried_secrets_into_the_record(home: Path, tmp_path: Path) -> None:
-    engine = open_engine(None, home=home, environment={})
-    engine.remember("the boat is blue")
-    export = portability.exported(engine)
+    session = open_session(None, home=home, environment={})
+    session.remember("the boat is blue")
+    export = portability.exported(session)
     planted = f"password={SECRET}"
     export["memories"][0] |= {"language": planted, "principals": ["owner", planted], "replaced_by": planted}
     other = tmp_path / "other"
     other.mkdir()
     (other / "models").symlink_to(home / "models")
-    target = open_engine(None, home=other, environment={})
+    target = open_session(None, home=other, environment={})
     portability.imported(target, json.dumps(export))
     target.close()
     assert SECRET.encode() not in stored(other)
@@ -197,32 +197,32 @@ def test_two_chats_whose_names_differ_in_a_secret_became_one(home: Path) -> None
     """When a record is scrubbed again, as when it is imported."""
     from contextd.stores.sqlite import rescrub as module
 
-    engine = open_engine(None, home=home, environment={})
+    session = open_session(None, home=home, environment={})
     chats = [Conversation(f"deploy xyzzy-{name}", "", [Message("Ana", f"how do I {name}", 1_700_000_000_000_000)]) for name in ("one", "two")]  # fmt: skip
-    engine.chats().take(iter(chats))
+    session.chats().take(iter(chats))
     rules = user_rules(["xyzzy-[a-z]+"])
     with_ = module.Rescrubber(
         "new", lambda text: (scrub_text(text, rules)[0], len(scrub_text(text, rules)[1])), lambda memory: (replace(memory), 0),
         lambda memory: None, lambda text: 1, lambda texts: {},  # type: ignore[arg-type, return-value]
     )  # fmt: skip
-    assert module.rescrub(engine.record, with_) >= 2  # type: ignore[arg-type]
-    uris = {one.uri for one in engine.chats().all()}
+    assert module.rescrub(session.home.record, with_) >= 2  # type: ignore[arg-type]
+    uris = {one.uri for one in session.chats().all()}
     assert len(uris) == 2 and all("[REDACTED]" in uri for uri in uris)
 
 
 def test_a_rescrubbing_that_was_killed_before_it_had_wiped_is_made_up_for(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from contextd.stores.sqlite.database import Database
 
-    engine = open_engine(None, home=home, environment={})
-    kept = engine.remember("the quicksilver boat is blue").memory
+    session = open_session(None, home=home, environment={})
+    kept = session.remember("the quicksilver boat is blue").memory
     with monkeypatch.context() as patch:
         patch.setattr(Database, "wipe", lambda self: False)
-        engine.forget(kept.id)
+        session.forget(kept.id)
     due = "select 1 from setting where workspace_id = 0 and name = 'wipe'"
-    assert engine.record.database.query(due)  # type: ignore[attr-defined]
-    engine.close()
-    again = open_engine(None, home=home, environment={})
-    assert not again.record.database.query(due)  # type: ignore[attr-defined]
+    assert session.home.record.database.query(due)  # type: ignore[attr-defined]
+    session.close()
+    again = open_session(None, home=home, environment={})
+    assert not again.home.record.database.query(due)  # type: ignore[attr-defined]
 
 
 def committed(root: Path, files: dict[str, str], message: str = "first") -> Path:
@@ -240,10 +240,10 @@ def victim(tmp_path: Path, home: Path) -> Path:
     root = tmp_path / "victim"
     root.mkdir()
     committed(root, {"a.md": "private zanzibar strategy text\n"}, "zanzibar strategy")
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    engine.remember("The zanzibar launch code word is pelican", in_project=True)
-    engine.close()
+    session = open_session(root, home=home, environment={})
+    session.index()
+    session.remember("The zanzibar launch code word is pelican", in_project=True)
+    session.close()
     return root
 
 
@@ -282,43 +282,43 @@ def test_a_folder_joined_another_project_through_its_git_folder(tmp_path: Path, 
     root.mkdir(parents=True)
     (root / "r.md").write_text("hello\n")
     borrowed(root, victim, how)
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    found = engine.search("zanzibar launch code word strategy commit", min_score=0)
+    session = open_session(root, home=home, environment={})
+    session.index()
+    found = session.search("zanzibar launch code word strategy commit", min_score=0)
     assert not any("zanzibar" in hit.chunk.text for hit in found.hits), how
-    assert engine.index().others == 0
-    engine.close()
+    assert session.index().others == 0
+    session.close()
 
 
 def test_lines_of_ignored_files_were_shown_by_their_commits(tmp_path: Path, home: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
     committed(root, {"hidden.md": "the walrusplan is private\n", ".contextignore": "hidden.md\n", "a.md": "open\n"})
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    found = engine.search("commit that added walrusplan", min_score=0)
+    session = open_session(root, home=home, environment={})
+    session.index()
+    found = session.search("commit that added walrusplan", min_score=0)
     assert not any("walrusplan" in hit.chunk.text for hit in found.hits)
-    engine.close()
+    session.close()
 
 
 def test_a_control_character_in_a_subject_ended_history(tmp_path: Path, home: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
     committed(root, {"f.md": "x\n"}, "sub\x01ject")
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    assert engine.structure.history("f.md").edits[0].subject == "sub\x01ject"
-    engine.close()
+    session = open_session(root, home=home, environment={})
+    session.index()
+    assert session.structure.history("f.md").edits[0].subject == "sub\x01ject"
+    session.close()
 
 
 def test_a_reader_with_a_watching_server_could_not_lose_the_right(project: Path, home: Path) -> None:
-    owner = open_engine(project, home=home, environment={})
+    owner = open_session(project, home=home, environment={})
     owner.index()
     owner.share(["ana"])
     held = owner.known().lease
     with held("contextd watch"):
         assert owner.unshare(["ana"]) == frozenset({"owner"})
-        ana = open_engine(project, home=home, reader="ana", environment={})
+        ana = open_session(project, home=home, reader="ana", environment={})
         assert not ana.search("load_user").hits
         with pytest.raises(Busy):
             owner.share(["bob"])

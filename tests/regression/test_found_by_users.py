@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import contextd as package
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from tests.conftest import Run
 
 
-def test_an_export_to_nowhere_ended_with_a_traceback(engine: Engine, project: Path, contextd: Callable[..., Run]) -> None:
+def test_an_export_to_nowhere_ended_with_a_traceback(session: Session, project: Path, contextd: Callable[..., Run]) -> None:
     for folder, said in (("/proc/nope", "cannot write to /proc/nope"), ("", "an empty path is no folder")):
         done = contextd("export", folder, cwd=project)
         assert done.code == 2 and said in done.err and "Traceback" not in done.err
@@ -21,7 +21,7 @@ def test_an_export_to_nowhere_ended_with_a_traceback(engine: Engine, project: Pa
 
 
 def test_vectors_of_an_earlier_export_stayed(
-    engine: Engine, project: Path, contextd: Callable[..., Run], tmp_path: Path
+    session: Session, project: Path, contextd: Callable[..., Run], tmp_path: Path
 ) -> None:
     target = tmp_path / "out"
     assert contextd("export", str(target), "--vectors", cwd=project).code == 0 and (target / "vectors.jsonl").exists()
@@ -30,7 +30,7 @@ def test_vectors_of_an_earlier_export_stayed(
 
 @pytest.mark.parametrize("line", ['{"query": "x", "answer": ["a.py"]}', '{"query": "x"}', "no json", "[]"])
 def test_errors_of_eval_showed_python(
-    project: Path, tmp_path: Path, contextd: Callable[..., Run], engine: Engine, line: str
+    project: Path, tmp_path: Path, contextd: Callable[..., Run], session: Session, line: str
 ) -> None:
     questions = tmp_path / "questions.jsonl"
     questions.write_text(line + "\n")
@@ -52,9 +52,9 @@ def test_a_file_named_with_an_unknown_ending_was_ignored(make_project: Callable[
             "man.md": "# limit\n\nlimit(n; expr)\n",
         }
     )
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    assert engine.context("limit in src/builtin.jq", budget=600).hits[0].chunk.uri == "src/builtin.jq"
+    session = open_session(root, home=home, environment={})
+    session.index()
+    assert session.context("limit in src/builtin.jq", budget=600).hits[0].chunk.uri == "src/builtin.jq"
 
 
 def test_functions_behind_a_place_that_cannot_be_parsed_had_no_definition(
@@ -64,6 +64,6 @@ def test_functions_behind_a_place_that_cannot_be_parsed_had_no_definition(
     root = make_project(
         {"util.c": f"int before(void) {{\n  return 1;\n}}\n\n{broken}\nchar *real_path(int n) {{\n  return 0;\n}}\n"}
     )
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    assert [one.line for one in engine.structure.symbols("real_path")]
+    session = open_session(root, home=home, environment={})
+    session.index()
+    assert [one.line for one in session.structure.symbols("real_path")]

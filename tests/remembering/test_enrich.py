@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.remembering.attributes import stated
 from contextd.text.classifiers import guess
 from contextd.text.natural_language import language_of
@@ -66,19 +66,19 @@ def test_language(text: str, language: str) -> None:
 
 def test_guesses_are_right_as_often_as_the_benchmarks_say(home: Path) -> None:
     """The shipped weights on a sample of the items; the benchmarks page has all of them."""
-    engine = open_engine(None, home=home, environment={})
-    assert engine.static is not None
+    session = open_session(None, home=home, environment={})
+    assert session.setup.static is not None
     for what, name, least in (("kind", "facts", 0.7), ("act", "questions", 0.85), ("subject", "questions", 0.8)):
         known = json.loads((ITEMS / f"{name}.json").read_text("utf-8"))
-        vectors = engine.static.documents([one["text"] for one in known])
-        guesses = [guess(what, one["text"], {engine.static.space: v}) for one, v in zip(known, vectors, strict=True)]
+        vectors = session.setup.static.documents([one["text"] for one in known])
+        guesses = [guess(what, one["text"], {session.setup.static.space: v}) for one, v in zip(known, vectors, strict=True)]
         right = [found is not None and found.label == str(one[what]) for found, one in zip(guesses, known, strict=True)]
         assert sum(right) / len(right) >= least
     assert guess("kind", "anything", {}) is None
 
 
 def test_other_languages_find_inflected_and_compound_words(home: Path) -> None:
-    engine = open_engine(None, home=home, environment={})
+    session = open_session(None, home=home, environment={})
     for fact in (
         "Ich habe eine Nussallergie",
         "Mein Sohn spielt Fußball",
@@ -86,10 +86,10 @@ def test_other_languages_find_inflected_and_compound_words(home: Path) -> None:
         "我住在上海",
         "Je suis végétarienne",
     ):
-        engine.remember(fact)
+        session.remember(fact)
     for question, fact in (
         ("Welche Nüsse vertrage ich nicht?", "Ich habe eine Nussallergie"),
         ("我能吃花生吗", "我对花生过敏"),
         ("Un menu pour une personne vegetarienne", "Je suis végétarienne"),
     ):
-        assert engine.recall(question, min_score=0, k=1).hits[0].chunk.text == fact
+        assert session.recall(question, min_score=0, k=1).hits[0].chunk.text == fact

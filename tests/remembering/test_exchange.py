@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contextd.app import portability
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.questions import query_of, resources_of
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.querying import pipeline as querying
 from contextd.stores.sqlite.connect import migrations
@@ -50,41 +51,41 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
 
 
 @pytest.fixture
-def device(tmp_path: Path) -> Iterator[Callable[..., Engine]]:
+def device(tmp_path: Path) -> Iterator[Callable[..., Session]]:
     """Opens the record of a device; without models, which play no part here."""
-    opened: list[Engine] = []
+    opened: list[Session] = []
 
-    def open_one(name: str, reader: str = "owner") -> Engine:
+    def open_one(name: str, reader: str = "owner") -> Session:
         (tmp_path / name).mkdir(exist_ok=True)
-        opened.append(open_engine(None, home=tmp_path / name, environment={}, reader=reader))
+        opened.append(open_session(None, home=tmp_path / name, environment={}, reader=reader))
         return opened[-1]
 
     yield open_one
-    for engine in opened:
-        engine.close()
+    for session in opened:
+        session.close()
 
 
-Device = Callable[..., Engine]
+Device = Callable[..., Session]
 
 
-def send(source: Engine, target: Engine) -> portability.Imported:
+def send(source: Session, target: Session) -> portability.Imported:
     return portability.imported(target, json.dumps(portability.exported(source)))
 
 
-def texts(engine: Engine) -> list[str]:
-    return sorted(one.text for one in engine.memories.all())
+def texts(session: Session) -> list[str]:
+    return sorted(one.text for one in session.memories.all())
 
 
-def state(engine: Engine) -> dict[str, Any]:
+def state(session: Session) -> dict[str, Any]:
     """All that an export says but when it was made, and which clocks were once ahead."""
-    whole = portability.exported(engine)
+    whole = portability.exported(session)
     return {name: entries for name, entries in whole.items() if name not in ("contextd", "clocks")}
 
 
 # Rights
 
 
-def shared(device: Device) -> tuple[Engine, Engine, dict[str, Any]]:
+def shared(device: Device) -> tuple[Session, Session, dict[str, Any]]:
     """The owner's memory that ana may read, and an entry as a reader could make it of what they see."""
     owner, ana = device("a"), device("a", "ana")
     memory = owner.remember("the boat is at the north pier", principals=["ana"]).memory
@@ -143,7 +144,7 @@ def test_F23_links_start_at_a_memory_of_ones_own_and_end_at_one_that_may_be_read
         for start, end in ((entry["id"], mine.id), (mine.id, hidden.id), (mine.id, entry["id"]), (mine.id, mine.id))
     ]
     portability.imported(ana, crafted(links=links))
-    found = owner.record.relations.links(owner.personal, [entry["id"], mine.id, hidden.id])
+    found = owner.home.record.relations.links(owner.home.personal, [entry["id"], mine.id, hidden.id])
     assert [(one.start, one.end) for one in found] == [(mine.id, entry["id"])]
     owner.memories.link(hidden.id, entry["id"], "opens")
     later = {"in": "personal", "start": hidden.id, "end": entry["id"], "kind": "opens", "clock": clock}
@@ -258,14 +259,14 @@ def test_F21_a_forget_made_with_the_clock_ahead_is_applied_elsewhere(device: Dev
 
 
 def test_F21_with_the_clock_set_back_a_fact_just_told_is_found(home: Path, wall: Wall) -> None:
-    engine = open_engine(None, home=home, environment={})
+    session = open_session(None, home=home, environment={})
     for seconds, text in ((0, "Shoe size: EU 42"), (-30, "My shoe size is EU 43")):
-        engine.remember(text)
+        session.remember(text)
         wall.set(seconds - 30)
-        for ask in (engine.recall, engine.search, engine.facets):
+        for ask in (session.recall, session.search, session.facets):
             found = [hit.chunk.text for hit in ask("what is my shoe size", min_score=0).hits]
             assert found == [text], (seconds, ask)
-    engine.close()
+    session.close()
 
 
 @pytest.mark.parametrize("jump", [-DAY, -YEAR, -40 * YEAR, 10 * YEAR])
@@ -299,8 +300,8 @@ def test_the_time_of_the_question_decides_what_holds(device: Device) -> None:
     here.remember("I live in Lyon", valid_from=soon)
 
     def found(**asked: Any) -> list[str]:
-        query = replace(here._query("where I live", None, None), min_score=0, **asked)
-        return [hit.chunk.text for hit in querying.search(query, here._means(query))[0]]
+        query = replace(query_of(here, "where I live", None, None), min_score=0, **asked)
+        return [hit.chunk.text for hit in querying.search(query, resources_of(here, query))[0]]
 
     assert found() == ["I live in Munich"]
     assert found(now=soon + 1) == ["I live in Lyon"]
@@ -390,7 +391,9 @@ def test_what_was_unlinked_stays_so_and_may_be_linked_again(device: Device) -> N
     send(there, here)
     assert len(here.memories.links(one)) == 1
     here.forget(other)
-    assert not here.record.exchange.unlinked(here.personal, [one]), "what was forgotten leaves no kind of a link behind"
+    assert not here.home.record.exchange.unlinked(here.home.personal, [one]), (
+        "what was forgotten leaves no kind of a link behind"
+    )
 
 
 def test_renamed_and_deleted_topics_stay_so(device: Device) -> None:
@@ -471,21 +474,21 @@ OPERATIONS = st.one_of(
 )
 
 
-def act(engine: Engine, other: Engine, wall: Wall, operation: tuple[Any, ...]) -> None:
+def act(session: Session, other: Session, wall: Wall, operation: tuple[Any, ...]) -> None:
     """Do something on a device, if it can be done there."""
     name, *rest = operation
-    desk, ids = engine.memories, sorted(one.id for one in engine.memories.all())
+    desk, ids = session.memories, sorted(one.id for one in session.memories.all())
 
     def chosen(number: int) -> str:
         return ids[number % len(ids)] if ids else "0000"
 
     try:
         if name == "remember":
-            engine.remember(f"note {len(ids)} of {rest[0]}", topics=[rest[1]])
+            session.remember(f"note {len(ids)} of {rest[0]}", topics=[rest[1]])
         elif name == "update":
             desk.update(chosen(rest[0]), text=f"text {rest[1]}")
         elif name == "forget":
-            engine.forget(chosen(rest[0]))
+            session.forget(chosen(rest[0]))
         elif name == "feedback":
             desk.feedback(chosen(rest[0]), useful=True)
         elif name in ("link", "unlink"):
@@ -493,7 +496,7 @@ def act(engine: Engine, other: Engine, wall: Wall, operation: tuple[Any, ...]) -
         elif name == "ahead":
             wall.set(rest[0])
         elif name == "send":
-            send(engine, other)
+            send(session, other)
         else:
             getattr(desk, name)(*rest)
     except InvalidInput:
@@ -503,7 +506,7 @@ def act(engine: Engine, other: Engine, wall: Wall, operation: tuple[Any, ...]) -
 def converge(wall: Wall, operations: list[tuple[bool, Any]], order: bool) -> None:
     """Do everything on two devices, exchange exports, and compare."""
     with tempfile.TemporaryDirectory() as folder:
-        here, there = (open_engine(None, home=Path(folder) / name, environment={}) for name in "ab")
+        here, there = (open_session(None, home=Path(folder) / name, environment={}) for name in "ab")
         wall.set(0)
         for first, operation in operations:
             act(*((here, there) if first else (there, here)), wall, operation)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.values.conversation import Conversation, Message
 from contextd.values.memory import Recall
@@ -34,7 +34,7 @@ def history(chance: random.Random) -> list[tuple[str, str, frozenset[str], bool]
 
 def told(home: Path, events: list[tuple[str, str, frozenset[str], bool]], reader: str = "") -> dict[str, str]:
     """Tell everything, or what one reader may see of it, and link what follows each other by one author; ids by text."""
-    engines = {name: open_engine(None, home=home, reader=name, environment=ALONE) for name in PEOPLE}
+    sessions = {name: open_session(None, home=home, reader=name, environment=ALONE) for name in PEOPLE}
     ids: dict[str, str] = {}
     last: dict[str, str] = {}
     for place, (author, text, readers, pinned) in enumerate(events):
@@ -42,44 +42,44 @@ def told(home: Path, events: list[tuple[str, str, frozenset[str], bool]], reader
         if reader and reader != author and reader not in readers:
             continue
         said = 1_700_000_000_000_000 + place
-        memory = engines[author].remember(text, principals=readers, pinned=pinned, said=said, topics=[f"of {author}"]).memory
+        memory = sessions[author].remember(text, principals=readers, pinned=pinned, said=said, topics=[f"of {author}"]).memory
         ids[text] = memory.id
         if before in ids:
-            engines[author].memories.link(memory.id, ids[before], f"after {before}")
+            sessions[author].memories.link(memory.id, ids[before], f"after {before}")
         talk = Conversation(
             f"talk/{place}", f"about {text[-8:]}", [Message(author, f"we spoke of {text}", said), Message("bob", "yes", said)]
         )
-        engines[author].chats().take([talk], principals=readers)
-    for engine in engines.values():
-        engine.close()
+        sessions[author].chats().take([talk], principals=readers)
+    for session in sessions.values():
+        session.close()
     return ids
 
 
-def seen(engine: Engine) -> list[object]:
+def seen(session: Session) -> list[object]:
     """Everything one person can get."""
     found: list[object] = []
     for question in (*WORDS, "what do I need", "Budget for boat", "nothing of this"):
         for recall in (Recall(), Recall(depth=2), Recall(topics=frozenset({"of ann"}))):
-            hits = engine.recall(question, k=5, min_score=0, narrow=Narrow(recall=recall)).hits
+            hits = session.recall(question, k=5, min_score=0, narrow=Narrow(recall=recall)).hits
             found.append([hit.chunk.text for hit in hits])
             # A product of matrices of another size may differ in the last bits.
             found.append(pytest.approx([value for hit in hits for value in (hit.score, hit.rank_score)], abs=1e-4))
-    for memory in engine.memories.all():
-        links = engine.memories.links(memory.id)
+    for memory in session.memories.all():
+        links = session.memories.links(memory.id)
         found.append((memory.text, memory.kind, memory.topics, sorted((link.kind, other.text) for link, other in links)))
-        found.append([version.before.text for version in engine.memories.history(memory.id)])
+        found.append([version.before.text for version in session.memories.history(memory.id)])
     for question in ("Help me find shoes", "what may my boat cost", "plan my Tuesday at the lake", "and that one?"):
-        answer = engine.facets(question, min_score=0.1, history=["I want to buy coffee"])
+        answer = session.facets(question, min_score=0.1, history=["I want to buy coffee"])
         found.append(
             (answer.text, answer.tokens, answer.plan.facets, [hit.facet for hit in answer.hits], answer.trace.warnings)
         )
-        found.append(engine.context(question, min_score=0, template="chat", budget=300).text)
+        found.append(session.context(question, min_score=0, template="chat", budget=300).text)
     for question in ("spoke of heron", "who said yes about shoes", "coffee on 14 November 2023"):
-        hits = engine.search(question, k=8, min_score=0).hits
+        hits = session.search(question, k=8, min_score=0).hits
         found.append([(hit.chunk.uri, hit.chunk.text) if hit.chunk.uri.startswith("chat:") else hit.chunk.text for hit in hits])
         found.append(pytest.approx([hit.score for hit in hits], abs=1e-4))
-    found += [[(one.uri, one.title) for one in engine.chats().all()]]
-    found += [engine.memories.quality(), [topic.name for topic in engine.memories.topics()]]
+    found += [[(one.uri, one.title) for one in session.chats().all()]]
+    found += [session.memories.quality(), [topic.name for topic in session.memories.topics()]]
     return found
 
 
@@ -92,8 +92,8 @@ def test_C4_what_only_others_may_see_changes_nothing(home: Path, tmp_path: Path,
         alone.mkdir()
         (alone / "models").symlink_to(home / "models")
         told(alone, events, person)
-        whole = open_engine(None, home=home, reader=person, environment=ALONE)
-        restricted = open_engine(None, home=alone, reader=person, environment=ALONE)
+        whole = open_session(None, home=home, reader=person, environment=ALONE)
+        restricted = open_session(None, home=alone, reader=person, environment=ALONE)
         for here, there in zip(seen(whole), seen(restricted), strict=True):
             assert getattr(here, "expected", here) == there
         for author, text, readers, _ in events:

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from contextd.app import portability
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.values.memory import LIMITS, fault_of_memory
 from tests.conftest import Run
 
 
 @pytest.fixture
-def person(tmp_path: Path) -> Engine:
+def person(tmp_path: Path) -> Session:
     (tmp_path / "bare").mkdir()
-    return open_engine(None, home=tmp_path / "bare", environment={})
+    return open_session(None, home=tmp_path / "bare", environment={})
 
 
 BAD: tuple[tuple[dict[str, Any], str], ...] = (
@@ -56,7 +56,7 @@ BAD: tuple[tuple[dict[str, Any], str], ...] = (
 
 
 @pytest.mark.parametrize(("fields", "message"), BAD, ids=lambda value: str(value)[:30] if isinstance(value, dict) else "")
-def test_a_field_beyond_its_limit_is_refused(person: Engine, fields: dict[str, Any], message: str) -> None:
+def test_a_field_beyond_its_limit_is_refused(person: Session, fields: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         person.remember("the boat is green", **fields)
     assert not person.memories.all()
@@ -67,7 +67,7 @@ def test_a_field_beyond_its_limit_is_refused(person: Engine, fields: dict[str, A
     assert person.memories.get(known.id) == known
 
 
-def test_links_and_topics_have_limits(person: Engine) -> None:
+def test_links_and_topics_have_limits(person: Session) -> None:
     one, other = (person.remember(text).memory.id for text in ("the boat", "the pier"))
     for kind in ("k" * 65, "lies\nat"):
         with pytest.raises(InvalidInput, match="link kind has"):
@@ -79,7 +79,7 @@ def test_links_and_topics_have_limits(person: Engine) -> None:
             person.memories.rename_topic("Work", name)
 
 
-def test_what_is_within_the_limits_is_kept(person: Engine) -> None:
+def test_what_is_within_the_limits_is_kept(person: Session) -> None:
     longest = {name: "x" * LIMITS[name] for name in ("kind", "attribute", "value", "unit", "conversation")}
     kept = person.remember("the boat is green", topics=["a" * 80], said=1_600_000_000_000_000, **longest).memory
     assert {name: getattr(kept, name) for name in longest} == longest
@@ -88,21 +88,21 @@ def test_what_is_within_the_limits_is_kept(person: Engine) -> None:
 
 
 @pytest.mark.parametrize("text", [f"Budget for {'x' * 300}: max 150€", f"{'x' * 300}'s shoe size is 39", "Shoe size\n: 5\x1b"])
-def test_a_guess_stays_within_the_limits(person: Engine, text: str) -> None:
+def test_a_guess_stays_within_the_limits(person: Session, text: str) -> None:
     assert not fault_of_memory(person.remember(text).memory)
     assert not portability.imported(person, json.dumps(portability.exported(person))).problems
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
 def test_the_first_and_the_last_time_can_be_shown_anywhere(contextd: Callable[..., Run], home: Path, zone: str) -> None:
-    engine = open_engine(None, home=home, environment={})
+    session = open_session(None, home=home, environment={})
     for said in (-62_135_510_400_000_000, 253_402_214_400_000_000):
-        engine.remember(f"herons since {said}", said=said)
+        session.remember(f"herons since {said}", said=said)
     for command in (("memories", "--json"), ("search", "herons", "--json", "--min-score", "0"), ("context", "herons")):
         assert contextd(*command, TZ=zone).code == 0
-    for one in engine.memories.all():
+    for one in session.memories.all():
         assert contextd("memories", "show", one.id, TZ=zone).code == 0
-    engine.close()
+    session.close()
 
 
 IMPORTED: tuple[dict[str, Any], ...] = (
@@ -114,20 +114,20 @@ IMPORTED: tuple[dict[str, Any], ...] = (
 
 @pytest.mark.parametrize("change", IMPORTED, ids=lambda change: str(change)[:30])
 def test_an_import_leaves_out_what_is_beyond_the_limits_and_goes_on(
-    person: Engine, change: dict[str, Any], tmp_path: Path
+    person: Session, change: dict[str, Any], tmp_path: Path
 ) -> None:
     person.remember("the boat is green")
     person.remember("the boat has two oars")
     whole = portability.exported(person)
     whole["memories"][0] |= change
     (tmp_path / "other").mkdir()
-    other = open_engine(None, home=tmp_path / "other", environment={})
+    other = open_session(None, home=tmp_path / "other", environment={})
     done = portability.imported(other, json.dumps(whole))
     assert len(done.problems) == 1 and "left out" in done.problems[0] and done.counts["added"] == 1
     assert len(done.problems[0]) < 300
 
 
-def test_texts_of_other_files_have_the_same_limits(person: Engine) -> None:
+def test_texts_of_other_files_have_the_same_limits(person: Session) -> None:
     data = json.dumps([{"text": "I like tea", "kind": "k" * 100}, {"text": "I like rain"}])
     done = portability.imported(person, data)
     assert done.counts["added"] == 1 and "kind has at most 64" in done.problems[0]
@@ -137,7 +137,7 @@ def test_texts_of_other_files_have_the_same_limits(person: Engine) -> None:
 
 
 @pytest.mark.parametrize("said", [20_000_000, 86_400_000 * 365 * 30, 1_600_000_000, 1_600_000_000_000, 1_600_000_000_000_000])
-def test_the_size_of_a_number_tells_its_unit(person: Engine, said: int) -> None:
+def test_the_size_of_a_number_tells_its_unit(person: Session, said: int) -> None:
     portability.imported(person, json.dumps([{"text": "I like fog", "said": said}]))
     assert 1970 <= 1970 + person.memories.all()[0].said / 1e6 / 86_400 / 365 < 2022
 

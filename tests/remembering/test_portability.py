@@ -10,35 +10,35 @@ from pathlib import Path
 import pytest
 
 from contextd.app import portability
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from tests.conftest import Run
 
 
 @pytest.fixture
-def person(home: Path) -> Engine:
-    engine = open_engine(None, home=home, environment={})
-    first = engine.remember("Budget for shoes: max 150€", topics=["Fashion"], said=1_600_000_000_000_000).memory
-    engine.memories.update(first.id, text="Budget for shoes: max 160€")
-    second = engine.remember("I run in the park", pinned=True, private=True).memory
-    engine.memories.link(first.id, second.id, "explains")
-    engine.memories.add_topic("Sailing", "Leisure")
-    engine.forget(engine.remember("a thing to be forgotten").memory.id)
-    return engine
+def person(home: Path) -> Session:
+    session = open_session(None, home=home, environment={})
+    first = session.remember("Budget for shoes: max 150€", topics=["Fashion"], said=1_600_000_000_000_000).memory
+    session.memories.update(first.id, text="Budget for shoes: max 160€")
+    second = session.remember("I run in the park", pinned=True, private=True).memory
+    session.memories.link(first.id, second.id, "explains")
+    session.memories.add_topic("Sailing", "Leisure")
+    session.forget(session.remember("a thing to be forgotten").memory.id)
+    return session
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, home: Path) -> Engine:
+def elsewhere(tmp_path: Path, home: Path) -> Session:
     other = tmp_path / "elsewhere"
     other.mkdir()
     (other / "models").symlink_to(home / "models")
-    return open_engine(None, home=other, environment={})
+    return open_session(None, home=other, environment={})
 
 
 @pytest.mark.parametrize("vectors", [True, False])
 @pytest.mark.parametrize("lines", [True, False])
-def test_an_export_comes_back_without_loss(person: Engine, elsewhere: Engine, vectors: bool, lines: bool) -> None:
+def test_an_export_comes_back_without_loss(person: Session, elsewhere: Session, vectors: bool, lines: bool) -> None:
     whole = portability.exported(person, vectors=vectors)
     data = "\n".join(portability.as_lines(whole)) if lines else json.dumps(whole)
     assert portability.imported(elsewhere, data, dry_run=True).counts["memories"] == 2 and not elsewhere.memories.all()
@@ -54,7 +54,7 @@ def test_an_export_comes_back_without_loss(person: Engine, elsewhere: Engine, ve
     assert portability.imported(elsewhere, data).counts["known"] == 2, "twice is once"
 
 
-def test_the_later_write_wins_and_the_next_one_is_later_still(person: Engine, elsewhere: Engine) -> None:
+def test_the_later_write_wins_and_the_next_one_is_later_still(person: Session, elsewhere: Session) -> None:
     portability.imported(elsewhere, json.dumps(portability.exported(person)))
     (run,) = [one for one in elsewhere.memories.all() if "park" in one.text]
     elsewhere.memories.update(run.id, text="I run at the lake")
@@ -65,7 +65,7 @@ def test_the_later_write_wins_and_the_next_one_is_later_still(person: Engine, el
     assert done.counts["changed"] == 0
 
 
-def test_F17_what_was_forgotten_on_one_side_is_forgotten_on_the_other(person: Engine, elsewhere: Engine) -> None:
+def test_F17_what_was_forgotten_on_one_side_is_forgotten_on_the_other(person: Session, elsewhere: Session) -> None:
     before = json.dumps(portability.exported(person))
     portability.imported(elsewhere, before)
     (run,) = [one for one in person.memories.all() if "park" in one.text]
@@ -75,7 +75,7 @@ def test_F17_what_was_forgotten_on_one_side_is_forgotten_on_the_other(person: En
     assert run.id not in {one.id for one in elsewhere.memories.all()}
 
 
-def test_F13_only_known_fields_of_the_right_shape_are_read(person: Engine, elsewhere: Engine) -> None:
+def test_F13_only_known_fields_of_the_right_shape_are_read(person: Session, elsewhere: Session) -> None:
     whole = portability.exported(person)
     good, evil = whole["memories"]
     for change in (
@@ -95,7 +95,7 @@ def test_F13_only_known_fields_of_the_right_shape_are_read(person: Engine, elsew
             portability.imported(elsewhere, data)
 
 
-def test_other_files_are_told_anew(elsewhere: Engine) -> None:
+def test_other_files_are_told_anew(elsewhere: Session) -> None:
     gems = {"version": "2.0", "gems": [{"id": "pref_001", "value": "Budget for shoes: max 150€", "collections": ["Fashion"],
             "semanticType": "constraint", "timestamp": 1699564700}], "settings": {}}  # fmt: skip
     assert portability.imported(elsewhere, json.dumps(gems)).counts["added"] == 1
@@ -113,17 +113,17 @@ def test_other_files_are_told_anew(elsewhere: Engine) -> None:
     assert {one.text for one in elsewhere.memories.all()} >= {"I like tea", "we meet at ten"}
 
 
-def test_many_at_once_get_their_deep_vectors_afterwards(elsewhere: Engine) -> None:
+def test_many_at_once_get_their_deep_vectors_afterwards(elsewhere: Session) -> None:
     notes = "\n".join(f"- visitor {number} saw a heron by the lake" for number in range(60))
     assert portability.imported(elsewhere, notes).counts["added"] == 60
     assert all(one.enriched < 0 for one in elsewhere.memories.all())
     elsewhere.memories.enrich()
     ids = [one.id for one in elsewhere.memories.all() if one.enriched > 0]
-    held = elsewhere.record.memories.vectors(elsewhere.personal, ids)
+    held = elsewhere.home.record.memories.vectors(elsewhere.home.personal, ids)
     assert len(ids) == 60 and all(any(space.startswith("deep/") for space in held[one]) for one in ids)
 
 
-def test_markdown_is_for_people_and_can_be_read_back(person: Engine, elsewhere: Engine) -> None:
+def test_markdown_is_for_people_and_can_be_read_back(person: Session, elsewhere: Session) -> None:
     text = portability.as_markdown(portability.exported(person))
     assert "- Budget for shoes: max 160€ #Fashion <!--" in text and "forgotten" not in text
     assert "park" not in text, "what is private stays here"
@@ -134,7 +134,7 @@ def test_markdown_is_for_people_and_can_be_read_back(person: Engine, elsewhere: 
     assert replace(elsewhere.memories.all()[0]).source == "import"
 
 
-def test_lists_of_every_kind_are_read_and_prose_is_not(person: Engine) -> None:
+def test_lists_of_every_kind_are_read_and_prose_is_not(person: Session) -> None:
     portability.imported(person, "# Me\n\n1. I like tea\n2) I like rye bread\n+ I like rain\n")
     assert {"I like tea", "I like rye bread", "I like rain"} < {one.text for one in person.memories.all()}
     with pytest.raises(InvalidInput, match="is no list"):
@@ -146,7 +146,7 @@ def test_lists_of_every_kind_are_read_and_prose_is_not(person: Engine) -> None:
         portability.imported(person, whole[: len(whole) // 2])
 
 
-def test_an_export_can_be_read_by_its_owner_alone(person: Engine, contextd: Callable[..., Run], tmp_path: Path) -> None:
+def test_an_export_can_be_read_by_its_owner_alone(person: Session, contextd: Callable[..., Run], tmp_path: Path) -> None:
     person.close()
     for arguments in (("memories", "export"), ("chats", "export")):
         target = tmp_path / f"{arguments[0]}.json"
@@ -166,7 +166,7 @@ def test_an_export_can_be_read_by_its_owner_alone(person: Engine, contextd: Call
         "# Tool\n\nA tool for all.\nIt does everything.\nInstall it so:\n\n- with pip\n\nThen run it.\nDone.\n",
     ],
 )
-def test_what_is_plainly_no_list_is_refused_with_a_remedy(person: Engine, text: str) -> None:
+def test_what_is_plainly_no_list_is_refused_with_a_remedy(person: Session, text: str) -> None:
     before = person.memories.all()
     with pytest.raises(InvalidInput, match="no list"):
         portability.imported(person, text)

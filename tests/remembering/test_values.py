@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.remembering.attributes import Stated, stated
 from contextd.remembering.values import PARTS, read, valued, words_of
 
@@ -65,7 +65,7 @@ def test_parts_of_a_list_are_joined_and_others_are_not() -> None:
 
 
 def test_what_examples_suggest_ends_nothing(home: Path) -> None:
-    person = open_engine(None, home=home, environment={})
+    person = open_session(None, home=home, environment={})
     told = [
         "we use PostgreSQL",
         "we use MySQL",

@@ -151,13 +151,13 @@ def test_in_tests_examples_and_docs_short_and_plain_values_stay_readable(path: s
 
 
 def test_the_same_bytes_in_a_test_and_in_the_source_are_stored_apart(make_project: object, home: Path) -> None:
-    from contextd.app.assemble import open_engine
+    from contextd.app.assemble import open_session
 
     text = 'def connect():\n    return dial(password="swordfish")\n'
     root = make_project({"src/db.py": text, "tests/test_db.py": text})  # type: ignore[operator]
-    engine = open_engine(root, home=home, environment={})
-    engine.index()
-    found = {hit.chunk.uri: hit.chunk.text for hit in engine.search("connect dial", min_score=0).hits}
+    session = open_session(root, home=home, environment={})
+    session.index()
+    found = {hit.chunk.uri: hit.chunk.text for hit in session.search("connect dial", min_score=0).hits}
     assert "swordfish" in found["tests/test_db.py"] and "swordfish" not in found["src/db.py"]
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.querying.understand import understand
 from contextd.values.query import THE_OWNER, Query, Scope
@@ -49,55 +49,57 @@ def repository(tmp_path: Path) -> Path:
     return root
 
 
-def commits(engine: Engine) -> list[str]:
-    assert engine.project is not None
-    return list(engine.project.store.documents(engine.project.commits.id))
+def commits(session: Session) -> list[str]:
+    assert session.project is not None
+    return list(session.project.store.documents(session.project.commits.id))
 
 
 def test_what_changed_recently_is_answered_by_commits_the_latest_first(repository: Path, home: Path) -> None:
-    engine = open_engine(repository, home=home, environment={})
-    assert engine.index().others == 4 and engine.index().others == 0
-    hits = [hit for hit in engine.search("what changed recently in auth login", min_score=0).hits if hit.chunk.kind == "commit"]
+    session = open_session(repository, home=home, environment={})
+    assert session.index().others == 4 and session.index().others == 0
+    hits = [
+        hit for hit in session.search("what changed recently in auth login", min_score=0).hits if hit.chunk.kind == "commit"
+    ]
     assert hits[0].chunk.label == "Lock accounts after five failed logins"
     assert "auth/login.py (+1 -0)" in hits[0].chunk.text and "+    lock_after(user, 5)" in hits[0].chunk.text
-    hits = list(engine.search("which commit made sessions expire", min_score=0).hits)
+    hits = list(session.search("which commit made sessions expire", min_score=0).hits)
     assert hits[0].chunk.label == "Let sessions expire after an hour" and "kept by bots" in hits[0].chunk.text
 
 
 def test_other_questions_are_answered_by_files_as_if_there_were_no_history(repository: Path, home: Path) -> None:
-    with_history = open_engine(repository, home=home / "a", environment={})
-    without = open_engine(repository, home=home / "b", environment={"CONTEXTD_GIT__MAX_COMMITS": "0"})
+    with_history = open_session(repository, home=home / "a", environment={})
+    without = open_session(repository, home=home / "b", environment={"CONTEXTD_GIT__MAX_COMMITS": "0"})
     answers = []
-    for engine in (with_history, without):
-        engine.index()
-        answers.append([(h.chunk.uri, h.rank_score) for h in engine.search("expire the session of a user", min_score=0).hits])
+    for session in (with_history, without):
+        session.index()
+        answers.append([(h.chunk.uri, h.rank_score) for h in session.search("expire the session of a user", min_score=0).hits])
     assert answers[0] == answers[1] and answers[0]
     assert with_history.search("expire kind:commit", min_score=0).hits[0].chunk.kind == "commit"
     assert not any("since it was indexed" in one for one in with_history.search("which commit made it expire").trace.warnings)
 
 
 def test_new_commits_are_added_and_a_rewritten_history_is_followed(repository: Path, home: Path) -> None:
-    engine = open_engine(repository, home=home, environment={})
-    engine.index()
+    session = open_session(repository, home=home, environment={})
+    session.index()
     commit(repository, "Say hello", "2024-07-01", hello_py="HELLO = 1\n")
-    assert engine.index().others == 1 and len(commits(engine)) == 5
+    assert session.index().others == 1 and len(commits(session)) == 5
     subprocess.run(["git", "-C", str(repository), "reset", "-q", "--hard", "HEAD~2"], check=True)
-    engine.index()
-    assert len(commits(engine)) == 3
+    session.index()
+    assert len(commits(session)) == 3
 
 
 def test_shallow_clones_worktrees_and_folders_without_git(repository: Path, home: Path, tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "-q", "--depth", "2", f"file://{repository}", str(tmp_path / "shallow")], check=True)
-    shallow = open_engine(tmp_path / "shallow", home=home, environment={})
+    shallow = open_session(tmp_path / "shallow", home=home, environment={})
     shallow.index()
     assert len(commits(shallow)) == 2
     subprocess.run(["git", "-C", str(repository), "worktree", "add", "-q", str(tmp_path / "tree"), "HEAD~1"], check=True)
-    tree = open_engine(tmp_path / "tree", home=home, environment={})
+    tree = open_session(tmp_path / "tree", home=home, environment={})
     tree.index()
     assert len(commits(tree)) == 3
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain/a.py").write_text("x = 1\n")
-    plain = open_engine(tmp_path / "plain", home=home, environment={})
+    plain = open_session(tmp_path / "plain", home=home, environment={})
     assert plain.index().others == 0
     with pytest.raises(InvalidInput, match="is not a git repository"):
         plain.structure.history("a.py")
@@ -106,9 +108,9 @@ def test_shallow_clones_worktrees_and_folders_without_git(repository: Path, home
 def test_S5_a_secret_in_a_commit_is_scrubbed(repository: Path, home: Path) -> None:
     token = "gh" + "p_" + "a1B2" * 9
     commit(repository, f"Use token {token}", "2024-08-01", k_py=f"TOKEN = '{token}'\n")
-    engine = open_engine(repository, home=home, environment={})
-    engine.index()
-    text = engine.search("use token commit", min_score=0).hits[0].chunk.text
+    session = open_session(repository, home=home, environment={})
+    session.index()
+    text = session.search("use token commit", min_score=0).hits[0].chunk.text
     assert token not in text and "[REDACTED]" in text
     assert not any(
         token.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file() and "models" not in str(path)
@@ -118,14 +120,14 @@ def test_S5_a_secret_in_a_commit_is_scrubbed(repository: Path, home: Path) -> No
 def test_who_knows_a_file_what_changes_with_it_and_why_a_line_is_there(
     repository: Path, home: Path, contextd: Callable[..., Run]
 ) -> None:
-    engine = open_engine(repository, home=home, environment={})
-    found = engine.structure.history("auth/login.py")
+    session = open_session(repository, home=home, environment={})
+    found = session.structure.history("auth/login.py")
     assert found.edits[0].subject == "Lock accounts after five failed logins" and len(found.edits) == 3
     assert found.authors == (("Ana", 2), ("Bob", 1)) and found.together == (("auth/session.py", 1.0),)
-    edit, message = engine.structure.why("auth/login.py", 2)
+    edit, message = session.structure.why("auth/login.py", 2)
     assert edit.author == "Bob" and "kept by bots" in message
     with pytest.raises(InvalidInput, match="outside"):
-        engine.structure.history("../elsewhere")
+        session.structure.history("../elsewhere")
     told = json.loads(contextd("history", "auth", "--json", "-p", str(repository)).out)
     assert told["authors"] == {"Ana": 2, "Bob": 1}
     assert "Long sessions were kept by bots" in contextd("why", "auth/login.py:2", "-p", str(repository)).out
@@ -137,9 +139,9 @@ def test_who_knows_a_file_what_changes_with_it_and_why_a_line_is_there(
     "question", ["recent changes to auth login", "what changed recently in auth login", "latest commits to auth login"]
 )
 def test_recent_changes_are_the_newest_matching_commits_before_any_code(repository: Path, home: Path, question: str) -> None:
-    engine = open_engine(repository, home=home, environment={})
-    engine.index()
-    for hits in (engine.search(question, min_score=0).hits, engine.context(question, min_score=0, budget=2000).hits):
+    session = open_session(repository, home=home, environment={})
+    session.index()
+    for hits in (session.search(question, min_score=0).hits, session.context(question, min_score=0, budget=2000).hits):
         assert [hit.chunk.label for hit in hits[:3]] == [
             "Lock accounts after five failed logins",
             "Let sessions expire after an hour",
@@ -149,9 +151,9 @@ def test_recent_changes_are_the_newest_matching_commits_before_any_code(reposito
 
 
 def test_who_knows_something_names_people_and_what_changes_with_it(repository: Path, home: Path) -> None:
-    engine = open_engine(repository, home=home, environment={})
-    engine.index()
-    told = " ".join(engine.context("who knows the login", min_score=0).trace.warnings)
+    session = open_session(repository, home=home, environment={})
+    session.index()
+    told = " ".join(session.context("who knows the login", min_score=0).trace.warnings)
     assert "authors of the commits that were found: " in told and "auth/login.py was changed by Ana (2), Bob (1)" in told
     assert "auth/session.py often changes with it" in told
 
@@ -176,7 +178,7 @@ def test_only_questions_about_the_past_are_asked_of_it(question: str, past: bool
 
 
 def test_without_git_the_past_of_a_file_says_what_to_do(project: Path, home: Path, contextd: Callable[..., Run]) -> None:
-    open_engine(project, home=home, environment={}).index()
+    open_session(project, home=home, environment={}).index()
     for command in (("why", "src/app/store.py:4"), ("history", "src/app/store.py")):
         run = contextd(*command, "-p", str(project), cwd=project)
         assert run.code == 2 and "is not a git repository with commits. Run `git init`" in run.err, run.err
@@ -184,7 +186,7 @@ def test_without_git_the_past_of_a_file_says_what_to_do(project: Path, home: Pat
 
 def test_an_untracked_file_says_so(repository: Path, home: Path) -> None:
     (repository / "new.py").write_text("x = 1\n")
-    engine = open_engine(repository, home=home, environment={})
-    engine.index()
+    session = open_session(repository, home=home, environment={})
+    session.index()
     with pytest.raises(InvalidInput, match=r"new.py is not tracked by git\. Commit it"):
-        engine.structure.why("new.py", 1)
+        session.structure.why("new.py", 1)

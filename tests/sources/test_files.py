@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.app.checks import validate, verdict
 from contextd.errors import InvalidInput
 from contextd.ports.world import FileState, Skip
@@ -95,14 +95,14 @@ def test_I12_no_setting_link_or_command_reads_a_file_that_holds_secrets(make_pro
     (root / "notes.md").symlink_to(".env")
     (root / "hidden.md").symlink_to("deep/.netrc")
     flags = {"indexing.follow_symlinks": True, "indexing.size_exceptions": names, "watcher.ignore_patterns": ["!.env"]}
-    engine = open_engine(root, home=home, environment={}, flags=flags)
-    engine.index(verify=True)
-    engine.refresh([*names, "notes.md", "hidden.md"], force=True)
-    engine.rebuild()
-    assert set(engine.known().store.documents(engine.known().source.id)) == {"a.py", ".contextignore"}
-    assert not any("canary" in hit.chunk.text for hit in engine.search("heron_canary_1", min_score=0).hits)
+    session = open_session(root, home=home, environment={}, flags=flags)
+    session.index(verify=True)
+    session.refresh([*names, "notes.md", "hidden.md"], force=True)
+    session.rebuild()
+    assert set(session.known().store.documents(session.known().source.id)) == {"a.py", ".contextignore"}
+    assert not any("canary" in hit.chunk.text for hit in session.search("heron_canary_1", min_score=0).hits)
     for name in names:
-        assert not verdict(engine.known(), name)[0] and isinstance(engine.known().source.read(name), Skip)
+        assert not verdict(session.known(), name)[0] and isinstance(session.known().source.read(name), Skip)
 
 
 @pytest.mark.parametrize(
@@ -298,23 +298,23 @@ def test_I9_links_to_folders_are_judged_alike_by_everything_that_counts(
             subprocess.run(["git", *command.split()], cwd=root, check=True)
     (root / "gone").rename(root / "moved")
     (root / "gone").symlink_to(outside)  # a folder that git knows is now a link
-    engine = open_engine(root, home=home, environment={}, flags={"indexing.follow_symlinks": follow})
-    report = engine.index()
-    known = set(engine.known().store.documents(engine.known().source.id))
+    session = open_session(root, home=home, environment={}, flags={"indexing.follow_symlinks": follow})
+    report = session.index()
+    known = set(session.known().store.documents(session.known().source.id))
     assert known == {"a.py", "d/b.py", "d/e/c.py", "moved/x.py", *(["in.py"] if follow else [])} and not report.failed
-    states = list(engine.files())
+    states = list(session.files())
     skipped = {state.uri: state.reason for state in states if isinstance(state, Skip)}
     assert {state.uri for state in states} - set(skipped) == known
     assert set(links) - {"in.py"} | {"gone"} <= set(skipped) and all(
         "link" in skipped[name] for name in ("loop", "inner", "out", "none")
     )
-    assert validate(root, engine.settings, engine.files()).files == len(known)
-    assert sum(files for files, _ in engine.estimate().values()) == len(known)
+    assert validate(root, session.settings, session.files()).files == len(known)
+    assert sum(files for files, _ in session.estimate().values()) == len(known)
     for path in ("inner/b.py", "loop/a.py", "out/o.py", "gone/x.py", "gone/o.py", "d/up/b.py"):
-        assert isinstance(engine.known().source.judge(path), Skip), path
+        assert isinstance(session.known().source.judge(path), Skip), path
     for path in ("loop", "inner", "out"):
-        assert not engine.known().source.is_folder(path), path
-        assert sum(files for files, _ in engine.estimate([path]).values()) == 0, path
+        assert not session.known().source.is_folder(path), path
+        assert sum(files for files, _ in session.estimate([path]).values()) == 0, path
 
 
 def test_a_hostile_repository_cannot_run_a_program(make_project: Callable[..., Path], tmp_path: Path) -> None:

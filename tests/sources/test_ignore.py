@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.ports.world import Skip
 from contextd.sources.files import Boundaries, Files
 from contextd.sources.ignore import Ignore
@@ -194,15 +194,15 @@ def test_I11_no_ignore_file_ends_a_run(make_project: Callable[..., Path], home: 
     root = make_project({"a.py": "a = 1\n", "b.log": "1", name: b"\n".join([*ODD, b"*.log"])})
     if with_git:
         subprocess.run(["git", "init", "-q"], cwd=root, check=True)
-    report = open_engine(root, home=home, environment={}).index()
+    report = open_session(root, home=home, environment={}).index()
     assert report.written == 2 and not any("pattern" in warning for warning in report.warnings)
 
 
 def test_I11_configured_patterns_that_match_nothing_are_named(make_project: Callable[..., Path], home: Path) -> None:
     odd = ["[a", "!", "a\\", "[[:foo:]]", "", "x" * (LONGEST + 1)]
     root = make_project({"a.py": "a = 1\n", "b.log": "1"})
-    engine = open_engine(root, home=home, environment={}, flags={"watcher.ignore_patterns": [*odd, "*.log", "[z-a]"]})
-    report = engine.index()
+    session = open_session(root, home=home, environment={}, flags={"watcher.ignore_patterns": [*odd, "*.log", "[z-a]"]})
+    report = session.index()
     assert report.written == 1 and len(report.warnings) == len(odd)
     assert all(repr(pattern[:80]) in "\n".join(report.warnings) for pattern in odd)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contextd.app.assemble import open_engine
+from contextd.app.assemble import open_session
 from contextd.app.machine import LocalMachine
 from contextd.indexing.upkeep import Watching
 from contextd.indexing.watch import Hooks, Watch, awake
@@ -109,14 +109,14 @@ YEARS = {"1900": -2_208_988_800, "1970": 0, "2038": 2_147_483_648, "2100": 4_102
 def test_W6_a_file_of_any_time_is_indexed_once(make_project: Callable[..., Path], home: Path, year: str) -> None:
     root = make_project({"a.py": "def heron():\n    return 1\n"})
     os.utime(root / "a.py", ns=(YEARS[year] * 10**9, YEARS[year] * 10**9))
-    engine = open_engine(root, home=home, environment={})
-    assert engine.index().written == 1
-    again = engine.index()
+    session = open_session(root, home=home, environment={})
+    assert session.index().written == 1
+    again = session.index()
     assert (again.written, again.unchanged, again.removed) == (0, 1, 0)
-    assert engine.search("heron").hits and not engine.search("heron").trace.warnings
+    assert session.search("heron").hits and not session.search("heron").trace.warnings
     (root / "a.py").write_text("def stork():\n    return 1\n")
     os.utime(root / "a.py", ns=(YEARS[year] * 10**9, YEARS[year] * 10**9))
-    assert engine.index().written == 1, "the time of its entry tells of a change that keeps its own"
+    assert session.index().written == 1, "the time of its entry tells of a change that keeps its own"
 
 
 def test_W6_watching_does_not_index_a_file_of_the_future_in_a_loop(make_project: Callable[..., Path], home: Path) -> None:
@@ -219,15 +219,15 @@ def embedding(make_project: Callable[..., Path], home: Path) -> Iterator[tuple[W
     root = make_project(
         {"app.log": "".join(f"heron {n} flew by\n" for n in range(6000)), "calm.md": "# Owls\n\nOwls hunt at night.\n"}
     )
-    engine, deep = open_engine(root, home=home, environment={}), Counting()
-    engine.index()
-    project = engine.known()
+    session, deep = open_session(root, home=home, environment={}), Counting()
+    session.index()
+    project = session.known()
     with project.parser(keep=True) as parser:
-        upkeep = engine._upkeep(parser)
+        upkeep = session._index._upkeep(parser)
         upkeep.deep = lambda: deep
         machine = LocalMachine(supplies=root / "none", own=10**6)  # never busy
         yield Watching(upkeep, project.arm, lambda: False, print, machine), deep
-    engine.close()
+    session.close()
 
 
 def test_W7_a_file_that_is_written_all_the_time_gets_deep_vectors_once_it_rests(embedding: tuple[Watching, Counting]) -> None:

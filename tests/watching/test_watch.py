@@ -15,21 +15,21 @@ from pathlib import Path
 
 import pytest
 
-from contextd.app.assemble import open_engine
-from contextd.app.engine import Engine
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
 from contextd.errors import Unavailable
 
 
 class Watched:
-    """A project watched by a thread, and an engine of its own to ask."""
+    """A project watched by a thread, and a session of its own to ask."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, session: Session) -> None:
+        self.session = session
         self.said: list[str] = []
 
     def paths(self) -> set[str]:
-        assert self.engine.project is not None
-        return set(self.engine.project.store.documents(self.engine.project.source.id))
+        assert self.session.project is not None
+        return set(self.session.project.store.documents(self.session.project.source.id))
 
     def until(self, condition: Callable[[], bool], seconds: float = 15) -> None:
         end = time.monotonic() + seconds
@@ -39,10 +39,10 @@ class Watched:
 
 
 @contextmanager
-def watching(project: Path, home: Path, change: Callable[[Engine], None] = lambda _: None) -> Iterator[Watched]:
-    watcher = open_engine(project, home=home, environment={"CONTEXTD_WATCHER__DEBOUNCE_MS": "100"})
-    change(watcher)
-    watched = Watched(open_engine(project, home=home, environment={}))
+def watching(project: Path, home: Path, change: Callable[[Session], Session] = lambda session: session) -> Iterator[Watched]:
+    watcher = open_session(project, home=home, environment={"CONTEXTD_WATCHER__DEBOUNCE_MS": "100"})
+    watcher = change(watcher)
+    watched = Watched(open_session(project, home=home, environment={}))
     over = threading.Event()
     failed: list[BaseException] = []
 
@@ -63,7 +63,7 @@ def watching(project: Path, home: Path, change: Callable[[Engine], None] = lambd
     finally:
         over.set()
         thread.join(timeout=30)
-        watched.engine.close()
+        watched.session.close()
         assert not failed and not thread.is_alive(), failed
 
 
@@ -74,7 +74,7 @@ def on_disk(root: Path) -> set[str]:
 def test_a_save_a_new_file_a_new_folder_and_a_removal_are_seen(project: Path, home: Path) -> None:
     with watching(project, home) as watched:
         (project / "src/app/store.py").write_text("def heron_store():\n    return 1\n")
-        watched.until(lambda: bool(watched.engine.search("heron_store").hits))
+        watched.until(lambda: bool(watched.session.search("heron_store").hits))
         (project / "new/deep/down").mkdir(parents=True)
         (project / "new/deep/down/owl.py").write_text("def owl_down():\n    return 1\n")
         watched.until(lambda: "new/deep/down/owl.py" in watched.paths())
@@ -84,7 +84,7 @@ def test_a_save_a_new_file_a_new_folder_and_a_removal_are_seen(project: Path, ho
         watched.until(lambda: "docs/guide.md" not in watched.paths())
         (project / "src").rename(project / "lib")
         watched.until(lambda: watched.paths() == on_disk(project))
-        assert not watched.engine.search("heron_store").trace.warnings
+        assert not watched.session.search("heron_store").trace.warnings
 
 
 def test_an_ignore_file_that_changes_is_obeyed(project: Path, home: Path) -> None:
@@ -95,13 +95,13 @@ def test_an_ignore_file_that_changes_is_obeyed(project: Path, home: Path) -> Non
         watched.until(lambda: "docs/guide.md" in watched.paths())
 
 
-def test_an_answer_says_that_a_file_has_changed_since(engine: Engine, project: Path) -> None:
+def test_an_answer_says_that_a_file_has_changed_since(session: Session, project: Path) -> None:
     (project / "src/app/store.py").write_text("def load_user(name):\n    return 2\n")
     (project / "src/app/routes.py").unlink()
-    warnings = engine.search("load_user register_route", min_score=0).trace.warnings
+    warnings = session.search("load_user register_route", min_score=0).trace.warnings
     assert any("store.py has changed" in one for one in warnings) and any("routes.py is gone" in one for one in warnings)
-    engine.index()
-    assert not engine.context("load_user", min_score=0).trace.warnings
+    session.index()
+    assert not session.context("load_user", min_score=0).trace.warnings
 
 
 def test_W1_a_rename_storm_converges_to_what_is_on_disk(make_project: Callable[..., Path], home: Path) -> None:
@@ -136,10 +136,10 @@ def switch_branches(make_project: Callable[..., Path], home: Path, files: int, t
 def agrees(watched: Watched, root: Path, name: str, files: int) -> bool:
     if watched.paths() != on_disk(root):
         return False
-    known = watched.engine.project.store.documents(watched.engine.project.source.id)  # type: ignore[union-attr]
+    known = watched.session.project.store.documents(watched.session.project.source.id)  # type: ignore[union-attr]
     if any(row.stamp.mtime_ns != (root / uri).stat().st_mtime_ns for uri, row in known.items()):
         return False
-    return all(watched.engine.search(f"{name}{n}").hits for n in (0, 1, files - 1))
+    return all(watched.session.search(f"{name}{n}").hits for n in (0, 1, files - 1))
 
 
 def test_W2_a_stopped_process_catches_up(make_project: Callable[..., Path], home: Path) -> None:
@@ -151,8 +151,8 @@ def stop_and_storm(make_project: Callable[..., Path], home: Path, files: int, se
     root = make_project({"a.py": "def first():\n    return 1\n"})
     command = [sys.executable, "-m", "contextd", "watch", "-p", str(root)]
     process = subprocess.Popen(command, env={**os.environ, "CONTEXTD_HOME": str(home)}, stderr=subprocess.PIPE)
-    engine = open_engine(root, home=home, environment={})
-    watched = Watched(engine)
+    session = open_session(root, home=home, environment={})
+    watched = Watched(session)
     try:
         watched.until(lambda: watched.paths() == {"a.py"}, 30)
         time.sleep(2)
@@ -171,16 +171,16 @@ def stop_and_storm(make_project: Callable[..., Path], home: Path, files: int, se
         process.send_signal(signal.SIGCONT)
         process.terminate()
         process.wait(timeout=30)
-        engine.close()
+        session.close()
 
 
 def test_W3_when_the_system_has_no_watches_left_everything_is_looked_at(project: Path, home: Path) -> None:
-    def exhausted(engine: Engine) -> None:
+    def exhausted(session: Session) -> Session:
         def arm(folders: object) -> None:
             raise Unavailable("no watches are left")
 
-        assert engine.project is not None
-        engine.project = replace(engine.project, arm=arm)  # type: ignore[arg-type]
+        assert session.project is not None
+        return replace(session, project=replace(session.project, arm=arm))
 
     with watching(project, home, exhausted) as watched:
         (project / "late.py").write_text("def late_heron():\n    return 1\n")
@@ -230,7 +230,7 @@ def test_W5_an_editors_way_of_saving_is_an_update_and_never_a_removal(
         for turn in range(3):
             save(path, f"def heron_{turn}():\n    return {turn}\n")
             end = time.monotonic() + 15
-            while not any(f"heron_{turn}" in hit.chunk.text for hit in watched.engine.search(f"heron_{turn}").hits):
+            while not any(f"heron_{turn}" in hit.chunk.text for hit in watched.session.search(f"heron_{turn}").hits):
                 assert time.monotonic() < end and "src/app/store.py" in watched.paths(), "never a flash of deleted"
                 time.sleep(0.02)
         assert watched.paths() == {"src/app/store.py", "src/app/routes.py", "docs/guide.md", "config/settings.yaml"}
@@ -259,8 +259,8 @@ def test_changed_settings_are_followed_and_bad_ones_are_not(make_project: Callab
     variables = {**os.environ, "CONTEXTD_HOME": str(home)}
     command = [sys.executable, "-m", "contextd", "watch", "-p", str(root)]
     process = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
-    engine = open_engine(root, home=home, environment={})
-    project = engine.known()
+    session = open_session(root, home=home, environment={})
+    project = session.known()
 
     def known() -> set[str]:
         return set(project.store.documents(project.source.id))
@@ -295,4 +295,4 @@ def test_a_commit_is_known_while_watching(make_project: Callable[..., Path], hom
         watched.until(lambda: "a.py" in watched.paths())
         time.sleep(1)
         subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "Teach the herons to whistle"], check=True)
-        watched.until(lambda: bool(watched.engine.search("kind:commit herons whistle").hits))
+        watched.until(lambda: bool(watched.session.search("kind:commit herons whistle").hits))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from contextd.errors import InvalidInput
 from contextd.querying.rank import RELEVANCE, Ranker, ranker_of
-from contextd.settings.limits import LIMITS, checked_text, checked_texts
+from contextd.settings.limits import LIMITS, checked_name, checked_text, checked_texts
+from contextd.values.document import EVERYONE, OWNER
 from contextd.values.memory import Recall
-from contextd.values.query import Facet
+from contextd.values.query import Facet, Reader
 
 if TYPE_CHECKING:
     from contextd.settings.defaults import QuerySettings
@@ -20,7 +21,7 @@ _OWN = "custom"  # the name of a ranker that is a function
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question has beside its words; as for `Engine.search`."""
+    """What a question has beside its words; as for `Session.search`."""
 
     history: Sequence[str] = ()
     rerank: bool = False
@@ -54,6 +55,13 @@ def _share(name: str, number: float) -> float:
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
         raise InvalidInput(f"{name} is a number from 0 to 1; {number!r} is not")
     return float(number)
+
+
+def reader_of(name: str) -> Reader:
+    """A reader of that name."""
+    if checked_name(name, "reader") == EVERYONE:
+        raise InvalidInput(f"{name!r} is not the name of a reader; give one, such as {OWNER}")
+    return Reader(name)
 
 
 def checked_recall(recall: Recall | None) -> Recall | None:

@@ -1,4 +1,4 @@
-"""Wiring: the only place that knows adapters. Hands out an Engine for a project, a home, a reader."""
+"""Wiring: the only place that knows adapters. Hands out a Session for a project and a reader."""
 
 from __future__ import annotations
 
@@ -8,47 +8,52 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from contextd import chunking
-from contextd.app.engine import Engine
+from contextd.app.asking import reader_of
+from contextd.app.boundaries import boundaries
+from contextd.app.home import Home, shared
 from contextd.app.machine import LocalMachine
 from contextd.app.project import Project
+from contextd.app.session import Session
+from contextd.app.setup import Setup
 from contextd.chunking.cut import Limits
 from contextd.chunking.extraction import missing
 from contextd.errors import InvalidInput, StorageError, Unavailable
-from contextd.models.chosen import deep_of, reranker_of, static_of
+from contextd.models.chosen import LocalModels
 from contextd.models.tokens import O200k
+from contextd.ports.record import Record
 from contextd.ports.world import Embedder, Events, Matrix, Recipe, Retriever
 from contextd.privacy.formats import VERSION as SCRUB_VERSION
 from contextd.privacy.formats import Rule
 from contextd.querying.render import TEMPLATES, Template, custom
 from contextd.settings import config
 from contextd.settings.defaults import Chunking, Security, Settings
-from contextd.settings.limits import checked_name, checked_path, checked_texts
+from contextd.settings.limits import checked_path, checked_texts
 from contextd.settings.other_keys import BUILT_IN
 from contextd.settings.permissions import mend, mend_folder
 from contextd.sources.blame import GitPast
 from contextd.sources.commits import Commits
-from contextd.sources.files import Boundaries, Files, checked_root, find_root
+from contextd.sources.files import Files, checked_root, find_root
 from contextd.sources.filetypes import language_by_content
 from contextd.sources.git import git
 from contextd.stores.lease import holder, lease
 from contextd.stores.sqlite.catalog import Catalog
+from contextd.stores.sqlite.pool import file_of
 from contextd.stores.sqlite.record import SqliteRecord, salvaged
-from contextd.stores.sqlite.repair import opened_or_renewed, replaced
+from contextd.stores.sqlite.repair import opened_or_renewed, replace_damaged
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.values.conversation import Conversation, Forgotten, Note, Unread
-from contextd.values.document import EVERYONE, OWNER
+from contextd.values.document import OWNER
 from contextd.values.memory import Memory
-from contextd.values.query import Reader
 
 _MOST_WORKERS = 8
 _LONG_LOG = 64 << 20  # bytes
 _PLUGIN = "plugin:"  # before the name of an embedder that is a plug-in
 
 
-def open_engine(
+def open_session(
     project: str | Path | None = ".",
     *,
     home: Path | None = None,
@@ -56,8 +61,8 @@ def open_engine(
     flags: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] = os.environ,
     also: Sequence[str | Path] = (),
-) -> Engine:
-    """An engine for a project (None: personal memories alone), and others that are asked along. Nothing is indexed by opening.
+) -> Session:
+    """A session for a project (None: personal memories alone), and others that are asked along. Nothing is indexed by opening.
 
     A project is a folder, or a name that the user's configuration gives one.
     """
@@ -71,67 +76,77 @@ def open_to_ask(
     reader: str = OWNER,
     environment: Mapping[str, str] = os.environ,
     also: Sequence[str | Path] = (),
-) -> Engine:
+) -> Session:
     """The same for questions: a folder that is not indexed is not registered by being asked about, and answers say so."""
     return _opened(project, home, reader, None, environment, also, _registered_project)
 
 
+def open_home(path: Path) -> Home:
+    """A data directory; one Home for all sessions of this process."""
+    return shared(path, _home)
+
+
+def _home(path: Path) -> Home:
+    mend(path)
+    record = SqliteRecord(path / "record.db")
+    return Home(path, record, record.workspace("personal", "", "personal"), LocalModels(path), O200k())
+
+
 def _opened(
     project: str | Path | None,
-    home: Path | None,
+    folder: Path | None,
     reader: str,
     flags: Mapping[str, Any] | None,
     environment: Mapping[str, str],
     also: Sequence[str | Path],
-    find: Callable[..., tuple[Project | None, str]],
-) -> Engine:
-    """An engine, its projects found by `find`."""
-    if checked_name(reader, "reader") == EVERYONE:
-        raise InvalidInput(f"{reader!r} is not the name of a reader; give one, such as {OWNER}")
-    home = home or config.home(environment)
-    own = config.load(home / "config.toml", None, environment, flags).settings
-    named = own.projects
+    find: Callable[[Path, Settings, Home], tuple[Project | None, str]],
+) -> Session:
+    """A session, its projects found by `find`."""
+    who, folder = reader_of(reader), folder or config.home(environment)
+    named = config.load(folder / "config.toml", None, environment, flags).settings.projects
     root = project_root(named.get(str(project), project)) if project is not None else None
-    loaded = config.load(home / "config.toml", root / config.FILE_NAME if root else None, environment, flags)
-    mend(home)
-    record = SqliteRecord(home / "record.db")
-    personal = record.workspace("personal", "", "personal")
-    opened, damage = find(root, loaded.settings, home=home, record=record) if root else (None, "")
+    loaded = config.load(folder / "config.toml", root / config.FILE_NAME if root else None, environment, flags)
+    home = open_home(folder)
+    opened, damage = find(root, loaded.settings, home) if root else (None, "")
     others = {
-        one: find(*_settings_of(named.get(one, one), home, environment), record=record, home=home)[0]
+        one: find(*_settings_of(named.get(one, one), folder, environment), home)[0]
         for one in checked_texts("also", [str(one) for one in also])
     }
     missing_others = [f"{one} is not indexed yet. Run `contextd index {one}`." for one, other in others.items() if not other]
-    templates = dict(TEMPLATES) | _templates(loaded.settings.templates)
-    retrievers, broken = _retrievers(loaded.settings.providers)
-    static, warnings = _static(home, loaded.settings)
-    user = config.load(home / "config.toml", None, {}, None).settings.security  # the same for every command
-    warnings = (*warnings, *_rescrubbed(record, _rules(user), static))
-    return Engine(
-        loaded.settings,
+    setup, missing_parts = _setup(loaded.settings, home)
+    user = config.load(folder / "config.toml", None, {}, None).settings.security  # the same for every command
+    return Session(
+        home,
+        who,
+        setup,
         opened,
-        Reader(reader),
-        record,
-        static,
-        _deep(home, loaded.settings),
-        personal,
-        O200k(),
-        templates,
-        _rules(loaded.settings.security),
-        retrievers,
         tuple(other for other in others.values() if other is not None),
-        (*missing_others, *loaded.warnings, *warnings, *broken, *([damage] if damage else []), *_long_logs(record, opened)),
-        reranker_of(home),
-        unindexed=root if opened is None else None,
+        root if opened is None else None,
+        (
+            *missing_others,
+            *loaded.warnings,
+            *missing_parts,
+            *_rescrubbed(home.record, _rules(user), setup.static),
+            *([damage] if damage else []),
+            *_long_logs(home.record, opened),
+        ),
     )
 
 
-def _long_logs(record: SqliteRecord, project: Project | None) -> Iterator[str]:
+def _setup(settings: Settings, home: Home) -> tuple[Setup, tuple[str, ...]]:
+    """What the settings come to, and a warning for each part that is missing."""
+    retrievers, broken = _retrievers(settings.providers)
+    static, missing_model = _static(home, settings)
+    templates = dict(TEMPLATES) | _templates(settings.templates)
+    deep = _deep(home, settings)
+    setup = Setup(settings, _rules(settings.security), templates, retrievers, static, deep, home.models.reranker)
+    return setup, (*missing_model, *broken)
+
+
+def _long_logs(record: Record, project: Project | None) -> Iterator[str]:
     """A word on every database whose log has grown beyond all measure: a process has been reading it for long."""
-    for database in (
-        record.database,
-        *([project.store.database] if project and isinstance(project.store, SqliteStore) else []),
-    ):
+    held = (record, project.store if project is not None else None)
+    for database in (one.database for one in held if isinstance(one, SqliteRecord | SqliteStore)):
         if (size := database.log_size()) > _LONG_LOG:
             what = f"the log of {database.path} has {size >> 20} MB, because a process has been reading it for long"
             yield f"{what}; find it with `lsof {database.path}` and stop it"
@@ -186,17 +201,16 @@ def _settings_of(project: str | Path, home: Path, environment: Mapping[str, str]
     return root, config.load(home / "config.toml", root / config.FILE_NAME, environment).settings
 
 
-def _registered_project(root: Path, settings: Settings, *, home: Path, record: SqliteRecord) -> tuple[Project | None, str]:
+def _registered_project(root: Path, settings: Settings, home: Home) -> tuple[Project | None, str]:
     """A project that was opened to be indexed before; None for another folder, for which nothing is created."""
-    known = record.registered("project", _place(root)) is not None
-    return _project(root, settings, home=home, record=record) if known else (None, "")
+    known = home.record.registered("project", _place(root)) is not None
+    return _project(root, settings, home) if known else (None, "")
 
 
-def _project(root: Path, settings: Settings, *, home: Path, record: SqliteRecord) -> tuple[Project, str]:
+def _project(root: Path, settings: Settings, home: Home) -> tuple[Project, str]:
     """A project with its index, and what was wrong with it."""
-    place = _place(root)
-    workspace = record.workspace("project", place, root.name)
-    folder = home / "projects" / f"{workspace:016x}"
+    workspace = home.record.workspace("project", _place(root), root.name)
+    folder = home.path / "projects" / f"{workspace:016x}"
     mend_folder(folder)
     limits = _limits(settings.chunking)
     rules = _rules(settings.security)
@@ -215,7 +229,7 @@ def _project(root: Path, settings: Settings, *, home: Path, record: SqliteRecord
 
     readable = [kind for kind in ("pdf", "docx", "html") if not missing(kind)]
     recipe = json.dumps([chunking.VERSION, SCRUB_VERSION, asdict(limits), rules, readable])
-    store, damage = opened_or_renewed(folder, workspace)
+    store, damage = home.stores.get(folder, lambda: opened_or_renewed(folder, workspace))
     project = Project(
         root.name,
         root,
@@ -231,7 +245,8 @@ def _project(root: Path, settings: Settings, *, home: Path, record: SqliteRecord
         LocalMachine(),
         lambda who: lease(folder, who),
         lambda: holder(folder),
-        lambda damaged: replaced(folder, workspace, cast(SqliteStore, damaged).database.opened),
+        lambda: file_of(folder / "index.db"),
+        lambda damaged: replace_damaged(store, folder, workspace, damaged),
     )
     return project, damage
 
@@ -263,11 +278,11 @@ def _retrievers(settings: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, tu
     return load(others)
 
 
-def _static(home: Path, settings: Settings) -> tuple[Embedder | None, tuple[str, ...]]:
+def _static(home: Home, settings: Settings) -> tuple[Embedder | None, tuple[str, ...]]:
     """The static model: of the data directory, of a folder, or of a plug-in."""
     name = settings.embedding.model
     if not name.startswith(_PLUGIN):
-        return static_of(home, name)
+        return home.models.static(name)
     from contextd.app.plugins import load_embedder
 
     try:
@@ -276,11 +291,11 @@ def _static(home: Path, settings: Settings) -> tuple[Embedder | None, tuple[str,
         return None, (f"{error}: searching by words alone",)
 
 
-def _deep(home: Path, settings: Settings) -> Callable[[], Embedder | None]:
+def _deep(home: Home, settings: Settings) -> Callable[[], Embedder | None]:
     """The deep model, loaded when it is asked for."""
     name = settings.embedding.deep_model
     if not name.startswith(_PLUGIN):
-        return deep_of(home, name)
+        return home.models.deep(name)
 
     @lru_cache(maxsize=1)
     def load() -> Embedder | None:
@@ -303,10 +318,10 @@ def _rules(security: Security) -> tuple[Rule, ...]:
     return user_rules(security.secret_patterns, security.allow)
 
 
-def _rescrubbed(record: SqliteRecord, rules: tuple[Rule, ...], static: Embedder | None) -> tuple[str, ...]:
+def _rescrubbed(record: Record, rules: tuple[Rule, ...], static: Embedder | None) -> tuple[str, ...]:
     """Remove from the record what older rules missed; says how many secrets there were. Costs one look-up when none can be."""
     mark = json.dumps([SCRUB_VERSION, rules])
-    if record.scrubbed_by() == mark or record.database.read_only:
+    if not isinstance(record, SqliteRecord) or record.scrubbed_by() == mark or record.database.read_only:
         return ()
     from contextd.privacy import scrub_text
     from contextd.remembering import pipeline
@@ -353,36 +368,3 @@ def _place(root: Path) -> str:
         return str(root)
     common, top, _ = lines
     return common if Path(top).resolve() == root else str(root)
-
-
-def boundaries(root: Path, settings: Settings) -> Boundaries:
-    """What belongs to a project, from its settings."""
-    watcher, indexing = settings.watcher, settings.indexing
-    return Boundaries(
-        _watch_paths(root, watcher.watch_paths),
-        watcher.ignore_patterns,
-        watcher.use_gitignore,
-        watcher.use_contextignore,
-        watcher.use_dockerignore,
-        indexing.allowed_extensions,
-        indexing.blocked_extensions,
-        int(indexing.max_file_size_mb * (1 << 20)),
-        indexing.size_exceptions,
-        indexing.follow_symlinks,
-        indexing.binary_threshold,
-    )
-
-
-def _watch_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Paths below the root; empty for all of it."""
-    if not paths or paths == ("auto",):
-        return ()
-    found = []
-    for path in paths:
-        target = (root / checked_path(path)).resolve()
-        if not target.is_relative_to(root):
-            raise InvalidInput(f"watch path {path!r} is outside the project {root}; index it as a project of its own")
-        if not target.exists():
-            raise InvalidInput(f"watch path {path!r} does not exist below {root}")
-        found.append(target.relative_to(root).as_posix())
-    return () if "." in found else tuple(found)

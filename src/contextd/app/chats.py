@@ -14,7 +14,7 @@ from contextd.indexing.embed import embed_missing
 from contextd.ports.record import Chats
 from contextd.ports.world import Embedder, Matrix, Tokens, pair_space
 from contextd.privacy.formats import Rule
-from contextd.values.conversation import Conversation, Message, Note, Session
+from contextd.values.conversation import ChatSession, Conversation, Message, Note
 from contextd.values.query import Reader
 
 FORMAT = 1  # of an export
@@ -80,7 +80,7 @@ class ChatService:
         alone = embed_missing(self.kept, deep, report, go_on)
         return alone + embed_missing(self.kept, Pairs(deep), lambda done: report(alone + done), go_on)
 
-    def all(self) -> list[Session]:
+    def all(self) -> list[ChatSession]:
         """Every sitting and note this reader may see, the latest first."""
         return self.kept.sessions(self.reader)
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING
 
 import re2
 
+from contextd.app.questions import projects_of
 from contextd.errors import InvalidInput
 from contextd.ports.world import View
-from contextd.values.document import Chunk
+from contextd.values.document import COMMIT, Chunk
+from contextd.values.query import Query
+
+if TYPE_CHECKING:
+    from contextd.app.session import Session
 
 Spans = Callable[[bytes], Iterator[tuple[int, int]]]  # where something is in a text
 _LONGEST = 2000  # characters of a line that are given with a match
@@ -60,6 +67,19 @@ def by_pattern(pattern: str) -> Spans:
         yield from ((match.start(), match.end()) for match in compiled.finditer(data) if match.end() > match.start())
 
     return spans
+
+
+def found_in(session: Session, spans: Spans, limit: int, query: Query) -> list[Occurrence]:
+    """Where something is in the project of a session and those asked along; at most `limit` places."""
+    found: list[Occurrence] = []
+    for project in filter(session.access.may_read, projects_of(session)):
+        sources = {project.source.id} | ({project.commits.id} if COMMIT in query.scope.kinds else set())
+        scope = replace(query.scope, workspaces=(project.workspace,), sources=frozenset(sources), kinds=frozenset())
+        name = "" if project is session.project else f"{project.name}:"
+        with project.store.view(scope) as view:
+            places = occurrences(view, spans, query.scope.kinds, query.deadline)
+            found += [replace(one, uri=name + one.uri) for one in islice(places, limit - len(found))]
+    return found
 
 
 def occurrences(view: View, spans: Spans, kinds: Collection[str], deadline: float | None) -> Iterator[Occurrence]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from contextd.app.engine import Engine
+from contextd.app.session import Session
 from contextd.text.terms import split
 from contextd.values.document import Chunk
 
@@ -15,10 +15,10 @@ SCHEMA = "1.0"
 _OVERLAP = 0.12  # of a unit that has to be split: `chunking/cut.py`
 
 
-def manifest(engine: Engine) -> dict[str, Any]:
+def manifest(session: Session) -> dict[str, Any]:
     """What the index was made with: models, limits of chunks, and when."""
-    chunking, status = engine.settings.chunking, engine.status()
-    with engine.structure.view() as view:
+    chunking, status = session.settings.chunking, session.status()
+    with session.structure.view() as view:
         spaces = {space: (count, view.dimension(space)) for space, count in view.spaces().items() if count}
         files = len(view.uris())
     models = [
@@ -28,7 +28,7 @@ def manifest(engine: Engine) -> dict[str, Any]:
     limits = {"code": chunking.code_max_tokens, "markdown": chunking.markdown_max_tokens, "lines": chunking.lines_max_tokens}
     return {
         "schemaVersion": SCHEMA,
-        "project": engine.known().name,
+        "project": session.known().name,
         "model": models[0] if models else None,
         "models": models,
         "preprocessing": {"chunkSize": limits, "overlap": _OVERLAP},
@@ -37,10 +37,10 @@ def manifest(engine: Engine) -> dict[str, Any]:
     }
 
 
-def corpus(engine: Engine) -> Iterator[dict[str, Any]]:
+def corpus(session: Session) -> Iterator[dict[str, Any]]:
     """Every chunk that the reader may see: id, text, the words it is searched by, and what is known of it."""
-    visibility = sorted(engine.who())
-    with engine.structure.view() as view:
+    visibility = sorted(session.who())
+    with session.structure.view() as view:
         for document, uri in sorted(view.uris().items(), key=lambda item: item[1]):
             for chunk in view.chunks_of(document):
                 yield {"id": _id(chunk), "text": chunk.text, "normText": " ".join(split(chunk.text))} | {
@@ -48,9 +48,9 @@ def corpus(engine: Engine) -> Iterator[dict[str, Any]]:
                 }
 
 
-def vectors(engine: Engine) -> Iterator[Mapping[str, Any]]:
+def vectors(session: Session) -> Iterator[Mapping[str, Any]]:
     """The vector of every chunk in every space: numbers of 32 bits, little-endian, in base 64."""
-    with engine.structure.view() as view:
+    with session.structure.view() as view:
         spaces = sorted(space for space, count in view.spaces().items() if count)
         for document, _ in sorted(view.uris().items(), key=lambda item: item[1]):
             chunks = view.chunks_of(document)

@@ -113,6 +113,10 @@ class MemoryService:
         found = [memory for workspace in self._workspaces() for memory in self.record.memories.all(workspace, self.reader)]
         return sorted(found, key=lambda memory: (-memory.said, memory.id))
 
+    def personal_facts(self) -> list[Memory]:
+        """The personal memories this reader may see that hold now."""
+        return [one for one in self.record.memories.all(self.personal, self.reader) if one.valid_to is None]
+
     def history(self, memory: str) -> list[Version]:
         """What a memory was before each change, the latest first."""
         found = self.get(memory)

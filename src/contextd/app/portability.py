@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from contextd.app.engine import Engine
 from contextd.app.restoring import FORMAT, SECTIONS, RestoreReport, plain, restore
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.ports.world import Matrix
 from contextd.values.memory import Memory
@@ -23,21 +23,21 @@ from contextd.workers.reading import memory_file, read_memories
 __all__ = ["as_lines", "as_markdown", "exported", "imported", "memory_file"]
 
 
-def exported(engine: Engine, *, vectors: bool = False) -> dict[str, Any]:
-    """Everything this reader wrote, personal and of the project the engine is in."""
-    desk, author = engine.memories, engine.reader.name
+def exported(session: Session, *, vectors: bool = False) -> dict[str, Any]:
+    """Everything this reader wrote, personal and of the project the session is in."""
+    desk, author = session.memories, session.reader.name
     payload: dict[str, Any] = {name: [] for name in SECTIONS}
-    aliases = engine.record.exchange.aliases(author)  # first: what is ahead of real time is set back
-    told = engine.record.exchange.told_topics(author)
+    aliases = session.home.record.exchange.aliases(author)  # first: what is ahead of real time is set back
+    told = session.home.record.exchange.told_topics(author)
     for place, workspace in {"personal": desk.personal, "project": desk.project}.items():
         if workspace is not None:
-            _export_workspace(engine, place, workspace, payload, told, vectors)
+            _export_workspace(session, place, workspace, payload, told, vectors)
     payload["topics"] = [
         {"name": one.name, "parent": one.parent, "clock": one.clock}
-        for one in engine.record.exchange.topics(desk.personal, author)
+        for one in session.home.record.exchange.topics(desk.personal, author)
     ]
     payload["topic_changes"] = [
-        {"name": one.name, "new": one.new, "clock": one.clock} for one in engine.record.relations.topic_changes(author)
+        {"name": one.name, "new": one.new, "clock": one.clock} for one in session.home.record.relations.topic_changes(author)
     ]
     payload["clocks"] = [{"original": original, "clock": clock} for original, clock in aliases.items()]
     manifest = {name: len(entries) for name, entries in payload.items()}
@@ -46,9 +46,9 @@ def exported(engine: Engine, *, vectors: bool = False) -> dict[str, Any]:
 
 
 def _export_workspace(
-    engine: Engine, place: str, workspace: int, payload: dict[str, Any], told: Mapping[str, Sequence[str]], vectors: bool
+    session: Session, place: str, workspace: int, payload: dict[str, Any], told: Mapping[str, Sequence[str]], vectors: bool
 ) -> None:
-    record, reader = engine.record, engine.reader
+    record, reader = session.home.record, session.reader
     readable = record.memories.all(workspace, reader)
     own = sorted((one for one in readable if one.author == reader.name), key=lambda one: one.id)
     ids = [one.id for one in own]
@@ -94,31 +94,31 @@ def as_markdown(payload: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def imported(engine: Engine, data: str | bytes, *, source: str = "import", dry_run: bool = False) -> RestoreReport:
+def imported(session: Session, data: str | bytes, *, source: str = "import", dry_run: bool = False) -> RestoreReport:
     """Read an export, a backup, JSON lines or a Markdown list; with `dry_run` only say what is in it."""
     payload, told = read_memories(data)
     done = RestoreReport()
-    gone = {one for one, _ in engine.record.memories.tombstones(engine.personal, engine.reader.name)}
+    gone = {one for one, _ in session.home.record.memories.tombstones(session.home.personal, session.reader.name)}
     done.counts["forgotten"] += sum(entry.get("id") in gone for entry in told)
     told = [{name: value for name, value in entry.items() if name != "id"} for entry in told if entry.get("id") not in gone]
     if payload is not None:
-        restore(engine, payload, done, dry_run)
+        restore(session, payload, done, dry_run)
     if dry_run:
         done.counts["told"] += len(told)
         return done
     for start in range(0, len(told), 500):
         memories = [
-            one for one in (_new(engine, entry, source, done) for entry in told[start : start + 500]) if one is not None
+            one for one in (_new(session, entry, source, done) for entry in told[start : start + 500]) if one is not None
         ]
-        for kept in engine.memories.remember_all(memories, deep=len(told) < 50):
+        for kept in session.memories.remember_all(memories, deep=len(told) < 50):
             done.counts["known" if kept.known else "added"] += 1
     return done
 
 
-def _new(engine: Engine, entry: Mapping[str, Any], source: str, done: RestoreReport) -> Memory | None:
+def _new(session: Session, entry: Mapping[str, Any], source: str, done: RestoreReport) -> Memory | None:
     """A memory that is told anew; a field beyond its limits is a problem of this entry alone."""
     try:
-        return engine.memories.told(source=source, **entry)
+        return session.memories.told(source=source, **entry)
     except InvalidInput as error:
         done.problems.append(f"{entry['text'][:40]!r}: {error}: left out")
         return None

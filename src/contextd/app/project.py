@@ -1,4 +1,4 @@
-"""A project as the engine is handed it: its folder, its source and store, and how workers, events and the lease are had."""
+"""A project as a session is handed it: its folder, its source and store, and how workers, events and the lease are had."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ NOT_INDEXED = "This project is not indexed yet. Run `contextd index`."
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A folder that is known: where it is, what of it is read, where its index lies, and how a parser is had."""
+    """A folder that is known: where it is, what of it is read, where its index lies, and how a parser is had.
+
+    `mark` tells one index file from the next in its place; `renew` puts a damaged one, by its mark, aside and begins anew.
+    """
 
     name: str
     root: Path
@@ -33,7 +36,8 @@ class Project:
     machine: Machine
     lease: Callable[[str], AbstractContextManager[None]]
     writer: Callable[[], str]
-    renew: Callable[[ProjectStore], ProjectStore]
+    mark: Callable[[], int]
+    renew: Callable[[int], None]
 
 
 def inside(root: Path, paths: Iterable[str]) -> tuple[str, ...]:

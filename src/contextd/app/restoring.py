@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from contextd.app.engine import Engine
+from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.ports.record import Taken
 from contextd.ports.world import Matrix
@@ -44,31 +44,31 @@ class RestoreReport:
     problems: list[str] = field(default_factory=list)
 
 
-def restore(engine: Engine, payload: Mapping[str, Any], done: RestoreReport, dry_run: bool) -> None:
+def restore(session: Session, payload: Mapping[str, Any], done: RestoreReport, dry_run: bool) -> None:
     """Take an export; with `dry_run` only count what could be taken."""
     if payload["contextd"].get("format") not in _READABLE:
         known = " and ".join(map(str, _READABLE))
         raise InvalidInput(
             f"this export has format {payload['contextd'].get('format')!r}; this contextd reads {known}: upgrade contextd"
         )
-    places = {"personal": engine.memories.personal, "project": engine.memories.project}
-    if engine.project is not None and any(entry.get("in") == "project" for entry in _entries(payload, "memories")):
-        engine.who()  # readers who may not read a project cannot write into it
-    found = list(_memories(engine, payload, places, done))
+    places = {"personal": session.memories.personal, "project": session.memories.project}
+    if session.project is not None and any(entry.get("in") == "project" for entry in _entries(payload, "memories")):
+        session.who()  # readers who may not read a project cannot write into it
+    found = list(_memories(session, payload, places, done))
     if dry_run:
         done.counts["memories"] += len(found)
         return
-    aliases = _settled(engine, payload)
+    aliases = _settled(session, payload)
 
     def clean(name: str) -> str:
-        return scrub_text(name, engine.rules)[0]
+        return scrub_text(name, session.setup.rules)[0]
 
     for entry, memory in found:
-        _restore_memory(engine, entry, memory, aliases, done)
+        _restore_memory(session, entry, memory, aliases, done)
     for entry in _entries(payload, "tombstones"):
         workspace, clock = places.get(str(entry.get("in"))), entry.get("clock")
         if workspace is not None and not fault_of("id", entry.get("id")) and is_clock(clock):
-            buried = engine.record.exchange.bury(workspace, str(entry["id"]), _alias(str(clock), aliases), engine.reader)
+            buried = session.home.record.exchange.bury(workspace, str(entry["id"]), _alias(str(clock), aliases), session.reader)
             done.counts["buried"] += buried
     for place, workspace in places.items():
         if workspace is not None:
@@ -76,11 +76,11 @@ def restore(engine: Engine, payload: Mapping[str, Any], done: RestoreReport, dry
                 [replace(link, kind=clean(link.kind)) for link in _links(payload, name, place, aliases, done)]
                 for name in ("links", "unlinked")
             )
-            engine.record.exchange.relate(workspace, links, unlinked, engine.reader)
+            session.home.record.exchange.relate(workspace, links, unlinked, session.reader)
     topics = [replace(one, name=clean(one.name), parent=clean(one.parent)) for one in _topics(payload, aliases, done)]
     changes = [replace(one, name=clean(one.name), new=clean(one.new)) for one in _changes(payload, aliases, done)]
-    engine.record.exchange.name(engine.personal, engine.reader.name, topics, changes)
-    engine.record.exchange.finish()
+    session.home.record.exchange.name(session.home.personal, session.reader.name, topics, changes)
+    session.home.record.exchange.finish()
 
 
 def plain(memory: Memory) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def plain(memory: Memory) -> dict[str, Any]:
 
 
 def _memories(
-    engine: Engine, payload: Mapping[str, Any], places: Mapping[str, int | None], done: RestoreReport
+    session: Session, payload: Mapping[str, Any], places: Mapping[str, int | None], done: RestoreReport
 ) -> Iterator[tuple[dict[str, Any], Memory]]:
     """The entries that can be taken, with their memories; for each other one a problem."""
     for entry in _entries(payload, "memories"):
@@ -101,7 +101,7 @@ def _memories(
         workspace = places.get(str(entry.get("in")))
         if workspace is None:
             done.problems.append(f"{name} belongs to a project: left out. Import it inside that project, or with --project")
-        elif isinstance(entry.get("author"), str) and entry["author"] != engine.reader.name:
+        elif isinstance(entry.get("author"), str) and entry["author"] != session.reader.name:
             done.problems.append(f"{name} was written by {entry['author'][:80]!r}, who alone can import it: left out")
         else:
             memory, fault = _memory(entry, workspace)
@@ -112,20 +112,20 @@ def _memories(
 
 
 def _restore_memory(
-    engine: Engine, entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str], done: RestoreReport
+    session: Session, entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str], done: RestoreReport
 ) -> None:
     memory = _set_back(memory, aliases)
     try:
-        memory, finds = pipeline.clean(memory, engine.rules)
+        memory, finds = pipeline.clean(memory, session.setup.rules)
     except InvalidInput as error:
         done.problems.append(f"memory {memory.id[:12]!r}: {error}: left out")
         return
-    taken = engine.record.exchange.restore(
+    taken = session.home.record.exchange.restore(
         memory,
-        pipeline.parsed(memory.text, engine.tokens),
-        _vectors(engine, {} if finds else entry, memory.text),  # those of a secret are not kept
-        _versions(engine, entry, memory, aliases),
-        engine.reader,
+        pipeline.parsed(memory.text, session.home.tokens),
+        _vectors(session, {} if finds else entry, memory.text),  # those of a secret are not kept
+        _versions(session, entry, memory, aliases),
+        session.reader,
     )
     _tell(taken, memory.id, done)
 
@@ -144,13 +144,13 @@ def _tell(taken: Taken, memory: str, done: RestoreReport) -> None:
         )
 
 
-def _versions(engine: Engine, entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str]) -> list[Version]:
+def _versions(session: Session, entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str]) -> list[Version]:
     """The history of a memory, as far as its author wrote it, without secrets."""
     found = []
     for one in _entries(entry, "history"):
         before, _ = _memory({**one, "id": memory.id}, memory.workspace)
         if before is not None and before.author == memory.author == one.get("by") and not fault_of_time("at", one.get("at")):
-            before, _ = pipeline.scrubbed(_set_back(before, aliases), engine.rules)
+            before, _ = pipeline.scrubbed(_set_back(before, aliases), session.setup.rules)
             found.append(Version(int(one["at"]), memory.author, before))
     return found
 
@@ -174,10 +174,10 @@ def _memory(entry: Mapping[str, Any], workspace: int) -> tuple[Memory | None, st
     return (None, fault) if fault else (replace(memory, verified=memory.verified & {*GUESSED, "valid_from"}), "")
 
 
-def _vectors(engine: Engine, entry: Mapping[str, Any], text: str) -> dict[str, Matrix]:
+def _vectors(session: Session, entry: Mapping[str, Any], text: str) -> dict[str, Matrix]:
     """The vectors of an entry in the spaces we have, and made again where there are none."""
     given = entry.get("vectors") if isinstance(entry.get("vectors"), dict) else {}
-    embedders = [one for one in (engine.static, engine.deep()) if one is not None]
+    embedders = [one for one in (session.setup.static, session.setup.deep()) if one is not None]
     found: dict[str, Matrix] = {}
     for embedder in embedders:
         matrix = _decoded(given.get(embedder.space), embedder.dimension)  # type: ignore[union-attr]
@@ -199,7 +199,7 @@ def _decoded(value: Any, dimension: int) -> Matrix | None:
 # Clocks
 
 
-def _settled(engine: Engine, payload: Mapping[str, Any]) -> Mapping[str, str]:
+def _settled(session: Session, payload: Mapping[str, Any]) -> Mapping[str, str]:
     """What clocks of an export are here, where they are or were ahead of real time."""
     aliases = {
         str(one["original"]): str(one["clock"])
@@ -209,7 +209,7 @@ def _settled(engine: Engine, payload: Mapping[str, Any]) -> Mapping[str, str]:
     dated = [entry for name in SECTIONS if name != "clocks" for entry in _entries(payload, name)]
     dated += [version for entry in _entries(payload, "memories") for version in _entries(entry, "history")]
     clocks = {str(entry["clock"]) for entry in dated if is_clock(entry.get("clock"))}
-    return engine.record.exchange.settle(engine.reader.name, clocks, aliases)
+    return session.home.record.exchange.settle(session.reader.name, clocks, aliases)
 
 
 def _alias(clock: str, aliases: Mapping[str, str]) -> str:

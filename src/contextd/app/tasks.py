@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from contextd.errors import InvalidInput
+from contextd.errors import IndexMismatch, InvalidInput, StorageError, Unavailable
 from contextd.values.answer import Context
 from contextd.values.query import Narrow
+
+if TYPE_CHECKING:
+    from contextd.app.session import Session
 
 _HARD, _EASY = 8, 3  # complexities from which a task gets more, and up to which it gets less
 _LEAST = 0.25  # of the budget, however much is reserved: a small budget still holds something
@@ -53,6 +57,27 @@ class TaskContext:
     prompt: str
     budget: int
     warnings: tuple[str, ...]
+
+
+def prepared(session: Session, task: Task, *, min_score: float | None, deadline: float | None) -> TaskContext:
+    """The context of a task within the budget it deserves, and the prompt with it."""
+    task, settings = checked(task), session.settings
+    limit = budget_for(task, settings.budget.default_max_tokens, settings.budget.reserve_for_prompt)
+    if not settings.enabled:
+        return TaskContext(None, prompt_of(task, ""), limit, ("context is switched off (enabled = false)",))
+    try:
+        found = session.context(
+            question_of(task), budget=limit, template="xml", min_score=min_score, narrow=task.hints, deadline=deadline
+        )
+    except (Unavailable, StorageError, IndexMismatch) as error:
+        if not settings.fallback_enabled:
+            raise
+        return TaskContext(None, prompt_of(task, ""), limit, (f"no context: {error}",))
+    prompt = prompt_of(task, found.text)
+    warnings = [*found.trace.warnings]
+    if session.count_tokens(prompt) - found.tokens > settings.budget.reserve_for_prompt:
+        warnings.append(f"the task itsession takes more than the {settings.budget.reserve_for_prompt} tokens reserved for it")
+    return TaskContext(found, prompt, limit, tuple(warnings))
 
 
 def checked(task: Task) -> Task:

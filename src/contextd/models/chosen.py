@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from functools import lru_cache
+from contextlib import suppress
 from pathlib import Path
 
 from blake3 import blake3
@@ -14,50 +15,55 @@ from contextd.ports.world import Embedder, Reranker
 from contextd.settings.limits import checked_path
 
 
-def static_of(home: Path, name: str) -> tuple[Embedder | None, tuple[str, ...]]:
-    """The static model of that name, and a warning where it is missing."""
-    if name == "none":
-        return None, ()
-    from contextd.models.static import Static
+class LocalModels:
+    """The models of a data directory, each loaded once for all threads; one that is missing is looked for again."""
 
-    folder = _model_folder(home, name)
-    try:
-        return Static(folder, _version(folder, name)), ()
-    except (Unavailable, OSError, ValueError):
-        return None, (f"no static model {name}: searching by words alone; run `contextd models fetch`",)
+    def __init__(self, home: Path) -> None:
+        self._home, self._lock = home, threading.Lock()
+        self._static: dict[str, Embedder] = {}
+        self._deep: dict[str, Embedder] = {}
+        self._reranker: Reranker | None = None
 
-
-def deep_of(home: Path, name: str) -> Callable[[], Embedder | None]:
-    """The deep model of that name, loaded when it is asked for; None where it is missing."""
-
-    @lru_cache(maxsize=1)
-    def load() -> Embedder | None:
+    def static(self, name: str) -> tuple[Embedder | None, tuple[str, ...]]:
+        """The static model of that name, and a warning where it is missing."""
         if name == "none":
-            return None
-        from contextd.models.deep import Deep
+            return None, ()
+        from contextd.models.static import Static
 
+        folder = _model_folder(self._home, name)
         try:
-            folder = _model_folder(home, name)
-            return Deep(folder, _version(folder, name))
-        except Unavailable:
+            with self._lock:
+                if name not in self._static:
+                    self._static[name] = Static(folder, _version(folder, name))
+                return self._static[name], ()
+        except (Unavailable, OSError, ValueError):
+            return None, (f"no static model {name}: searching by words alone; run `contextd models fetch`",)
+
+    def deep(self, name: str) -> Callable[[], Embedder | None]:
+        """The deep model of that name, loaded when it is asked for; None where it is missing."""
+
+        def load() -> Embedder | None:
+            if name == "none":
+                return None
+            from contextd.models.deep import Deep
+
+            with self._lock, suppress(Unavailable):
+                if name not in self._deep:
+                    folder = _model_folder(self._home, name)
+                    self._deep[name] = Deep(folder, _version(folder, name))
+                return self._deep[name]
             return None
 
-    return load
+        return load
 
-
-def reranker_of(home: Path) -> Callable[[], Reranker | None]:
-    """The model that reads the best once more, loaded when it is asked for; None where it is missing."""
-
-    @lru_cache(maxsize=1)
-    def load() -> Reranker | None:
+    def reranker(self) -> Reranker | None:
+        """The model that reads the best once more; None where it is missing."""
         from contextd.models.rerank import CrossEncoder
 
-        try:
-            return CrossEncoder(weights.folder_of(home, weights.MODELS["ms-marco-MiniLM-L12"]))
-        except Unavailable:
-            return None
-
-    return load
+        with self._lock, suppress(Unavailable):
+            if self._reranker is None:
+                self._reranker = CrossEncoder(weights.folder_of(self._home, weights.MODELS["ms-marco-MiniLM-L12"]))
+        return self._reranker
 
 
 def _model_folder(home: Path, name: str) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from contextd.ports.world import Matrix, Store, Waiting
-from contextd.values.conversation import Conversation, Forgotten, Note, Said, Session
+from contextd.values.conversation import ChatSession, Conversation, Forgotten, Note, Said
 from contextd.values.document import Parsed
 from contextd.values.memory import Decided, Link, Memory, Topic, TopicChange, Version
 from contextd.values.query import Reader
@@ -176,7 +176,7 @@ class Chats(Store, Waiting, Protocol):
     def written(self, author: str, reader: Reader) -> Iterator[Conversation | Note]:
         """Every sitting and note that an author took in and may read, as it was told."""
 
-    def sessions(self, reader: Reader) -> list[Session]:
+    def sessions(self, reader: Reader) -> list[ChatSession]:
         """All that a reader may see, the latest first."""
 
     def forget(self, uris: Collection[str], place: str, author: str) -> str:
@@ -197,6 +197,12 @@ class Record(Protocol):
     @property
     def exchange(self) -> Exchange:
         """What goes between devices."""
+
+    def workspace(self, kind: str, place: str, name: str) -> int:
+        """The workspace of a place, registered when it is new."""
+
+    def registered(self, kind: str, place: str) -> int | None:
+        """The workspace of a place, if there is one."""
 
     def now(self) -> int:
         """The time in microseconds; not before the last write while the wall clock is back by a day at the most."""

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from contextd.errors import Unavailable
 from contextd.ports.world import Embedder, Matrix
 from contextd.text.terms import split
 from contextd.values.memory import Topic
@@ -55,29 +56,32 @@ class Routing:
         return tuple(dict.fromkeys([*named, *spoken_of, *self._near(text, vector)]))[:most]
 
     def _near(self, text: str, vector: Vector | None) -> list[str]:
-        """Topics by the nearest of the words they are about."""
+        """Topics by the nearest of the words they are about; none without a model that answers, which the trace tells."""
         if self.static is None:
             return []
-        about = [(place, word) for place, topic in enumerate(self.topics) for word in _words(topic)]
-        matrix = _embedded(tuple(word for _, word in about), self.static)  # type: ignore[arg-type]
-        cosines = matrix @ (self.static.documents([text])[0] if vector is None else vector)
+        about = [_words(topic) for topic in self.topics]
+        try:
+            matrix = np.vstack([_embedded(words, self.static) for words in about])  # type: ignore[arg-type]
+            cosines = matrix @ (self.static.documents([text])[0] if vector is None else vector)
+        except Unavailable:
+            return []
         best = np.full(len(self.topics), -1.0)
-        np.maximum.at(best, [place for place, _ in about], cosines)
+        np.maximum.at(best, [place for place, words in enumerate(about) for _ in words], cosines)
         order = np.argsort(-best)
         least = max(_NEAR, _BESIDE * float(best[order[0]]))
         return [self.topics[place].name for place in order.tolist() if best[place] >= least]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=256)  # sets of topics, one for each person who has some of their own
 def _spelled(names: tuple[str, ...]) -> list[tuple[set[str], set[str]]]:
     """The words of each topic's name, and of what it is about."""
     return [(set(split(name)), set(split(STARTING.get(name, "")))) for name in names]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1 << 12)  # topics of all people, most of which are the same: 10 kB each
 def _embedded(words: tuple[str, ...], static: Embedder) -> Matrix:
     return static.documents(words)
 
 
-def _words(topic: Topic) -> list[str]:
-    return [topic.name, *STARTING.get(topic.name, "").split()]
+def _words(topic: Topic) -> tuple[str, ...]:
+    return topic.name, *STARTING.get(topic.name, "").split()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 NO_VECTOR = -2.0  # in place of the cosine of a chunk without a vector
 
 CHANCE = "chance"  # among the arms of a chunk: that it holds the lines that answer
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What a search found."""
+
+    hits: Sequence[Hit]
+    plan: Plan
+    trace: Trace
 
 
 class Found(NamedTuple):

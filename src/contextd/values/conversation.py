@@ -67,7 +67,7 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class ChatSession:
     """Messages of one sitting as they are kept: a document of its own."""
 
     uri: str

@@ -21,7 +21,7 @@ from contextd.stores.sqlite.forgotten import Marks, is_well_formed
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.stores.sqlite.view import Bools, Float, Ints, SqliteView
 from contextd.values.answer import Found
-from contextd.values.conversation import Conversation, Forgotten, Message, Note, Said, Session
+from contextd.values.conversation import ChatSession, Conversation, Forgotten, Message, Note, Said
 from contextd.values.document import CHATS, Change, ChunkId, DocumentRow, Parsed, Stamp
 from contextd.values.query import Reader, Scope
 
@@ -134,11 +134,11 @@ class ChatStore:
             [(label, "", at, b - a) for label, a, b in zip(labels, starts, ends, strict=True)],
         )
 
-    def sessions(self, reader: Reader) -> list[Session]:
+    def sessions(self, reader: Reader) -> list[ChatSession]:
         """All that a reader may see, the latest first."""
         principals = json.dumps(sorted(reader.principals))
         found = self._store.rows(_SESSIONS, CHATS, principals)
-        return [Session(uri, _title(json.loads(heading)), at, count) for uri, at, count, heading in found]
+        return [ChatSession(uri, _title(json.loads(heading)), at, count) for uri, at, count, heading in found]
 
     def missing_vectors(self, space: str, limit: int, besides: Collection[str] = ()) -> list[tuple[int, list[str]]]:
         """Contents without vectors in a space, with the texts to embed; for pairs each with the one before it."""

@@ -24,7 +24,7 @@ from contextd.stores.sqlite.connect import (
     storage_error,
     translated,
 )
-from contextd.stores.sqlite.pool import Pool, file_of
+from contextd.stores.sqlite.pool import ConnectionPool, file_of
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class Database:
         self.path = path
         self._schemas = schemas
         self._durable = durable
-        self._pool = Pool(path, durable=durable)
+        self._pool = ConnectionPool(path, durable=durable)
         self.write_lock = threading.RLock()
         self._failed = ""  # what the disk said when it failed
         self._emptying: threading.Thread | None = None

@@ -24,7 +24,7 @@ class Opened:
     full: bool
 
 
-class Pool:
+class ConnectionPool:
     """As many connections as threads work at the same time, however many threads there are."""
 
     def __init__(self, path: Path, *, durable: bool) -> None:

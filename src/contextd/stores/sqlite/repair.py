@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from contextd.errors import StorageError
+from contextd.ports.world import ProjectStore
 from contextd.stores.lease import lease
 from contextd.stores.sqlite.pool import file_of
 from contextd.stores.sqlite.store import SqliteStore, open_index
@@ -34,6 +35,12 @@ def replaced(folder: Path, workspace: int, damaged: int) -> SqliteStore:
         if file_of(folder / "index.db") == damaged:
             quarantine(folder)
         return open_index(folder, workspace)
+
+
+def replace_damaged(store: ProjectStore, folder: Path, workspace: int, damaged: int) -> None:
+    """The same under a store that is open: it goes on with the new file."""
+    store.close()
+    replaced(folder, workspace, damaged).close()
 
 
 def quarantine(folder: Path) -> list[Path]:

@@ -148,18 +148,18 @@ def search(
       contextd search "retry path:src lang:python" --json
       pbpaste | contextd search -
     """
-    engine, text = asked(project, reader, also), spoken(query)
+    session, text = asked(project, reader, also), spoken(query)
     narrow = _narrow(paths, languages, kinds, exclude)
     order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda}
     if exact or regex:
         if exact and regex:
             raise click.UsageError("use --exact or --regex, not both")
-        find = engine.find if exact else engine.find_pattern
+        find = session.find if exact else session.find_pattern
         return show_occurrences(find, text, limit or 100, narrow, timeout, json_output)
-    outline = outline_of(engine, text, project)
+    outline = outline_of(session, text, project)
     if outline and not json_output:
         return show_outline(outline)
-    found = engine.search(text, k=limit, min_score=min_score, narrow=narrow, deadline=timeout, **order)
+    found = session.search(text, k=limit, min_score=min_score, narrow=narrow, deadline=timeout, **order)
     if json_output:
         from contextd.surfaces import payloads
 

@@ -12,9 +12,9 @@ import click
 from contextd.surfaces.cli.show import as_json, asked, out, project_options, table
 
 if TYPE_CHECKING:
-    from contextd.app.engine import Engine
     from contextd.app.evaluate import Question, Score
     from contextd.app.line_answers import LineQuestion, LineScore
+    from contextd.app.session import Session
 
 
 @click.command("eval")
@@ -41,10 +41,10 @@ def eval_command(file: Path, project: str, reader: str, json_output: bool, per_q
 
     by_files, by_lines = evaluate.read_questions(file)
     sizes = _sizes(budgets)
-    engine = asked(project, reader)
-    engine.known()
-    files = _scored(engine, by_files, sizes or evaluate.BUDGETS)
-    lines = _with_lines(engine, by_lines, sizes or line_answers.BUDGETS)
+    session = asked(project, reader)
+    session.known()
+    files = _scored(session, by_files, sizes or evaluate.BUDGETS)
+    lines = _with_lines(session, by_lines, sizes or line_answers.BUDGETS)
     if json_output:
         as_json(_files_json(files, per_query) | _lines_json(lines, per_query))
         return 0
@@ -65,24 +65,24 @@ def _sizes(budgets: str) -> list[int]:
     return sorted(set(sizes))
 
 
-def _scored(engine: Engine, questions: Sequence[Question], sizes: Sequence[int]) -> list[Score]:
+def _scored(session: Session, questions: Sequence[Question], sizes: Sequence[int]) -> list[Score]:
     from contextd.app.evaluate import score
 
     scores = []
     for one in questions:
-        hits = engine.search(one.query, k=60, min_score=0.0).hits
-        scores.append(score(one, hits, lambda size, text=one.query: engine.context(text, budget=size).hits, sizes))  # type: ignore[misc]
+        hits = session.search(one.query, k=60, min_score=0.0).hits
+        scores.append(score(one, hits, lambda size, text=one.query: session.context(text, budget=size).hits, sizes))  # type: ignore[misc]
     return scores
 
 
-def _with_lines(engine: Engine, questions: Sequence[LineQuestion], sizes: Sequence[int]) -> list[LineScore]:
+def _with_lines(session: Session, questions: Sequence[LineQuestion], sizes: Sequence[int]) -> list[LineScore]:
     from contextd.app.line_answers import LineScore, required, share, shown
 
-    text_of = lru_cache(maxsize=256)(engine.structure.text)
+    text_of = lru_cache(maxsize=256)(session.structure.text)
     needed = [required(one, text_of) for one in questions]  # a bad span is named before anything is measured
     scores = []
     for one, need in zip(questions, needed, strict=True):
-        hits = {size: engine.context(one.query, budget=size).hits for size in sizes}
+        hits = {size: session.context(one.query, budget=size).hits for size in sizes}
         texts = {size: shown((hit.chunk.uri, hit.chunk.text) for hit in some) for size, some in hits.items()}
         scores.append(LineScore(one.query, one.category, {size: share(need, lines) for size, lines in texts.items()}))
     return scores

@@ -32,14 +32,14 @@ def export(folder: str, vectors: bool, project: str, reader: str, json_output: b
 
     if not folder.strip():
         raise InvalidInput("an empty path is no folder; name the folder to write to")
-    engine, target = asked(project, reader), Path(folder)
-    manifest = exporting.manifest(engine)
+    session, target = asked(project, reader), Path(folder)
+    manifest = exporting.manifest(session)
     try:
         make_folder(target)
-        counts = {"chunks": _write(target / "bm25.jsonl", exporting.corpus(engine))}
+        counts = {"chunks": _write(target / "bm25.jsonl", exporting.corpus(session))}
         (target / "vectors.jsonl").unlink(missing_ok=True)  # of an earlier export
         if vectors:
-            counts["vectors"] = _write(target / "vectors.jsonl", exporting.vectors(engine))
+            counts["vectors"] = _write(target / "vectors.jsonl", exporting.vectors(session))
         _write(target / "manifest.json", [manifest | counts])
     except OSError as error:
         raise InvalidInput(f"cannot write to {target}: {error.strerror or error}") from None

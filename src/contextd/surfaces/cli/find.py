@@ -48,13 +48,13 @@ def _marked(one: Any) -> str:
     return before + styled(match, fg="yellow") + after
 
 
-def outline_of(engine: Any, text: str, project: str) -> list[Any] | None:
+def outline_of(session: Any, text: str, project: str) -> list[Any] | None:
     """The outline of an indexed file, if its path is the whole question; None for every other question."""
-    if engine.project is None or len(text.split()) != 1:
+    if session.project is None or len(text.split()) != 1:
         return None
     try:
         path = here(text, project)
-        found: list[Any] | None = engine.structure.outline(path) if (engine.project.root / path).is_file() else None
+        found: list[Any] | None = session.structure.outline(path) if (session.project.root / path).is_file() else None
     except (OSError, ValueError):  # too long for a path, or with a character that no path has
         return None
     return found

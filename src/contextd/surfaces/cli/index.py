@@ -50,18 +50,18 @@ def _next_steps(project: str, reader: str, there: str) -> None:
     """Commands that work here: questions made of the project's own names and headings."""
     from contextd.surfaces.cli.show import asked
 
-    engine, program = asked(project, reader), _program()
-    names, headings = engine.structure.worth_asking()
+    session, program = asked(project, reader), _program()
+    names, headings = session.structure.worth_asking()
     topic = headings[0] if headings else f"how does {names[0]} work" if names else "what is this project about"
     out()
     out("Ask it:")
     for name in names[:1]:
         out(f"  {program} search {quote(name)}{there}")
-        if engine.structure.callers(name)[1]:
+        if session.structure.callers(name)[1]:
             out(f"  {program} callers {quote(name)}{there}")
     out(f"  {program} context {quote(topic)} --budget 800{there}")
     out("Connect an agent:")
-    out(f"  claude mcp add contextd -- {program} mcp --project {quote(str(engine.root()))}")
+    out(f"  claude mcp add contextd -- {program} mcp --project {quote(str(session.root()))}")
 
 
 def _program() -> str:
@@ -110,24 +110,24 @@ def index(folder: str | None, project: str, reader: str, json_output: bool, veri
 
 
 def _index(project: str, reader: str, json_output: bool, *, verify: bool, deep: bool) -> int:
-    from contextd.app.assemble import open_engine
+    from contextd.app.assemble import open_session
     from contextd.surfaces import payloads
 
-    engine = open_engine(project, reader=reader)
-    warn(engine.warnings)
-    with progress_of(engine.settings, json_output) as (files, chunks):
-        report = engine.index(verify=verify, deep=deep, progress=files, on_deep=chunks)
+    session = open_session(project, reader=reader)
+    warn(session.warnings)
+    with progress_of(session.settings, json_output) as (files, chunks):
+        report = session.index(verify=verify, deep=deep, progress=files, on_deep=chunks)
     if json_output:
         as_json(payloads.report(report))
     else:
-        _summary(report, engine)
+        _summary(report, session)
     return 0 if report.written or report.unchanged else 1
 
 
-def _summary(report: Any, engine: Any) -> None:
+def _summary(report: Any, session: Any) -> None:
     commits = f", {counted(report.others, 'commit', 'commits')} indexed" if report.others else ""
     out(
-        f"{engine.project.name}: {report.written} files indexed ({report.chunks} chunks, {report.lines} lines), "
+        f"{session.root().name}: {report.written} files indexed ({report.chunks} chunks, {report.lines} lines), "
         f"{report.unchanged} unchanged, {report.removed} removed{commits}, in {report.seconds:.1f} s"
     )
     if not report.written and not report.unchanged:

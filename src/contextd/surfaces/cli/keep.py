@@ -54,28 +54,28 @@ def watch(project: str, reader: str, json_output: bool) -> int:
         sys.stdout.flush()
 
     signal.signal(signal.SIGTERM, stop)
-    engine = opened(project, reader)
-    root = engine.root()
+    session = opened(project, reader)
+    root = session.root()
     settings = config.stamp(root)
     say(f"watching {root}")
     while not stopped:
-        engine.watch(lambda settings=settings: stopped or config.stamp(root) != settings, say)
+        session.watch(lambda settings=settings: stopped or config.stamp(root) != settings, say)
         if not stopped:
-            engine.close()
+            session.close()
             settings = config.stamp(root)  # before they are read: what is saved meanwhile is seen
-            engine = _with_new_settings(engine, root, reader, say)
+            session = _with_new_settings(session, root, reader, say)
     say("stopped")
     return 0
 
 
-def _with_new_settings(engine: Any, root: Path, reader: str, say: Callable[[str], None]) -> Any:
-    """An engine by the settings as they are now; the one before while they cannot be used."""
+def _with_new_settings(session: Any, root: Path, reader: str, say: Callable[[str], None]) -> Any:
+    """A session by the settings as they are now; the one before while they cannot be used."""
     try:
-        engine = opened(str(root), reader)
+        session = opened(str(root), reader)
         say("the settings have changed and are followed")
     except ContextdError as error:
         say(f"the settings have changed and cannot be used, the old ones stay: {error}")
-    return engine
+    return session
 
 
 @click.command()
@@ -96,16 +96,16 @@ def rebuild(
       contextd rebuild --dry-run
       contextd rebuild src/api --force
     """
-    engine = opened(project, reader)
+    session = opened(project, reader)
     paths = tuple(here(path, project) for path in paths)
-    estimate = _estimate(engine.estimate(paths))
+    estimate = _estimate(session.estimate(paths))
     if dry_run:
         _show_estimate(estimate, json_output)
         return 0
     if not force and terminal() and sys.stdin.isatty():
         click.confirm(f"Read {estimate['files']} files again (about {estimate['seconds']} s)?", abort=True)
-    with progress_of(engine.settings, json_output) as (files, _):
-        report = engine.rebuild(paths, vacuum=not no_vacuum, keep_errors=keep_errors, progress=files)
+    with progress_of(session.settings, json_output) as (files, _):
+        report = session.rebuild(paths, vacuum=not no_vacuum, keep_errors=keep_errors, progress=files)
     _show_report(report, json_output)
     return 0
 
@@ -155,8 +155,8 @@ def refresh(paths: tuple[str, ...], project: str, reader: str, json_output: bool
     Example:
       contextd refresh src/api docs/guide.md
     """
-    engine = opened(project, reader)
-    _show_report(engine.refresh([here(path, project) for path in paths], force=force), json_output)
+    session = opened(project, reader)
+    _show_report(session.refresh([here(path, project) for path in paths], force=force), json_output)
     return 0
 
 
@@ -183,7 +183,7 @@ def errors(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd errors
     """
-    failures = asked(project, reader).known().store.notes.failures()
+    failures = asked(project, reader).failures()
     if json_output:
         as_json([{"path": uri, "error": error, "retries": retries} for uri, error, retries in failures])
     else:
@@ -207,7 +207,7 @@ def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit
     """
     if ctx.invoked_subcommand is not None:
         return
-    found = asked(project, reader).known().store.jobs.recent(limit)
+    found = asked(project, reader).jobs.recent(limit)
     if json_output:
         as_json([_payload(job) for job in found])
     else:
@@ -222,7 +222,7 @@ def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit
 @project_options
 def show_job(job: str, project: str, reader: str, json_output: bool) -> int:
     """Show JOB and its log."""
-    known = asked(project, reader).known().store.jobs
+    known = asked(project, reader).jobs
     found = known.get(job)
     lines = known.lines(found.id)
     if json_output:
@@ -239,7 +239,7 @@ def show_job(job: str, project: str, reader: str, json_output: bool) -> int:
 @project_options
 def cancel_job(job: str, project: str, reader: str, json_output: bool) -> int:
     """Ask JOB to end: at once if it waits, at the next file if it runs."""
-    found = asked(project, reader).known().store.jobs.cancel(job)
+    found = asked(project, reader).jobs.cancel(job)
     as_json(_payload(found)) if json_output else out(f"{found.id[:8]} is {found.state}")
     return 0
 

@@ -10,10 +10,10 @@ import click
 from contextd.surfaces.cli.show import as_json, asked, limited, note, out, project_options, table
 
 
-def _engine(project: str, reader: str) -> Any:
-    from contextd.app.assemble import open_engine
+def _session(project: str, reader: str) -> Any:
+    from contextd.app.assemble import open_session
 
-    return open_engine(project, reader=reader)
+    return open_session(project, reader=reader)
 
 
 @click.command()
@@ -25,8 +25,7 @@ def secrets(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd secrets
     """
-    known = asked(project, reader).known()
-    finds = [*known.store.notes.finds(known.source.id), *known.store.notes.finds(known.commits.id)]
+    finds = asked(project, reader).secrets()
     if json_output:
         as_json({"finds": [{"path": path, "line": line, "rule": rule} for path, line, rule in finds]})
     else:
@@ -44,8 +43,8 @@ def stats(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd stats --json
     """
-    engine = asked(project, reader)
-    summary = {"project": engine.known().name, "root": str(engine.known().root)} | engine.known().store.notes.summary()
+    session = asked(project, reader)
+    summary = session.summary()
     if json_output:
         as_json(summary)
     else:
@@ -71,9 +70,9 @@ def validate_config(project: str, reader: str, json_output: bool) -> int:
     from contextd.app.checks import validate
 
     loaded = settings_of(project)
-    engine = _engine(project, reader)
-    result = validate(engine.root(), loaded.settings, engine.files())
-    problems = [*loaded.warnings, *result.warnings, *engine.source_warnings()]
+    session = _session(project, reader)
+    result = validate(session.root(), loaded.settings, session.files())
+    problems = [*loaded.warnings, *result.warnings, *session.source_warnings()]
     if json_output:
         as_json({"valid": True, "files": result.files, "excluded": result.excluded, "warnings": problems})
         return 0
@@ -101,7 +100,7 @@ def list_indexable(project: str, reader: str, json_output: bool, limit: int | No
     from contextd.ports.world import Skip
 
     rows = []
-    for state in _engine(project, reader).files():
+    for state in _session(project, reader).files():
         if isinstance(state, Skip) == skipped:
             rows.append((state.uri, state.reason) if isinstance(state, Skip) else (state.uri, state.language))
         if limit and len(rows) >= limit:
@@ -125,12 +124,12 @@ def check_file(path: str, project: str, reader: str, json_output: bool) -> int:
     """
     from contextd.app.checks import indexed, verdict
 
-    engine = _engine(project, reader)
-    included, reason = verdict(engine.known(), path)
+    session = _session(project, reader)
+    included, reason = verdict(session.known(), path)
     if json_output:
-        as_json({"path": path, "belongs": included, "reason": reason, "indexed": indexed(engine.known(), path)})
+        as_json({"path": path, "belongs": included, "reason": reason, "indexed": indexed(session.known(), path)})
     else:
-        state = "" if not included else ", indexed" if indexed(engine.known(), path) else ", not indexed yet"
+        state = "" if not included else ", indexed" if indexed(session.known(), path) else ", not indexed yet"
         out(f"{path}: {'belongs to the project' if included else 'left out'} ({reason}){state}")
     return 0 if included else 1
 
@@ -150,7 +149,7 @@ def project_stats(project: str, reader: str, json_output: bool) -> int:
     folders: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     size = 0
-    for state in _engine(project, reader).files():
+    for state in _session(project, reader).files():
         if isinstance(state, Skip):
             reasons[state.reason] += 1
             continue

@@ -71,10 +71,10 @@ def recall(
     from contextd.values.memory import Recall
     from contextd.values.query import Narrow
 
-    engine, text = asked(project, reader), spoken(query)
+    session, text = asked(project, reader), spoken(query)
     wanted = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
     narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=wanted)
-    found = engine.recall(
+    found = session.recall(
         text, k=limit, min_score=min_score, narrow=narrow, rerank=rerank, ranker=ranker, history=history, mmr_lambda=mmr_lambda
     )
     if json_output:
@@ -84,7 +84,7 @@ def recall(
     if not found.hits:
         note("nothing found")
         return 1
-    known = engine.memories.several([hit.chunk.uri for hit in found.hits])
+    known = session.memories.several([hit.chunk.uri for hit in found.hits])
     rows = [
         (f"{hit.score:.2f}", one.id[:8], one.kind, one.text + _linked(hit)) for hit, one in zip(found.hits, known, strict=True)
     ]
@@ -350,10 +350,10 @@ def take_memories(file: str, dry_run: bool, project: str | None, reader: str, js
     data = portability.memory_file(file)
     name = "".join(one if one.isprintable() else "?" for one in Path(file).name)[:180]
     source = "import" if file == "-" else f"import:{name}"
-    engine = asked(project, reader)
-    done = portability.imported(engine, data, source=source, dry_run=dry_run)
+    session = asked(project, reader)
+    done = portability.imported(session, data, source=source, dry_run=dry_run)
     if not dry_run:
-        engine.memories.enrich(progress=_progress)
+        session.memories.enrich(progress=_progress)
     for problem in done.problems[:10]:
         note(f"warning: {problem}")
     if json_output:

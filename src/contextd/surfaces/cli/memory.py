@@ -40,8 +40,8 @@ def remember(
     from contextd.surfaces.cli.memories import date
 
     known = {"kind": kind, "topics": topics or None, "valid_from": date(since), "private": private, "pinned": pin}
-    engine = opened(project if here else None, reader)
-    kept = engine.remember(
+    session = opened(project if here else None, reader)
+    kept = session.remember(
         spoken(text), principals=principals, in_project=here, **{name: one for name, one in known.items() if one is not None}
     )
     warn(kept.warnings)
@@ -82,9 +82,9 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd forget 6d1c0b1e8f5a4e0d9c3b2a1908f7e6d5
     """
-    engine = asked(project, reader)
-    known = engine.memories.get(memory)
-    state = engine.forget(known.id)
+    session = asked(project, reader)
+    known = session.memories.get(memory)
+    state = session.forget(known.id)
     as_json({"id": known.id, "state": state}) if json_output else out(f"{known.id}: {_STATES[state]}")
     return 0
 
@@ -103,10 +103,10 @@ def share(principals: tuple[str, ...], only: bool, force: bool, project: str, re
       contextd share everyone
       contextd share --only owner bob
     """
-    from contextd.app.assemble import open_engine
+    from contextd.app.assemble import open_session
 
-    engine = open_engine(project, reader=reader)
-    names = engine.share_only(principals, force=force) if only else engine.share(principals)
+    session = open_session(project, reader=reader)
+    names = session.share_only(principals, force=force) if only else session.share(principals)
     as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
     return 0
 
@@ -122,9 +122,9 @@ def unshare(principals: tuple[str, ...], force: bool, project: str, reader: str,
     Example:
       contextd unshare everyone ana
     """
-    from contextd.app.assemble import open_engine
+    from contextd.app.assemble import open_session
 
-    names = open_engine(project, reader=reader).unshare(principals, force=force)
+    names = open_session(project, reader=reader).unshare(principals, force=force)
     as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
     return 0
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from contextd.app.engine import Engine
+    from contextd.app.session import Session
 
 
 @click.command()
@@ -26,10 +26,10 @@ def mcp(project: str, reader: str, no_watch: bool) -> int:
     """
     from contextd.surfaces.mcp.server import Server
 
-    def open_engine() -> Engine:
+    def open_session() -> Session:
         from contextd.app import assemble
 
-        return assemble.open_engine(project, reader=reader)
+        return assemble.open_session(project, reader=reader)
 
-    Server(open_engine, watch=not no_watch).run()
+    Server(open_session, watch=not no_watch).run()
     return 0

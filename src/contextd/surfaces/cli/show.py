@@ -121,12 +121,12 @@ def spoken(words: Sequence[str]) -> str:
 
 
 def opened(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
-    """An engine for a command, its warnings told."""
-    from contextd.app.assemble import open_engine
+    """A session for a command, its warnings told."""
+    from contextd.app.assemble import open_session
 
-    engine = open_engine(project, reader=reader, also=also)
-    warn(engine.warnings)
-    return engine
+    session = open_session(project, reader=reader, also=also)
+    warn(session.warnings)
+    return session
 
 
 def counted(number: int, one: str, several: str) -> str:
@@ -135,12 +135,12 @@ def counted(number: int, one: str, several: str) -> str:
 
 
 def asked(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
-    """An engine for a command that only asks: nothing is created for a folder that is not indexed."""
+    """A session for a command that only asks: nothing is created for a folder that is not indexed."""
     from contextd.app.assemble import open_to_ask
 
-    engine = open_to_ask(project, reader=reader, also=also)
-    warn(engine.warnings)
-    return engine
+    session = open_to_ask(project, reader=reader, also=also)
+    warn(session.warnings)
+    return session
 
 
 def here(path: str, project: str) -> str:

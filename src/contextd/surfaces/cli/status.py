@@ -24,10 +24,10 @@ def status(project: str, reader: str, json_output: bool) -> int:
     from contextd.models import weights
     from contextd.settings.config import home
 
-    engine = asked(project, reader)
-    found = engine.status()
+    session = asked(project, reader)
+    found = session.status()
     models = {one.name: weights.present(home(), one) for one in weights.MODELS.values()}
-    facts = sum(one.valid_to is None for one in engine.record.memories.all(engine.personal, engine.reader))
+    facts = len(session.memories.personal_facts())
     if json_output:
         index = None if found is None else asdict(found) | {"stale": bool(found.changed or found.gone)}
         as_json({"index": index, "models": models, "personal_facts": facts, "data": str(home())})

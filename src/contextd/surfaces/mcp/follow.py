@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from contextd.errors import Busy, ContextdError
 
 if TYPE_CHECKING:
-    from contextd.app.engine import Engine
+    from contextd.app.session import Session
 
 _COMMAND = (sys.executable, "-P", "-m", "contextd.surfaces.mcp.follow")  # -P: no module of the folder we stand in
 _LOOK = 1.0  # seconds between two looks at a lease that another process holds
@@ -33,7 +33,7 @@ _GRACE = 2.0  # seconds in which a child may end its run; what is cut off is beg
 class Follower:
     """A child process that is there while no other process follows the project. Started at once; any thread may call it."""
 
-    _engine: Engine
+    _session: Session
     _child: subprocess.Popen[str] | None = None
     _trouble: str = ""
     _over: threading.Event = field(default_factory=threading.Event)
@@ -67,14 +67,14 @@ class Follower:
     def _follow(self) -> str:
         """Run a child until it ends, if no other process follows the project; what went wrong."""
         try:
-            if not self._engine.unattended():
+            if not self._session.unattended():
                 return ""
             return self._run()
         except (ContextdError, OSError) as error:
             return str(error)
 
     def _run(self) -> str:
-        command = [*_COMMAND, str(self._engine.root()), self._engine.reader.name]
+        command = [*_COMMAND, str(self._session.root()), self._session.reader.name]
         pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
         with subprocess.Popen(  # noqa: S603 - our own module
             command, stdin=pipe, stdout=pipe, stderr=nothing, encoding="utf-8", errors="replace"
@@ -98,18 +98,18 @@ class Follower:
 
 def main(project: str, reader: str) -> int:
     """Watch a project until standard input ends, its settings change, or another process holds the lease."""
-    from contextd.app.assemble import open_engine
+    from contextd.app.assemble import open_session
     from contextd.settings import config
 
     over = threading.Event()
     threading.Thread(target=_end_with_input, args=(over,), daemon=True).start()
     try:
         settings = config.stamp(Path(project))  # before they are read: what is saved meanwhile is seen
-        engine = open_engine(project, reader=reader)
+        session = open_session(project, reader=reader)
         sys.stdout.write(_BEGUN)
         sys.stdout.flush()
-        engine.watch(lambda: over.is_set() or config.stamp(Path(project)) != settings, lambda _: None)
-        engine.close()
+        session.watch(lambda: over.is_set() or config.stamp(Path(project)) != settings, lambda _: None)
+        session.close()
     except Busy:
         return 0
     except ContextdError as error:

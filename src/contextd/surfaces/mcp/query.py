@@ -11,7 +11,7 @@ from contextd.surfaces.mcp.arguments import checked
 from contextd.text.invisible import visible, visible_line
 
 if TYPE_CHECKING:  # a client that only connects needs no engine
-    from contextd.app.engine import Engine
+    from contextd.app.session import Session
     from contextd.values.answer import Context, Hit
 
 _SECONDS = 20.0  # an agent that waits longer has given up
@@ -85,30 +85,30 @@ TOOL = {
 }
 
 
-def answer(engine: Engine, arguments: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
+def answer(session: Session, arguments: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
     """The answer to a call as one text of at most `filters.maxTokens` tokens, notes included. Raises ContextdError."""
     asked = checked(arguments, SCHEMA)
-    budget: int = asked.get("filters.maxTokens", engine.settings.budget.default_max_tokens)
+    budget: int = asked.get("filters.maxTokens", session.settings.budget.default_max_tokens)
     build = _json if asked.get("format") == "json" else _text
     room = budget
     for _ in range(_ATTEMPTS):
-        found = _found(engine, asked, room)
+        found = _found(session, asked, room)
         lines = [visible_line(one) for one in (*notes, *found.trace.warnings)]
-        text = build(found, asked["query"], lines, budget, engine.tokens.count)
-        if (tokens := engine.tokens.count(text)) <= budget:
+        text = build(found, asked["query"], lines, budget, session.count_tokens)
+        if (tokens := session.count_tokens(text)) <= budget:
             return text
         room = max(1, budget - (tokens - found.tokens))  # what is left beside the notes
-    return build(found, asked["query"], [], budget, engine.tokens.count)
+    return build(found, asked["query"], [], budget, session.count_tokens)
 
 
-def _found(engine: Engine, asked: Mapping[str, Any], budget: int) -> Context:
+def _found(session: Session, asked: Mapping[str, Any], budget: int) -> Context:
     from contextd.values.memory import Recall
     from contextd.values.query import Narrow
 
     languages, kinds = ([one.lower() for one in asked.get(f"scope.{name}", [])] for name in ("languages", "kinds"))
     paths, exclude = (asked.get(f"scope.{name}", []) for name in ("paths", "excludePatterns"))
     narrow = Narrow(paths, languages, kinds, recall=Recall(private=False), exclude=exclude)  # an agent may be anywhere
-    return engine.context(
+    return session.context(
         asked["query"],
         budget=budget,
         template="json" if asked.get("format") == "json" else "markdown",

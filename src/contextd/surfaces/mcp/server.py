@@ -15,8 +15,8 @@ from contextd.surfaces.mcp.follow import Follower
 from contextd.surfaces.mcp.protocol import SLOW, Protocol
 from contextd.surfaces.mcp.wire import serve
 
-if TYPE_CHECKING:  # opening an engine takes longer than a client should wait for `initialize`
-    from contextd.app.engine import Engine
+if TYPE_CHECKING:  # opening a session takes longer than a client should wait for `initialize`
+    from contextd.app.session import Session
 
 _FIRST_RUN = 10.0  # seconds that a question waits for the first index run; a model that asks again takes as long
 
@@ -25,9 +25,9 @@ _FIRST_RUN = 10.0  # seconds that a question waits for the first index run; a mo
 class Server:
     """What is served. `open_engine` is called once the client has connected; `watch`: keep the index up to date."""
 
-    open_engine: Callable[[], Engine]
+    open_session: Callable[[], Session]
     watch: bool
-    _engine: Engine | None = None
+    _session: Session | None = None
     _follower: Follower | None = None
     _first_run: str = ""  # the job that indexes a project for the first time
     _opening: threading.Lock = field(default_factory=threading.Lock)
@@ -40,11 +40,11 @@ class Server:
         finally:
             if self._follower is not None:
                 self._follower.close()
-            if self._engine is not None:
-                self._engine.close()
+            if self._session is not None:
+                self._session.close()
 
     def _prepare(self) -> None:
-        """Open the engine in the background."""
+        """Open the session in the background."""
         if not self._prepared:
             self._prepared = True
             threading.Thread(target=self._open_early, daemon=True).start()
@@ -55,23 +55,23 @@ class Server:
         except ContextdError as error:  # told to the model by the first call, which tries again
             sys.stderr.write(f"contextd: {error}\n")
 
-    def _opened(self) -> Engine:
+    def _opened(self) -> Session:
         with self._opening:
-            if self._engine is None:
-                self._engine = self.open_engine()
+            if self._session is None:
+                self._session = self.open_session()
                 if self.watch:
                     with suppress(ContextdError):  # the follower meets it, too, and tells it; what is indexed can be asked for
-                        self._first_run = self._engine.request_index()
-                    self._follower = Follower(self._engine)
-            return self._engine
+                        self._first_run = self._session.request_index()
+                    self._follower = Follower(self._session)
+            return self._session
 
     def _call(self, arguments: Mapping[str, Any]) -> tuple[str, bool]:
         """The answer to a call of the tool, and whether it is an error."""
         try:
-            engine = self._opened()
+            session = self._opened()
             if self._first_run:
-                engine.await_job(self._first_run, _FIRST_RUN)
+                session.await_job(self._first_run, _FIRST_RUN)
                 self._first_run = ""
-            return query.answer(engine, arguments, self._follower.notes() if self._follower else ()), False
+            return query.answer(session, arguments, self._follower.notes() if self._follower else ()), False
         except ContextdError as error:
             return str(error), True

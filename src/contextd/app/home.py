@@ -1,0 +1,85 @@
+"""A data directory that is open in this process: the record, the indexes and models in use, and what callers registered."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from contextd.ports.models import Models
+from contextd.ports.record import Record
+from contextd.ports.world import ProjectStore, Tokens
+from contextd.querying.rank import RANKERS, Ranker
+from contextd.querying.render import Template
+from contextd.querying.vectors import QueryVectors
+
+_MOST_STORES = 16  # indexes that stay open; the least used beyond them are closed, and opened again when they are asked
+
+
+class OpenStores:
+    """The indexes of projects, each opened once for all readers and threads."""
+
+    def __init__(self, most: int = _MOST_STORES) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._open: OrderedDict[Path, ProjectStore] = OrderedDict()
+
+    def get(self, folder: Path, make: Callable[[], tuple[ProjectStore, str]]) -> tuple[ProjectStore, str]:
+        """The index in a folder, and a word on it if it had to be mended."""
+        with self._lock:
+            if (store := self._open.get(folder)) is not None and folder.exists():
+                self._open.move_to_end(folder)
+                return store, ""
+            store, damage = make()
+            self._open[folder] = store
+            unused = [self._open.popitem(last=False)[1] for _ in range(len(self._open) - self._most)]
+        for one in unused:
+            one.close()
+        return store, damage
+
+    def close(self) -> None:
+        """Close all of them."""
+        with self._lock:
+            known, self._open = list(self._open.values()), OrderedDict()
+        for store in known:
+            store.close()
+
+
+@dataclass(slots=True, weakref_slot=True)
+class Home:
+    """One per process and data directory; safe for any number of threads, readers and projects."""
+
+    path: Path
+    record: Record
+    personal: int  # the workspace of what people told beside any project
+    models: Models
+    tokens: Tokens
+    stores: OpenStores = field(default_factory=OpenStores)
+    templates: dict[str, Template] = field(default_factory=dict)  # that callers registered
+    rankers: dict[str, Ranker] = field(default_factory=lambda: dict(RANKERS))
+    query_vectors: QueryVectors = field(default_factory=QueryVectors)
+
+    def close(self) -> None:
+        """Close what is open. A session that goes on asking opens it again; the next `shared` makes another Home."""
+        with _LOCK:
+            if _HOMES.get(self.path) is self:
+                del _HOMES[self.path]
+        self.stores.close()
+        self.record.close()
+
+
+# The one place for the state of the process.
+_HOMES: WeakValueDictionary[Path, Home] = WeakValueDictionary()
+_LOCK = threading.RLock()
+
+
+def shared(path: Path, make: Callable[[Path], Home]) -> Home:
+    """The Home of a data directory: the one that is open in this process, or a new one."""
+    path = path.absolute()
+    with _LOCK:
+        home = _HOMES.get(path)
+        if home is None or not (path / "record.db").exists():
+            home = _HOMES[path] = make(path)
+        return home

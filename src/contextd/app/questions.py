@@ -1,0 +1,117 @@
+"""A question of a caller made into a query: whose words, which projects and sources, and with what it is answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from contextd.app import staleness
+from contextd.app.asking import Asked, checked_recall
+from contextd.app.project import NOT_INDEXED, Project
+from contextd.errors import InvalidInput
+from contextd.ports.world import Embedder, Store
+from contextd.querying import pipeline as querying
+from contextd.querying.shares import GIT_HISTORY, is_off, shares_of
+from contextd.querying.vectors import QueryVectors
+from contextd.settings.limits import checked_paths, checked_text, checked_texts
+from contextd.text.languages import ALIASES
+from contextd.values.answer import Hit
+from contextd.values.document import CHATS, MEMORIES
+from contextd.values.query import Narrow, Plan, Query, Scope
+from contextd.values.trace import Trace
+
+if TYPE_CHECKING:
+    from contextd.app.session import Session
+
+
+def _relative(session: Session, path: str) -> str:
+    """A path or pattern of the caller as the project has it."""
+    root = f"{session.project.root}/" if session.project is not None else ""
+    return path.removeprefix(root).removeprefix("./").rstrip("/") or "."
+
+
+def warn(session: Session, hits: Sequence[Hit], query: Query, plan: Plan, trace: Trace) -> None:
+    """Say what an answer has to be taken with."""
+    if session.unindexed is not None:
+        trace.warn(NOT_INDEXED)
+    for project in projects_of(session):
+        if not session.access.may_read(project):
+            trace.warn(staleness.unreadable(session.reader, "this project" if project is session.project else project.name))
+        elif project is session.project and query.text.strip():
+            staleness.warn(project, session.reader, sources_of(session), hits, trace)
+            if plan.wants_people:
+                staleness.tell_who(project, hits, trace)
+
+
+def _workspaces(session: Session, *, personal: bool) -> tuple[int, ...]:
+    own = tuple(dict.fromkeys(project.workspace for project in projects_of(session)))
+    return (*own, session.home.personal) if personal else own
+
+
+def query_of(session: Session, text: str, narrow: Narrow | None, deadline: float | None) -> Query:
+    """A text as a query of everything that the reader may see, as far as the caller did not narrow it."""
+    text = checked_text("query", text)
+    if deadline is not None and not deadline > 0:
+        raise InvalidInput(f"a time limit of {deadline:g} s leaves no time; ask for more")
+    narrow = narrow or Narrow()
+    if session.project is not None:
+        text = text.replace(f"{session.project.root}/", "")  # a path is looked for as the project has it
+    scope = Scope(
+        _workspaces(session, personal=narrow.personal),
+        session.reader,
+        frozenset({MEMORIES}) if narrow.memories_only else sources_of(session),
+        tuple(_relative(session, path) for path in checked_paths(narrow.paths)),
+        frozenset(ALIASES.get(name.lower(), name.lower()) for name in checked_texts("languages", narrow.languages)),
+        frozenset(checked_texts("kinds", narrow.kinds)),
+        narrow.since,
+        narrow.until,
+        checked_recall(narrow.recall),
+        tuple(_relative(session, path) for path in checked_paths(narrow.exclude)),
+    )
+    end = None if deadline is None else time.monotonic() + deadline
+    occasional = frozenset(project.commits.id for project in projects_of(session))
+    now = time.time_ns() // 1000
+    return Query(text, scope, mmr_lambda=session.settings.query.mmr_lambda, now=now, deadline=end, occasional=occasional)
+
+
+def sources_of(session: Session) -> frozenset[int]:
+    """Checkouts that the reader may read, memories and chats; other worktrees have documents of their own."""
+    asked = projects_of(session)
+    readable = [project for project in asked if session.access.may_read(project)]
+    past = not is_off(shares_of(session.settings.providers), GIT_HISTORY)
+    found = {project.source.id for project in readable} | {project.commits.id for project in readable if past}
+    return frozenset(found | {MEMORIES, CHATS}) if asked else frozenset()
+
+
+def projects_of(session: Session) -> tuple[Project, ...]:
+    """The project, and those that are asked along."""
+    return (*([session.project] if session.project is not None else []), *session.others)
+
+
+def resources_of(session: Session, query: Query, asked: Asked = Asked()) -> querying.QueryResources:  # noqa: B008 - a value that cannot change
+    """The stores, models, templates and retrievers that answer a query."""
+    stores: dict[int, Sequence[Store]] = {}
+    for workspace in query.scope.workspaces:
+        projects = [project.store for project in projects_of(session) if project.workspace == workspace]
+        own = (session.home.record.store(workspace), session.home.record.chats(workspace))
+        stores[workspace] = [*projects[:1], *own]  # worktrees of one repository share a store
+    return querying.QueryResources(
+        stores,
+        lambda spaces: _embedders(session, spaces),
+        session.home.tokens,
+        {**session.setup.templates, **session.home.templates},
+        session.setup.retrievers,
+        session.settings.query.fusion,
+        {project.workspace: project.name for project in session.others},
+        session.setup.reranker,
+        asked.rankers(session.home.rankers),
+        shares_of(session.settings.providers),
+        session.home.query_vectors if session.settings.embedding.cache_enabled else QueryVectors(0),
+    )
+
+
+def _embedders(session: Session, spaces: Collection[str]) -> list[Embedder]:
+    """The static one, and the deep one where there are deep vectors: loading it costs half a second."""
+    deep = session.setup.deep() if any(space.startswith("deep/") for space in spaces) else None
+    return [embedder for embedder in (session.setup.static, deep) if embedder is not None]

@@ -1,0 +1,396 @@
+"""The one door: everything that one reader can ask of contextd, in terms of the four pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contextd.app.access import Access
+from contextd.app.asking import Asked, checked_facets, reader_of
+from contextd.app.home import Home
+from contextd.app.project import NOT_INDEXED, Project
+from contextd.app.questions import query_of, resources_of, sources_of, warn
+from contextd.app.setup import Setup
+from contextd.errors import InvalidInput
+from contextd.ports.world import FileState, Skip
+from contextd.querying import pipeline as querying
+from contextd.querying.rank import RELEVANCE, Ranker
+from contextd.querying.render import custom
+from contextd.settings.defaults import Settings
+from contextd.settings.limits import (
+    MOST_HITS,
+    MOST_TOKENS,
+    checked_names,
+    checked_number,
+    checked_text,
+    checked_texts,
+)
+from contextd.values.answer import Context, SearchResult
+from contextd.values.job import Jobs
+from contextd.values.memory import Remembered
+from contextd.values.query import Facet, Narrow, Reader
+
+if TYPE_CHECKING:  # loaded when used: a question needs neither
+    from contextd.app.chats import ChatService
+    from contextd.app.exact_search import Occurrence
+    from contextd.app.index_service import IndexService
+    from contextd.app.memories import MemoryService
+    from contextd.app.status import Status
+    from contextd.app.structure import Structure
+    from contextd.app.tasks import Task, TaskContext
+    from contextd.indexing.pipeline import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One reader and one project, or what the reader told alone. Made by `contextd.open`; surfaces are handed one.
+
+    It holds nothing open and costs nothing to make: another reader of the same project is another session of the same Home.
+    """
+
+    home: Home
+    reader: Reader
+    setup: Setup
+    project: Project | None = None
+    others: tuple[Project, ...] = ()  # projects that are asked along
+    unindexed: Path | None = None  # a folder that was asked about and is not registered
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold here."""
+        return self.setup.settings
+
+    def count_tokens(self, text: str) -> int:
+        """The tokens of a text, as budgets count them."""
+        return self.home.tokens.count(text)
+
+    def as_reader(self, name: str) -> Session:
+        """The same for another reader."""
+        return replace(self, reader=reader_of(name))
+
+    # Query
+
+    def search(
+        self,
+        text: str,
+        *,
+        k: int | None = None,
+        min_score: float | None = None,
+        narrow: Narrow | None = None,
+        history: Sequence[str] = (),
+        rerank: bool = False,
+        ranker: str | Ranker = RELEVANCE,
+        vector: Sequence[float] | None = None,
+        mmr_lambda: float | None = None,
+        deadline: float | None = None,
+    ) -> SearchResult:
+        """The best hits for a question; `deadline` is in seconds from now.
+
+        `history` is what was said before it; `rerank` reads the best of chats and memories once more; `ranker` is an order: a
+        name, weights such as "relevance=0.5,recency=0.5", or a function; `vector` asks with a vector instead of words;
+        `mmr_lambda` trades relevance (1) for diversity (0).
+        """
+        settings, asked = self.settings.query, Asked(history, rerank, ranker, vector, mmr_lambda)
+        query = replace(
+            query_of(self, text, narrow, deadline),
+            k=settings.default_k if k is None else checked_number("k", k, MOST_HITS),
+            min_score=settings.min_score_threshold if min_score is None else min_score,
+            **asked.fields(settings),
+        )
+        hits, plan, trace = querying.search(query, resources_of(self, query, asked))
+        warn(self, hits, query, plan, trace)
+        return SearchResult(hits, plan, trace)
+
+    def find(
+        self, text: str, *, limit: int = 100, narrow: Narrow | None = None, deadline: float | None = None
+    ) -> list[Occurrence]:
+        """Where a text stands as it is written, in the files of the project and those asked along; at most `limit` places."""
+        from contextd.app.exact_search import exactly, found_in
+
+        self._project()
+        return found_in(self, exactly(checked_text("query", text)), limit, query_of(self, "", narrow, deadline))
+
+    def find_pattern(
+        self, pattern: str, *, limit: int = 100, narrow: Narrow | None = None, deadline: float | None = None
+    ) -> list[Occurrence]:
+        """The same for a pattern of RE2."""
+        from contextd.app.exact_search import by_pattern, found_in
+
+        self._project()
+        return found_in(self, by_pattern(checked_text("query", pattern)), limit, query_of(self, "", narrow, deadline))
+
+    def context(
+        self,
+        text: str,
+        *,
+        budget: int | None = None,
+        template: str = "markdown",
+        k: int = querying.MOST_HITS,
+        min_score: float | None = None,
+        narrow: Narrow | None = None,
+        history: Sequence[str] = (),
+        rerank: bool = False,
+        ranker: str | Ranker = RELEVANCE,
+        vector: Sequence[float] | None = None,
+        mmr_lambda: float | None = None,
+        deadline: float | None = None,
+    ) -> Context:
+        """The answer to a question as text of at most `budget` tokens; everything else as for `search`.
+
+        It says what it is made of (`ids`, `scores`, `hits`), how much of the budget it takes, and how it came about (`trace`).
+        """
+        asked = Asked(history, rerank, ranker, vector, mmr_lambda)
+        query = replace(
+            query_of(self, text, narrow, deadline),
+            budget=self.settings.budget.default_max_tokens if budget is None else checked_number("budget", budget, MOST_TOKENS),
+            template=checked_text("template", template),
+            k=checked_number("k", k, MOST_HITS),
+            min_score=self.settings.query.min_score_threshold if min_score is None else min_score,
+            **asked.fields(self.settings.query),
+        )
+        query = replace(query, rest_score=query.min_score * (querying.REST if min_score is None else 1.0))
+        answer = querying.context(query, resources_of(self, query, asked))
+        warn(self, answer.hits, query, answer.plan, answer.trace)
+        return answer
+
+    def preview(self, text: str, **asked: Any) -> Context:
+        """What `context` would answer, to be looked at: the same text, ids, scores and trace. Asking changes nothing."""
+        return self.context(text, **asked)
+
+    def register_template(self, name: str, text: str, *, header: str = "", separator: str = "\n", footer: str = "") -> None:
+        """Add a template of one's own: `text` for each hit, with placeholders such as `{{content}}`."""
+        if name in self.setup.templates or name in self.home.templates:
+            raise InvalidInput(f"there is a template {name!r} already; give yours another name")
+        self.home.templates[name] = custom(name, text, header, separator, footer)
+
+    def register_ranker(self, name: str, ranker: Ranker) -> None:
+        """Add an order of one's own: a number for each hit (and the time now, in microseconds), the highest first."""
+        if name in (RELEVANCE, *self.home.rankers):
+            raise InvalidInput(f"there is a ranker {name!r} already; give yours another name")
+        self.home.rankers[name] = ranker
+
+    def facets(
+        self,
+        text: str,
+        *,
+        budget: int = 500,
+        count: int = 5,
+        own: Sequence[Facet] = (),
+        min_score: float = 0.7,
+        k: int = 40,
+        narrow: Narrow | None = None,
+        history: Sequence[str] = (),
+        deadline: float | None = None,
+    ) -> Context:
+        """What the person has told that matters for a question, by its facets: so many, or the caller's own."""
+        from contextd.querying.facets.pipeline import TEMPLATE, Facets, faceted
+        from contextd.remembering.topics import Routing
+
+        query = query_of(self, text, replace(narrow or Narrow(), memories_only=True), deadline)
+        query = replace(
+            query,
+            budget=checked_number("budget", budget, MOST_TOKENS),
+            template=TEMPLATE,
+            k=checked_number("k", k, MOST_HITS),
+            min_score=min_score,
+            history=checked_texts("history", history),
+        )
+        own = checked_facets(own)
+        routing = Routing(self.memories.topics(), self.setup.static)
+        return faceted(query, resources_of(self, query), Facets(count, own, routing.topics_of))
+
+    def task(self, task: Task, *, min_score: float | None = None, deadline: float | None = None) -> TaskContext:
+        """The context of a task within the budget it deserves, and the prompt with it."""
+        from contextd.app.tasks import prepared
+
+        return prepared(self, task, min_score=min_score, deadline=deadline)
+
+    @property
+    def structure(self) -> Structure:
+        """Questions about structure and the past: who defines, who calls, what depends on what, who changed it."""
+        from contextd.app.structure import Structure
+
+        return Structure(self._readable(), self.reader, sources_of(self), self.home.tokens)
+
+    def status(self) -> Status | None:
+        """How the project's index is; None where it is not indexed."""
+        from contextd.app.status import status
+
+        return None if self.unindexed is not None else status(self._readable(), self.reader)
+
+    # Remember
+
+    @property
+    def memories(self) -> MemoryService:
+        """What can be done with memories: keep, change, relate, forget."""
+        from contextd.app.memories import MemoryService
+
+        project = self.project.workspace if self.project is not None else None
+        home, setup = self.home, self.setup
+        return MemoryService(
+            home.record, home.personal, project, self.reader, setup.static, setup.deep, home.tokens, setup.rules
+        )
+
+    def remember(self, text: str, *, principals: Iterable[str] = (), in_project: bool = False, **known: Any) -> Remembered:
+        """Keep a fact, personal or of this project; on disk when this returns. Who writes can always read."""
+        if in_project:
+            self._project()  # who may not read it cannot write into it
+        return self.memories.remember(text, principals=principals, in_project=in_project, **known)
+
+    def recall(self, text: str, *, narrow: Narrow | None = None, **asked: Any) -> SearchResult:
+        """The memories that answer a question, of the project and of the person; everything else as for `search`."""
+        return self.search(text, narrow=replace(narrow or Narrow(), memories_only=True), **asked)
+
+    def chats(self, *, in_project: bool = False) -> ChatService:
+        """What can be done with conversations and notes from elsewhere, personal ones or those of this project."""
+        from contextd.app.chats import ChatService
+
+        home, setup = self.home, self.setup
+        kept = home.record.chats(self._project().workspace if in_project else home.personal)
+        return ChatService(kept, self.reader, setup.static, setup.deep, home.tokens, setup.rules)
+
+    def forget(self, memory: str) -> str:
+        """Erase a memory for good: `gone`, or `pending` while another process still reads."""
+        return self.memories.forget(memory)
+
+    # The index of the project
+
+    def index(
+        self,
+        *,
+        verify: bool = False,
+        deep: bool = False,
+        progress: Callable[[Report], None] = lambda _: None,
+        on_deep: Callable[[int], None] = lambda _: None,
+    ) -> Report:
+        """Bring the index of the project up to date with its folder; a damaged one is put aside and made anew."""
+        return self._index.index(verify=verify, deep=deep, progress=progress, on_deep=on_deep)
+
+    def rebuild(
+        self,
+        paths: Iterable[str] = (),
+        *,
+        vacuum: bool = True,
+        keep_errors: bool = False,
+        progress: Callable[[Report], None] = lambda _: None,
+    ) -> Report:
+        """Make the index of some paths, or of everything, again from the files; the old one answers meanwhile."""
+        return self._index.rebuild(paths, vacuum=vacuum, keep_errors=keep_errors, progress=progress)
+
+    def refresh(
+        self, paths: Iterable[str], *, force: bool = False, progress: Callable[[Report], None] = lambda _: None
+    ) -> Report:
+        """Look at some paths again; `force` makes their index again though nothing changed."""
+        return self._index.refresh(paths, force=force, progress=progress)
+
+    def retry(self, *, progress: Callable[[Report], None] = lambda _: None) -> Report:
+        """Read the files again that failed."""
+        return self._index.retry(progress=progress)
+
+    def request_index(self) -> str:
+        """Queue an index run of a project that has no index; returns at once. The job's id; empty if none is needed."""
+        return self._index.request()
+
+    def await_job(self, job: str, seconds: float) -> None:
+        """Wait until a job is over, or so many seconds."""
+        self._index.await_job(job, seconds)
+
+    def unattended(self) -> bool:
+        """Whether no process holds the project's lease at the moment."""
+        return self._index.unattended()
+
+    def watch(self, stop: Callable[[], bool], say: Callable[[str], None]) -> None:
+        """Keep the index up to date until told to stop; jobs that others ask for are run on the way."""
+        self._index.watch(stop, say)
+
+    def estimate(self, paths: Iterable[str] = ()) -> dict[str, tuple[int, int]]:
+        """Files and bytes by language that a rebuild would read."""
+        return self._index.estimate(paths)
+
+    def known(self) -> Project:
+        """The project, for a report about what is indexed."""
+        return self._readable()
+
+    @property
+    def jobs(self) -> Jobs:
+        """Work on the project's index that was asked for."""
+        return self._readable().store.jobs
+
+    def summary(self) -> dict[str, object]:
+        """Counts and sizes of the project's index."""
+        project = self._readable()
+        return {"project": project.name, "root": str(project.root), **project.store.notes.summary()}
+
+    def failures(self) -> list[tuple[str, str, int]]:
+        """Files of the project that failed: path, error, retries."""
+        return self._readable().store.notes.failures()
+
+    def secrets(self) -> list[tuple[str, int, str]]:
+        """Secrets that were left out of the project's files and commits: path, line, rule."""
+        project = self._readable()
+        return [*project.store.notes.finds(project.source.id), *project.store.notes.finds(project.commits.id)]
+
+    def root(self) -> Path:
+        """The folder of the project."""
+        return self._project().root
+
+    def files(self) -> Iterable[FileState | Skip]:
+        """Every file of the project: those that belong to it, and the others with the reason."""
+        return self._project().source.scan()
+
+    def source_warnings(self) -> tuple[str, ...]:
+        """The rules about files that the last scan could not use."""
+        return self._project().source.warnings()
+
+    # Rights
+
+    def share(self, principals: Iterable[str]) -> frozenset[str]:
+        """Let principals read the project's documents, too; returns all who may. Rights are the owner's to give."""
+        names = checked_names(principals)
+        return self.access.change(self._project(), lambda readers: readers | names, force=True)
+
+    def share_only(self, principals: Iterable[str], *, force: bool = False) -> frozenset[str]:
+        """Say who may read the project's documents; nobody else may. Without `force` the caller cannot lose the right."""
+        names = checked_names(principals)
+        return self.access.change(self._project(), lambda _: names, force=force)
+
+    def unshare(self, principals: Iterable[str], *, force: bool = False) -> frozenset[str]:
+        """Take the right to read the project's documents from principals; returns all who still may."""
+        names = checked_names(principals)
+        return self.access.change(self._project(), lambda readers: readers - names, force=force)
+
+    def who(self) -> frozenset[str]:
+        """Who may read the project's documents."""
+        return self.access.readers(self._project())
+
+    def close(self) -> None:
+        """Close what is open in this data directory; sessions that go on asking open it again."""
+        self.home.close()
+
+    # Inside
+
+    @property
+    def access(self) -> Access:
+        """The rights of the reader."""
+        return Access(self.home.record, self.reader)
+
+    @property
+    def _index(self) -> IndexService:
+        from contextd.app.index_service import IndexService
+
+        return IndexService(self._project(), self.access, self.setup)
+
+    def _project(self) -> Project:
+        """The project, for a reader who may use it."""
+        if self.unindexed is not None:
+            raise InvalidInput(NOT_INDEXED)
+        if self.project is None:
+            raise InvalidInput("this needs a project; run it inside one, or name it with --project")
+        return self.access.usable(self.project)
+
+    def _readable(self) -> Project:
+        """The project, for what shows something of its index."""
+        return self.access.readable(self._project())

@@ -1,0 +1,24 @@
+"""What the settings of a project come to: rules, templates, retrievers and models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from contextd.ports.world import Embedder, Reranker, Retriever
+from contextd.privacy.formats import Rule
+from contextd.querying.render import Template
+from contextd.settings.defaults import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Settings, and what was made of them. A model that is loaded when it is needed is a function."""
+
+    settings: Settings
+    rules: tuple[Rule, ...]
+    templates: Mapping[str, Template]
+    retrievers: Mapping[str, tuple[float, Retriever]]
+    static: Embedder | None
+    deep: Callable[[], Embedder | None]
+    reranker: Callable[[], Reranker | None]
