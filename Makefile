@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# Modules are compiled once, not by every command of the tests.
+unexport PYTHONDONTWRITEBYTECODE
 # Data of the demo and weights for the tests stay in the clone; your own are elsewhere.
 export CONTEXTD_HOME ?= $(CURDIR)/.contextd-run
 # A command with your own data directory: the default one, unless CONTEXTD_HOME was set before.

@@ -41,11 +41,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_example_package_is_installed_and_used(
-    session: Session, project: Path, home: Path, installed: Path, contextd: Callable[..., Run]
+    session: Session, project: Path, home: Path, installed: Path, contextd_process: Callable[..., Run]
 ) -> None:
     (home / "bookmarks.txt").write_text("zebra docs/guide.md:7\nzebra nowhere/at/all.py\n")
     (home / "config.toml").write_text(f'[context.providers.bookmarks]\nweight = 5.0\nfile = "{home}/bookmarks.txt"\n')
-    found = contextd(
+    found = contextd_process(
         "search",
         "zebra user",
         "-p",
@@ -54,7 +54,7 @@ def test_the_example_package_is_installed_and_used(
     )
     assert found.code == 0 and found.out.startswith("docs/guide.md"), found.err
     (home / "bookmarks.txt").unlink()
-    found = contextd(
+    found = contextd_process(
         "search",
         "load_user",
         "-p",
@@ -62,10 +62,10 @@ def test_the_example_package_is_installed_and_used(
         PYTHONPATH=os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")]),
     )
     assert found.code == 0 and "bookmarks.txt cannot be read" in found.err
-    found = contextd("search", "load_user", "-p", str(project))
+    found = contextd_process("search", "load_user", "-p", str(project))
     assert found.code == 0 and "no retriever 'bookmarks' is installed" in found.err
     (home / "config.toml").write_text("[context.providers.bookmarks]\nenabled = false\n")
-    assert contextd("search", "load_user", "-p", str(project)).err == ""
+    assert contextd_process("search", "load_user", "-p", str(project)).err == ""
 
 
 def test_a_project_cannot_switch_a_plug_in_on(project: Path, home: Path) -> None:
@@ -245,16 +245,18 @@ def test_a_built_in_retriever_can_be_weighted(make_project: Callable[..., Path],
 
 
 def test_an_embedder_of_ones_own_embeds_texts_and_questions(
-    project: Path, home: Path, installed: Path, contextd: Callable[..., Run]
+    project: Path, home: Path, installed: Path, contextd_process: Callable[..., Run]
 ) -> None:
     path = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
     (home / "config.toml").write_text(
         '[context.embedding]\nmodel = "plugin:hashing"\ndeep_model = "none"\n[context.embedders.hashing]\ndimension = 128\n'
     )
-    assert contextd("index", "-p", str(project), PYTHONPATH=path).code == 0
-    found = json.loads(contextd("search", "deployments", "--json", "--min-score", "0", "-p", str(project), PYTHONPATH=path).out)
+    assert contextd_process("index", "-p", str(project), PYTHONPATH=path).code == 0
+    found = json.loads(
+        contextd_process("search", "deployments", "--json", "--min-score", "0", "-p", str(project), PYTHONPATH=path).out
+    )
     assert found["hits"][0]["path"] == "docs/guide.md" and found["hits"][0]["why"]["static"] > 0 and not found["warnings"]
-    told = contextd("search", "deploy", "-p", str(project))
+    told = contextd_process("search", "deploy", "-p", str(project))
     assert told.code == 0 and "no embedder 'hashing' is installed" in told.err, "without it, words serve"
 
 

@@ -20,6 +20,7 @@ from contextd.errors import InvalidInput
 from tests.faults.test_sweeps import keep
 
 READERS = [f"reader{number}" for number in range(8)]
+linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors by /proc")
 QUESTIONS = [
     "where is a user loaded",
     "load_user",
@@ -60,6 +61,19 @@ def test_a_session_whose_home_was_closed_goes_on(session: Session, home: Path) -
     session.close()
     assert before and [hit.chunk.uri for hit in session.search("load_user").hits] == before
     assert open_home(home) is not session.home, "whoever opens it next gets what is on disk now"
+
+
+@linux
+def test_a_home_whose_last_session_is_gone_holds_no_file(project: Path, home: Path) -> None:
+    def databases() -> int:
+        found = [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
+        return sum(".db" in name and name.startswith(str(home)) for name in found)
+
+    session = open_session(project, home=home, environment={})
+    session.remember("the boat is green")
+    assert databases()
+    del session
+    assert not databases()
 
 
 def test_what_is_registered_by_one_session_is_known_to_the_others(session: Session) -> None:
@@ -165,9 +179,6 @@ def many_threads(session: Session, root: Path, seconds: float) -> dict[str, obje
         "descriptors_more": open_files() - files,
         "megabytes_more": resident() - size,
     }
-
-
-linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors by /proc")
 
 
 @linux

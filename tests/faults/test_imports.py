@@ -38,15 +38,17 @@ def peak_of_children() -> int:
     return int(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
-def test_I15_a_small_zip_of_deep_brackets_is_refused_with_little_memory(tmp_path: Path, contextd: Callable[..., Run]) -> None:
+def test_I15_a_small_zip_of_deep_brackets_is_refused_with_little_memory(
+    tmp_path: Path, contextd_process: Callable[..., Run]
+) -> None:
     bomb = packed(tmp_path / "bomb.zip", conversations="[" + GOOD + "," + "[" * 300_000 + "]" * 300_000 + "]")
     before = peak_of_children()
-    done = contextd("import", str(bomb), "--from", "claude", "--json", timeout=60)
+    done = contextd_process("import", str(bomb), "--from", "claude", "--json", timeout=60)
     report = json.loads(done.out)
     assert done.code == 2 and report["conversations"] == 1 and report["written"] == 1, "what came before stays"
     assert "nested deeper than 100 levels" in report["problems"][0]["reason"]
     assert peak_of_children() - before < 1 << 20, "less than a gigabyte more than anything before"
-    again = contextd("import", str(packed(tmp_path / "only.zip", conversations="[" * 300_000)))
+    again = contextd_process("import", str(packed(tmp_path / "only.zip", conversations="[" * 300_000)))
     assert again.code == 2 and again.err.startswith(f"error: {tmp_path / 'only.zip'}: it is nested deeper than 100 levels")
 
 
@@ -129,7 +131,7 @@ def test_I5_a_zip_of_very_many_files_is_refused(tmp_path: Path, contextd: Callab
     assert done.code == 2 and "150000 files" in done.err
 
 
-def test_I5_links_and_pipes_are_not_read(tmp_path: Path, contextd: Callable[..., Run]) -> None:
+def test_I5_links_and_pipes_are_not_read(tmp_path: Path, contextd_process: Callable[..., Run]) -> None:
     vault = tmp_path / "vault"
     (vault / ".obsidian").mkdir(parents=True)
     (tmp_path / "outside").mkdir()
@@ -139,10 +141,10 @@ def test_I5_links_and_pipes_are_not_read(tmp_path: Path, contextd: Callable[...,
     (vault / "folder").symlink_to(tmp_path / "outside", target_is_directory=True)
     os.mkfifo(vault / "pipe.md")
     os.mkfifo(vault / "pipe.jsonl")
-    report = json.loads(contextd("import", str(vault), "--json", timeout=30).out)
+    report = json.loads(contextd_process("import", str(vault), "--json", timeout=30).out)
     assert report["notes"] == 1
     for arguments in (["import"], ["import", "--from", "jsonl"], ["memories", "import"]):
-        done = contextd(*arguments, str(vault / "pipe.jsonl"), timeout=30)
+        done = contextd_process(*arguments, str(vault / "pipe.jsonl"), timeout=30)
         assert done.code == 2 and "not a regular file" in done.err
 
 

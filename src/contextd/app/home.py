@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, finalize
 
 from contextd.ports.models import Models
 from contextd.ports.record import Record
@@ -82,4 +82,11 @@ def shared(path: Path, make: Callable[[Path], Home]) -> Home:
         home = _HOMES.get(path)
         if home is None or not (path / "record.db").exists():
             home = _HOMES[path] = make(path)
+            finalize(home, _let_go, home.stores, home.record).atexit = False
         return home
+
+
+def _let_go(stores: OpenStores, record: Record) -> None:
+    """Close what a Home had open that nobody closed: when its last session is gone, not when memory is collected."""
+    stores.close()
+    record.close()

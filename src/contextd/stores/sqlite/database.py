@@ -55,8 +55,12 @@ class Database:
         self._emptying_lock = threading.Lock()
         with translated(path):
             make_folder(path.parent)
-        with self.connection() as connection:
-            migrate(connection, path, schemas, durable=durable)
+        try:
+            with self.connection() as connection:
+                migrate(connection, path, schemas, durable=durable)
+        except ContextdError:  # whoever replaces the file must not meet our locks on it
+            self.close()
+            raise
 
     @property
     def read_only(self) -> bool:
