@@ -58,13 +58,14 @@ def case(session: Session, one: Asked, names: Sequence[str]) -> Case:
     means = resources_of(session, query)
     with ExitStack() as stack:
         plan = understand(query)
-        views = [view for view in pipeline.views_of(query, plan, means, stack) if view.size()]
+        views = [view for view in pipeline.views_of(query, plan, means, stack) if view.size]
         view = next(view for view in views if "stem" in view.fields)
         vectors = vectors_of(views, plan, means.embedders, Trace(None))
-        retrieved = retrieve(view, plan, {space: vector for space, vector in vectors.items() if view.spaces().get(space)}, {})
+        retrieved = retrieve(view, plan, {space: vector for space, vector in vectors.items() if view.spaces.get(space)}, {})
         fused = fuse(retrieved, plan.route, most=KEPT)
-        ranked = boost(fused, view.about([candidate.chunk for candidate in fused]), plan)
-        gathered = gather(ranked, retrieved, plan, view)
+        about = view.about([candidate.chunk for candidate in fused])
+        where = {candidate.chunk: one for candidate, one in zip(fused, about, strict=True)}
+        gathered = gather(boost(fused, about, plan), where, retrieved, plan, view)
         known = order.known_of(gathered, plan)
         places = order.shortlist(known, order.asked_for(gathered, plan))
         chunks = view.get([gathered.chunks[place] for place in places])
@@ -119,7 +120,11 @@ def peers(session: Session, name: str) -> dict[str, Callable[[str], Iterable[tup
     assert session.project is not None
     query = query_of(session, "", None, None)
     with session.project.store.view(query.scope) as view:
-        chunks = {f"{document}:{chunk.id.ordinal}": chunk for document in view.uris() for chunk in view.chunks_of(document)}
+        chunks = {
+            f"{document}:{chunk.id.ordinal}": chunk
+            for document in view.uris()
+            for chunk in view.chunks_of([document])[document]
+        }
     index = Bm25({key: chunk.text for key, chunk in chunks.items()})
 
     def searched(text: str) -> list[tuple[str, str]]:

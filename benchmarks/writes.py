@@ -25,6 +25,7 @@ from contextd.stores.sqlite.store import SqliteStore, open_index
 from contextd.text.terms import key
 from contextd.values.document import DocumentRow, Stamp
 from contextd.values.query import Reader, Scope
+from contextd.values.retrieval import Wanted, Words
 
 DOCUMENTS, MEMORIES, ROUNDS = 40_000, 5_000, 200
 WORKSPACE = 77
@@ -52,9 +53,10 @@ def put(store: SqliteStore, acl: int, numbers: list[int]) -> None:
 def ask(store: SqliteStore) -> None:
     """What a question asks of the store: words of chunks, documents and paths, and texts."""
     with store.view(Scope((WORKSPACE,), Reader("owner"))) as view:
-        found = view.words(_ASKED, 200, field="chunk") + view.words(_ASKED, 200, field="document")
-        view.words(_ASKED, 200, field="folder")
-        view.fill([one.chunk for one in found])
+        fields = ("chunk", "document", "folder")
+        asked = view.retrieve(Wanted(200, {field: Words(field, _ASKED, 200) for field in fields}))
+        found = [*asked.found["chunk"], *asked.found["document"]]
+        asked.scores([one.chunk for one in found])
         view.get([one.chunk for one in found[:12]])
 
 

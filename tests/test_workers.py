@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -113,3 +114,21 @@ def test_I14_a_worker_starts_under_a_lower_memory_limit() -> None:
     with Pool(Limits(), (), workers=1, command=(sys.executable, "-c", LIMITED)) as pool:
         (outcome,) = pool.parse(iter([Raw("a.py", b"x = 1\n", "python")]))
     assert outcome.parsed is not None and not outcome.parsed.warnings
+
+
+def test_I14_a_worker_can_be_stopped_by_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when memory runs out while a run ends: the other thread was faster."""
+    with Pool(Limits(), (), workers=1, keep=True) as pool:
+        assert list(pool.parse(iter([Raw("a.py", b"a = 1\n", "python")])))
+        (worker,) = pool._workers
+        killed, kill = list[object](), subprocess.Popen.kill
+
+        def twice(process: subprocess.Popen[bytes]) -> None:
+            killed.append(process)
+            if len(killed) == 1:
+                worker.stop()
+            kill(process)
+
+        monkeypatch.setattr(subprocess.Popen, "kill", twice)
+        worker.stop()
+    assert len(killed) == 1

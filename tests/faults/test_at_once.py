@@ -21,6 +21,7 @@ from contextd.surfaces import payloads
 from contextd.text.terms import key
 from contextd.values.query import Reader, Scope
 from tests.conftest import with_setup
+from tests.stores.asking import near, words
 from tests.stores.test_conformance import SPACE, WORKSPACE, Shelf
 
 ANA = Reader("ana")
@@ -41,8 +42,8 @@ def test_C5_what_others_have_does_not_starve_a_cut(
     if fold:
         shelf.store.fold(force=True)
     with shelf.store.view(Scope((WORKSPACE,), ANA)) as view:
-        arms = [view.words({key("heron"): 1.0}, k, field=field) for field in ("chunk", "document")]
-        arms.append(view.near(np.array([1, 0, 0, 0], np.float32), k, space=SPACE))
+        arms = [words(view, {key("heron"): 1.0}, k, field=field) for field in ("chunk", "document")]
+        arms.append(near(view, np.array([1, 0, 0, 0], np.float32), k, space=SPACE))
         uris = view.uris()
         for found in arms:
             assert len(found) == min(k, own)
@@ -59,10 +60,10 @@ def test_C6_a_right_that_changes_during_a_question_is_decided_by_its_beginning(t
         thread = threading.Thread(target=lambda: (other.share([5], other.grant(frozenset({"owner"}))), other.close()))
         thread.start()
         thread.join()
-        found = view.words({key("heron"): 1.0}, 10, field="chunk")
+        found = words(view, {key("heron"): 1.0}, 10, field="chunk")
         assert len(found) == 5 and len(view.get([hit.chunk for hit in found])) == 5, "it began before"
         with shelf.store.view(Scope((WORKSPACE,), ANA)) as inner:
-            assert len(inner.words({key("heron"): 1.0}, 10, field="chunk")) == 5, "and is one moment to its end"
+            assert len(words(inner, {key("heron"): 1.0}, 10, field="chunk")) == 5, "and is one moment to its end"
     assert shelf.texts("heron", ANA) == [], "the next question is not allowed"
     shelf.store.close()
 
@@ -125,7 +126,7 @@ def test_Q5_a_file_deleted_after_it_was_found_has_the_text_that_was_indexed(
     assert session.project is not None
     other = open_session(project, home=home, environment={})
     with session.project.store.view(query_of(session, "x", None, None).scope) as view:
-        found = view.words({key("load_user"): 1.0}, 10, field="chunk")
+        found = words(view, {key("load_user"): 1.0}, 10, field="chunk")
         (project / "src/app/store.py").unlink()
         thread = threading.Thread(target=lambda: (other.index(), other.close()))
         thread.start()

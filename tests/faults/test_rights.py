@@ -37,7 +37,7 @@ def seen(session: Session, name: str) -> int:
     known = session.project
     assert known is not None
     with known.store.view(Scope((known.workspace,), Reader(name), frozenset({known.source.id, known.commits.id}))) as view:
-        return view.size()
+        return view.size
 
 
 def found(session: Session, name: str) -> bool:

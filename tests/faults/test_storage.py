@@ -303,7 +303,7 @@ def test_F6_vectors_that_only_the_base_had_are_made_again(session: Session, proj
     assert session.project is not None and session.setup.static is not None
     store, scope = session.project.store, query_of(session, "x", None, None).scope
     with store.view(scope) as view:
-        whole = dict(view.spaces())
+        whole = dict(view.spaces)
     assert store.rows("select count(*) from vector where workspace_id = ? and length(data) > 0") == [(0,)]  # type: ignore[attr-defined]
     (base,) = session.project.folder.glob("base-*.arrays")
     session.close()
@@ -313,7 +313,7 @@ def test_F6_vectors_that_only_the_base_had_are_made_again(session: Session, proj
     again.index(verify=True)
     assert again.project is not None
     with again.project.store.view(scope) as view:
-        assert dict(view.spaces()) == whole
+        assert dict(view.spaces) == whole
 
 
 def test_F14_a_clock_that_jumps_back_gives_no_earlier_time() -> None:

@@ -23,7 +23,7 @@ def state_of(session: Session) -> set[tuple[object, ...]]:
     found: set[tuple[object, ...]] = set()
     with store.view(Scope((session.project.workspace,), Reader("owner"))) as view:
         for row in store.documents(session.project.source.id).values():
-            for chunk in view.chunks_of(row.id):
+            for chunk in view.chunks_of([row.id])[row.id]:
                 vector = view.vectors([chunk.id], session.setup.static.space).tobytes() if session.setup.static else b""
                 found.add((chunk.uri, chunk.start_line, chunk.end_line, chunk.kind, chunk.label, chunk.text, vector))
     return found
@@ -138,7 +138,7 @@ def test_I13_an_engine_that_fails_costs_vectors_not_words(project: Path, home: P
         session.index()
         assert session.project is not None
         with session.project.store.view(Scope((session.project.workspace,), Reader("owner"))) as view:
-            assert view.spaces()["static/broken/4/1"] == view.size()
+            assert view.spaces["static/broken/4/1"] == view.size
 
 
 def test_a_failed_file_is_recorded_and_the_run_goes_on(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

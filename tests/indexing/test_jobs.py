@@ -147,7 +147,7 @@ def test_F19_another_model_is_embedded_anew_and_the_old_space_goes(session: Sess
     assert session.search("load_user").hits, "words answer until then; spaces never meet"
     session.index()
     with session.project.store.view(query_of(session, "x", None, None).scope) as view:
-        assert set(view.spaces()) == {"static/other/4/1"}
+        assert set(view.spaces) == {"static/other/4/1"}
 
 
 def test_an_answer_during_a_run_says_how_much_is_known(session: Session) -> None:

@@ -152,7 +152,7 @@ def test_explain_has_a_row_for_every_chunk_that_is_not_read_and_every_file_that_
     answer = session.context("where do we rotate a widget value", budget=500, min_score=0.0)
     assert session.project is not None
     with session.structure.view() as view:
-        every = {uri: len(view.chunks_of(document)) for document, uri in view.uris().items()}
+        every = {uri: len(view.chunks_of([document])[document]) for document, uri in view.uris().items()}
     closed = {drop.what for drop in answer.trace.drops if drop.step == "gather"}
     unread = sum(_counted(drop.what) for drop in answer.trace.drops if drop.step == "order" and ", chunks " in drop.what)
     assert len(closed) == 4 and closed <= set(every)

@@ -16,6 +16,7 @@ from contextd.privacy import scrub
 from contextd.querying.render import TEMPLATES
 from contextd.stores.sqlite import fold
 from tests.conftest import Run
+from tests.stores.asking import near
 
 
 def test_the_tail_of_an_overlapping_secret_leaked() -> None:
@@ -171,10 +172,10 @@ def test_vectors_of_an_older_model_were_kept_for_ever(session: Session) -> None:
     store.fold(force=True)
     scope = query_of(session, "x", None, None).scope
     with store.view(scope) as view:
-        assert "static/old/4/1" in view.spaces()
+        assert "static/old/4/1" in view.spaces
     session.index()
     with store.view(scope) as view:
-        assert set(view.spaces()) == {session.setup.static.space}
+        assert set(view.spaces) == {session.setup.static.space}
     assert not store.rows("select 1 from vector where workspace_id = ? and space = 'static/old/4/1'")
 
 
@@ -192,11 +193,11 @@ def test_an_older_transaction_took_the_snapshot_back_in_time(session: Session, p
         thread = threading.Thread(target=write)
         thread.start()
         thread.join()
-        before = old.size()
+        before = old.size
         with store.view(scope) as same:
-            assert same.size() == before, "inside an older transaction nothing is newer"
+            assert same.size == before, "inside an older transaction nothing is newer"
     with store.view(scope) as new:
-        assert new.size() > before
+        assert new.size > before
 
 
 def test_a_password_in_a_sentence_or_a_comment_was_kept(home: Path) -> None:
@@ -344,7 +345,7 @@ def test_vectors_of_base_and_newer_contents_met_in_the_wrong_rows(home: Path, ma
     store.add_vectors("static/test/24/1", vectors)
     with store.view(scope) as view:
         for row in rows.values():
-            (best,) = view.near(vectors[row.content][0], 1, space="static/test/24/1")
+            (best,) = near(view, vectors[row.content][0], 1, space="static/test/24/1")
             assert best.chunk.document == row.id and best.score > 0.9
             assert np.allclose(view.vectors([best.chunk], "static/test/24/1"), vectors[row.content], atol=0.01)
 

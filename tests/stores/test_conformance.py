@@ -18,6 +18,8 @@ from contextd.text.terms import DEFINED, NAME, STEM, key
 from contextd.values.answer import Found, Suggestion
 from contextd.values.document import DocumentRow, Stamp
 from contextd.values.query import Reader, Scope
+from contextd.values.retrieval import Wanted
+from tests.stores.asking import near, words
 
 WORKSPACE = 77
 OWNER = Reader("owner")
@@ -47,11 +49,11 @@ class Shelf:
     def words(self, query: str, reader: Reader = OWNER, field: str = "chunk", **scope: object) -> list[Found]:
         salt = {"name": NAME, "stem": STEM, "defined": DEFINED}.get(field, "")
         with self.store.view(Scope((WORKSPACE,), reader, **scope)) as view:  # type: ignore[arg-type]
-            return view.words({key(term, salt): 1.0 for term in query.split()}, 10, field=field)
+            return words(view, {key(term, salt): 1.0 for term in query.split()}, 10, field=field)
 
     def texts(self, query: str, reader: Reader = OWNER, **scope: object) -> list[str]:
         with self.store.view(Scope((WORKSPACE,), reader, **scope)) as view:  # type: ignore[arg-type]
-            found = view.words({key(term): 1.0 for term in query.split()}, 10, field="chunk")
+            found = words(view, {key(term): 1.0 for term in query.split()}, 10, field="chunk")
             return [chunk.text for chunk in view.get([hit.chunk for hit in found])]
 
 
@@ -108,7 +110,7 @@ def test_content_is_stored_once_and_answers_for_the_path_in_scope(shelf: Shelf) 
     assert shelf.store.rows("select count(*) from content where workspace_id = ?") == [(1,)]
     assert len(shelf.words("same")) == 1
     with shelf.store.view(Scope((WORKSPACE,), OWNER, paths=("src",))) as view:
-        found = view.words({key("same"): 1.0}, 10, field="chunk")
+        found = words(view, {key("same"): 1.0}, 10, field="chunk")
         assert [chunk.uri for chunk in view.get([hit.chunk for hit in found])] == ["src/a.txt"]
 
 
@@ -142,18 +144,18 @@ def test_nearest_vectors_by_exact_search(shelf: Shelf) -> None:
     shelf.put("y.txt", "second text", vector=[0.6, 0.8, 0, 0])
     shelf.put("z.txt", "third text")
     with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
-        found = view.near(np.array([0, 1, 0, 0], np.float32), 10, space=SPACE)
+        found = near(view, np.array([0, 1, 0, 0], np.float32), 10, space=SPACE)
         assert [chunk.uri for chunk in view.get([hit.chunk for hit in found])] == ["y.txt", "x.txt"]
         assert found[0].score == pytest.approx(0.8, abs=0.01)
-        assert view.spaces() == {SPACE: 2}
+        assert view.spaces == {SPACE: 2}
 
 
 def test_F19_vectors_of_another_space_are_never_compared(shelf: Shelf) -> None:
     """FAULTS F-19: neither a space of another name nor a vector of another length meets these."""
     shelf.put("x.txt", "first text", vector=[1, 0, 0, 0])
     with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
-        assert view.near(np.ones(4, np.float32), 10, space="static/other/4/1") == []
-        assert view.near(np.ones(8, np.float32), 10, space=SPACE) == []
+        assert near(view, np.ones(4, np.float32), 10, space="static/other/4/1") == []
+        assert near(view, np.ones(8, np.float32), 10, space=SPACE) == []
 
 
 def test_F20_vectors_that_are_not_numbers_are_left_out(shelf: Shelf) -> None:
@@ -161,7 +163,7 @@ def test_F20_vectors_that_are_not_numbers_are_left_out(shelf: Shelf) -> None:
     for number, vector in enumerate([[float("nan"), 0, 0, 1], [float("inf"), 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 1]]):
         shelf.put(f"{number}.txt", f"text number {number} fox", vector=vector)
     with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
-        found = view.near(np.array([0, 0, 0, 1], np.float32), 10, space=SPACE)
+        found = near(view, np.array([0, 0, 0, 1], np.float32), 10, space=SPACE)
         assert len(found) == 1 and np.isfinite(found[0].score)
     assert len(shelf.words("fox")) == 4
 
@@ -184,11 +186,11 @@ def test_a_view_does_not_change_while_it_is_open(shelf: Shelf) -> None:
 
     shelf.put("a.txt", "the old fox")
     with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
-        before = view.words({key("fox"): 1.0}, 10, field="chunk")
+        before = words(view, {key("fox"): 1.0}, 10, field="chunk")
         writer = threading.Thread(target=lambda: (shelf.put("a.txt", "the new fox"), shelf.store.close()))
         writer.start()
         writer.join()
-        again = view.words({key("fox"): 1.0}, 10, field="chunk")
+        again = words(view, {key("fox"): 1.0}, 10, field="chunk")
         assert before == again
         assert [chunk.text for chunk in view.get([hit.chunk for hit in before])] == ["the old fox"]
     assert shelf.texts("fox") == ["the new fox"]
@@ -250,7 +252,7 @@ def test_a_missing_or_damaged_base_is_made_again_from_the_database(tmp_path: Pat
         again = Shelf(open_index(tmp_path, WORKSPACE), False)
         assert (again.words("session"), again.words("open_session", field="name")) == expected
         with again.store.view(Scope((WORKSPACE,), OWNER)) as view:
-            assert view.spaces() == {}, "a vector that only the base had is made again, from its text"
+            assert view.spaces == {}, "a vector that only the base had is made again, from its text"
 
 
 def test_scores_do_not_depend_on_when_things_were_folded(tmp_path: Path) -> None:
@@ -276,5 +278,5 @@ def test_several_chunks_of_one_file_can_be_suggested_and_a_file_by_its_name(shel
     shelf.put("b.py", "def four():\n    return 4\n\n\ndef five():\n    return 5\n")
     asked = [Suggestion(0.9, uri="a.py", line=1), Suggestion(0.8, uri="a.py", line=9), Suggestion(0.7, uri="b.py")]
     with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
-        found = view.get([hit.chunk for hit in view.suggested("outside", asked)])
+        found = view.get([hit.chunk for hit in view.retrieve(Wanted(10, suggested={"outside": asked})).found["outside"]])
     assert [(chunk.uri, chunk.start_line) for chunk in found] == [("a.py", 1), ("a.py", 9), ("b.py", 1)]

@@ -9,6 +9,7 @@ from contextd.stores.sqlite.repair import quarantine
 from contextd.stores.sqlite.store import open_index
 from contextd.text.terms import key
 from contextd.values.query import Reader, Scope
+from tests.stores.asking import words
 from tests.stores.test_conformance import WORKSPACE, Shelf
 
 SCOPE = Scope((WORKSPACE,), Reader("owner"))
@@ -16,7 +17,7 @@ SCOPE = Scope((WORKSPACE,), Reader("owner"))
 
 def texts(shelf: Shelf, word: str) -> list[str]:
     with shelf.store.view(SCOPE) as view:
-        found = view.words({key(word): 1.0}, 10, field="chunk")
+        found = words(view, {key(word): 1.0}, 10, field="chunk")
         return [chunk.text for chunk in view.get([hit.chunk for hit in found])]
 
 

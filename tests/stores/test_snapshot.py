@@ -16,6 +16,7 @@ from contextd.stores.sqlite.store import SqliteStore, open_index
 from contextd.text.terms import FOLDER, STEM, key
 from contextd.values.document import DocumentRow, Stamp
 from contextd.values.query import Reader, Scope
+from contextd.values.retrieval import Wanted, Words
 from tests.stores.test_conformance import SPACE, WORKSPACE, Shelf
 
 OWNER = Reader("owner")
@@ -28,16 +29,17 @@ def everything(store: SqliteStore, scope: Scope) -> dict[str, object]:
     with store.view(scope) as view:
         terms = {key(word): 1.0 for word in WORDS}
         names = {key(word, salt): 1.0 for word in WORDS for salt in (STEM, FOLDER)}
-        arms = {
-            "chunk": view.words(terms, 40, field="chunk"),
-            "document": view.words(terms, 40, field="document"),
-            "stem": view.words(names, 40, field="stem"),
-            "near": view.near(np.array([1, 0.5, 0.2, 0], np.float32), 40, space=SPACE),
-            "at": view.at([("owl.py", 1), ("src/heron.py", 1), ("/elsewhere/docs/crane.py", 1)]),
-            "during": view.during([(0, 2_000_000)], 40),
-        }
+        wanted = Wanted(
+            40,
+            {field: Words(field, names if field == "stem" else terms, 40) for field in ("chunk", "document", "stem")},
+            {SPACE: np.array([1, 0.5, 0.2, 0], np.float32)},
+            [(0, 2_000_000)],
+            [("owl.py", 1), ("src/heron.py", 1), ("/elsewhere/docs/crane.py", 1)],
+        )
+        asked = view.retrieve(wanted)
+        arms = asked.found
         chunks = sorted({one.chunk for found in arms.values() for one in found})
-        filled = {name: np.round(values, 5).tolist() for name, values in view.fill(chunks).items()}
+        filled = {name: np.round(values, 5).tolist() for name, values in asked.scores(chunks).items()}
         return {
             "arms": {name: [(one.chunk, round(one.score, 5)) for one in found] for name, found in arms.items()},
             "vectors": np.round(view.vectors(chunks, SPACE), 5).tolist(),
@@ -45,8 +47,8 @@ def everything(store: SqliteStore, scope: Scope) -> dict[str, object]:
             "texts": [(chunk.uri, chunk.text, chunk.language) for chunk in view.get(chunks)],
             "about": view.about(chunks),
             "uris": list(view.uris().items()),
-            "size": view.size(),
-            "spaces": dict(view.spaces()),
+            "size": view.size,
+            "spaces": dict(view.spaces),
             "knows": [view.knows(path) for path in ("src", "src/app", "docs/owl.py", "*.py", "none")],
         }
 
@@ -101,7 +103,7 @@ def test_many_small_writes_leave_few_segments(tmp_path: Path) -> None:
     for number in range(200):
         shelf.put(f"a{number}.py", f"heron{number} = {number}\n", vector=[1, number, 0, 0])
         with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
-            assert view.size() == number + 1
+            assert view.size == number + 1
             kept = view._snapshot
     assert len(kept.segments) <= 10 and len(kept.vectors[SPACE]) <= 10
     shelf.store.close()
@@ -124,7 +126,7 @@ def test_documents_of_two_sources_with_one_uri_stand_in_one_order(tmp_path: Path
     shelf = Shelf(open_index(tmp_path, WORKSPACE), fold=False)
     shelf.put("z.py", "owl = 1\n")
     with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
-        assert view.size()
+        assert view.size
     acl = shelf.store.grant(frozenset({"owner"}))
     parsed = parse(b"heron = 1\n", "python", Limits(small=0), Estimate().count)
     for number, source in ((900, 7), (100, 8)):

@@ -14,6 +14,8 @@ from contextd.stores.sqlite.choose import best_of
 from contextd.stores.sqlite.store import open_index
 from contextd.text.terms import key
 from contextd.values.query import Reader, Scope
+from contextd.values.retrieval import Wanted, Words
+from tests.stores.asking import near, words
 from tests.stores.test_conformance import SPACE, WORKSPACE, Shelf
 
 SCOPE = Scope((WORKSPACE,), Reader("owner"))
@@ -56,8 +58,8 @@ def put_all(folder: Path, texts: list[tuple[str, str, list[float]]], fold_after:
 def answers(shelf: Shelf, vector: list[float], k: int) -> dict[str, list[tuple[str, int]]]:
     with shelf.store.view(SCOPE) as view:
         uris = view.uris()
-        arms = {field: view.words({key(word): 1.0 for word in WORDS}, k, field=field) for field in ("chunk", "document")}
-        arms["near"] = view.near(np.array(vector, np.float32), k, space=SPACE)
+        arms = {field: words(view, {key(word): 1.0 for word in WORDS}, k, field=field) for field in ("chunk", "document")}
+        arms["near"] = near(view, np.array(vector, np.float32), k, space=SPACE)
     return {arm: [(uris[hit.chunk.document], hit.chunk.ordinal) for hit in hits] for arm, hits in arms.items()}
 
 
@@ -87,9 +89,9 @@ def test_Q4_equal_vectors_have_equal_scores_wherever_they_are(tmp_path: Path) ->
     shelf = put_all(tmp_path, texts, {40})
     question = (vector / np.linalg.norm(vector)).astype(np.float32)
     with shelf.store.view(SCOPE) as view:
-        found = view.near(question, 5, space=SPACE)
-        every = view.words({key("heron"): 1.0}, 100, field="chunk")
+        asked = view.retrieve(Wanted(5, {"chunk": Words("chunk", {key("heron"): 1.0}, 100)}, {SPACE: question}))
+        found, every = asked.found[SPACE], asked.found["chunk"]
         assert len(every) == 70 and len({hit.score for hit in found}) == 1
-        filled = view.fill([hit.chunk for hit in every])[SPACE]
+        filled = asked.scores([hit.chunk for hit in every])[SPACE]
         assert len(set(filled.tolist())) == 1
     shelf.store.close()

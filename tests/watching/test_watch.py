@@ -39,7 +39,9 @@ class Watched:
 
 
 @contextmanager
-def watching(project: Path, home: Path, change: Callable[[Session], Session] = lambda session: session) -> Iterator[Watched]:
+def watching(
+    project: Path, home: Path, change: Callable[[Session], Session] = lambda session: session, seconds: float = 15
+) -> Iterator[Watched]:
     watcher = open_session(project, home=home, environment={"CONTEXTD_WATCHER__DEBOUNCE_MS": "100"})
     watcher = change(watcher)
     watched = Watched(open_session(project, home=home, environment={}))
@@ -57,7 +59,7 @@ def watching(project: Path, home: Path, change: Callable[[Session], Session] = l
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        watched.until(lambda: bool(watched.said))
+        watched.until(lambda: bool(watched.said), seconds)
         time.sleep(0.5)
         yield watched
     finally:
@@ -122,7 +124,7 @@ def switch_branches(make_project: Callable[..., Path], home: Path, files: int, t
     for command in (["add", "-A"], ["commit", "-qm", "two"]):
         subprocess.run([*git, *command], check=True)
     took = []
-    with watching(root, home) as watched:
+    with watching(root, home, seconds=max(15, seconds)) as watched:
         watched.until(lambda: watched.paths() == on_disk(root), seconds)
         for turn in range(times):
             subprocess.run([*git, "checkout", "-q", "one" if turn % 2 == 0 else "two"], check=True)

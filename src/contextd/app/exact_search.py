@@ -89,7 +89,7 @@ def occurrences(view: View, spans: Spans, kinds: Collection[str], deadline: floa
             return
         data = view.text(document).encode()
         found = list(spans(data))
-        chunks = view.chunks_of(document) if found else []
+        chunks = view.chunks_of([document])[document] if found else []
         inside = [chunk for chunk in chunks if not kinds or not set(kinds).isdisjoint(chunk.kinds)]
         yield from (one for one in _placed(uri, data, found, inside) if not kinds or one.kind)
 

@@ -19,7 +19,7 @@ def manifest(session: Session) -> dict[str, Any]:
     """What the index was made with: models, limits of chunks, and when."""
     chunking, status = session.settings.chunking, session.status()
     with session.structure.view() as view:
-        spaces = {space: (count, view.dimension(space)) for space, count in view.spaces().items() if count}
+        spaces = {space: (count, view.dimension(space)) for space, count in view.spaces.items() if count}
         files = len(view.uris())
     models = [
         {"name": space, "dim": dimension, "normalize": True, "chunks": count} for space, (count, dimension) in spaces.items()
@@ -42,7 +42,7 @@ def corpus(session: Session) -> Iterator[dict[str, Any]]:
     visibility = sorted(session.who())
     with session.structure.view() as view:
         for document, uri in sorted(view.uris().items(), key=lambda item: item[1]):
-            for chunk in view.chunks_of(document):
+            for chunk in view.chunks_of([document])[document]:
                 yield {"id": _id(chunk), "text": chunk.text, "normText": " ".join(split(chunk.text))} | {
                     "meta": _meta(chunk, uri, visibility)
                 }
@@ -51,9 +51,9 @@ def corpus(session: Session) -> Iterator[dict[str, Any]]:
 def vectors(session: Session) -> Iterator[Mapping[str, Any]]:
     """The vector of every chunk in every space: numbers of 32 bits, little-endian, in base 64."""
     with session.structure.view() as view:
-        spaces = sorted(space for space, count in view.spaces().items() if count)
+        spaces = sorted(space for space, count in view.spaces.items() if count)
         for document, _ in sorted(view.uris().items(), key=lambda item: item[1]):
-            chunks = view.chunks_of(document)
+            chunks = view.chunks_of([document])[document]
             for space in spaces:
                 for chunk, row in zip(chunks, view.vectors([one.id for one in chunks], space), strict=True):
                     if row.any():

@@ -37,7 +37,7 @@ def unreadable(reader: Reader, what: str = "this project") -> str:
 
 def _sees_some(project: Project, reader: Reader, sources: frozenset[int]) -> bool:
     with project.store.view(Scope((project.workspace,), reader, sources)) as view:
-        return bool(view.size())
+        return bool(view.size)
 
 
 def _run(project: Project, reader: Reader) -> Job | None:

@@ -34,7 +34,7 @@ def status(project: Project, reader: Reader) -> Status:
     known = store.documents(source.id)
     now = changes(source.scan(), known, store.notes.failed_stamps(), look_again=False, priority=(), warn_bytes=float("inf"))
     with store.view(Scope((project.workspace,), reader, frozenset({source.id, project.commits.id}))) as view:
-        chunks, spaces = view.size(), view.spaces()
+        chunks, spaces = view.size, view.spaces
     return Status(
         project.name,
         str(project.root),

@@ -53,7 +53,7 @@ def _mates(view: View, targets: Collection[str], uris: Mapping[int, str]) -> dic
             names = sorted(own - {_own(label) for label in defined.get(uri, ())})
             if names and uri not in targets:
                 mention = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
-                if match := mention.search("\n".join(chunk.text for chunk in view.chunks_of(document))):
+                if match := mention.search("\n".join(chunk.text for chunk in view.chunks_of([document])[document])):
                     found[uri] = f"mentions {match[0]}"
     return found
 

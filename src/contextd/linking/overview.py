@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from contextd.linking.symbols import signature_of
@@ -48,7 +48,7 @@ def overview(view: View, budget: int, count: Callable[[str], int]) -> Overview:
     for number in sorted(uris, key=lambda one: (-central.get(one, 0.0), uris[one])):
         if number not in defined:
             continue
-        entry = [uris[number], *_signatures(defined[number], view.chunks_of(number), used)]
+        entry = [uris[number], *_signatures(defined[number], view.chunks_of([number])[number], used)]
         while len(entry) > 1 and count("\n".join([*lines, *entry])) > budget:
             entry.pop()
         if len(entry) < 2:
@@ -74,7 +74,12 @@ def headings(view: View, most: int = 3) -> list[str]:
     """Headings of the project's documents, those of several words first, then those nearest to the root."""
     texts = [(number, uri) for number, uri in view.uris().items() if uri.endswith(_PROSE) and not _NO_TOPICS.search(uri)]
     nearest = sorted(texts, key=lambda item: (item[1].count("/"), "readme" not in item[1].lower(), item[1]))[:_DOCUMENTS]
-    found = [chunk.label for number, _ in nearest for chunk in view.chunks_of(number)[1:] if chunk.label]
+    found = [
+        chunk.label
+        for chunks in view.chunks_of([number for number, _ in nearest]).values()
+        for chunk in chunks[1:]
+        if chunk.label
+    ]
     return sorted(dict.fromkeys(found), key=lambda label: not _SEVERAL_WORDS.fullmatch(label))[:most]
 
 
@@ -113,7 +118,7 @@ def _walked(edges: Mapping[int, Mapping[int, float]], nodes: list[int]) -> dict[
     return rank
 
 
-def _signatures(defined: list[Definition], chunks: list[Chunk], used: Mapping[str, int]) -> list[str]:
+def _signatures(defined: list[Definition], chunks: Sequence[Chunk], used: Mapping[str, int]) -> list[str]:
     """The signatures that others use most, in the order of the file."""
     named = [one for one in defined if not _last(one).startswith("_")]
     best = sorted(named, key=lambda one: -used.get(_last(one).lower(), 0))[:_SIGNATURES]

@@ -47,7 +47,7 @@ def definitions(view: View, name: str) -> list[DefinitionSite]:
     uris = view.uris()
     found = view.links.defining([_last(name)])
     fitting = _closest([(document, one) for document, one in found if _is_called(one.label, uris[document], name)], name)
-    texts = {document: view.chunks_of(document) for document in {document for document, _ in fitting}}
+    texts = view.chunks_of({document for document, _ in fitting})
     places = [
         DefinitionSite(uris[document], one.line, one.kind, one.label, signature_of(texts[document], one.line))
         for document, one in fitting
@@ -57,7 +57,7 @@ def definitions(view: View, name: str) -> list[DefinitionSite]:
 
 def outline(view: View, document: int) -> list[DefinitionSite]:
     """What a document defines; one that defines nothing by its labelled chunks."""
-    uri, chunks = view.uris()[document], view.chunks_of(document)
+    uri, chunks = view.uris()[document], view.chunks_of([document])[document]
     defined = [(one.line, one.kind, one.label) for _, one in view.links.outline([document])]
     places = defined or [(chunk.start_line, chunk.kind, chunk.label) for chunk in chunks if chunk.label]
     return [DefinitionSite(uri, line, kind, label, signature_of(chunks, line)) for line, kind, label in sorted(places)]
@@ -148,7 +148,7 @@ class _Around:
 
     def __init__(self, view: View, sites: Sequence[Site], uris: Mapping[int, str]) -> None:
         self._view, self._uris = view, uris
-        self._texts = {site.document: view.chunks_of(site.document) for site in sites}
+        self._texts = view.chunks_of({site.document for site in sites})
         self._outlines = {document: [one for _, one in view.links.outline([document])] for document in self._texts}
         places = Places(uris.values())
         self._reaching: dict[str, set[str]] = {}  # by file: those that import it

@@ -16,6 +16,7 @@ from contextd.values.git_history import Edit, History
 from contextd.values.job import Jobs
 from contextd.values.memory import Related
 from contextd.values.query import Plan, Scope
+from contextd.values.retrieval import Wanted
 
 Matrix = NDArray[np.float32]
 Written = tuple[DocumentRow, Parsed, Mapping[str, Matrix]]  # a document, what is in it, its vectors by space
@@ -194,6 +195,21 @@ class Links(Protocol):
         """Imports whose last part is one of these."""
 
 
+class Arms(Protocol):
+    """What one question found in each arm, and how any chunk stands in all of them."""
+
+    @property
+    def found(self) -> Mapping[str, Sequence[Found]]:
+        """The best of each arm."""
+
+    @property
+    def scale(self) -> float:
+        """What the scores of chunks for words are measured in, to compare those of one question with another's."""
+
+    def scores(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
+        """The scores of some chunks in every arm."""
+
+
 class View(Protocol):
     """One workspace at one moment, as one reader may see it. Rights and scope apply before any ranking."""
 
@@ -201,26 +217,8 @@ class View(Protocol):
     def fields(self) -> frozenset[str]:
         """The fields there are, of `chunk`, `document`, `name`, `defined`, `stem`, `folder`, `parts`, `mention`, `turns`."""
 
-    def words(self, terms: Mapping[int, float], k: int, *, field: str, aliases: Mapping[int, int] = ...) -> list[Found]:
-        """The best chunks by words of a field; of names and paths, an alias stands for one of the terms."""
-
-    def scale(self, terms: Mapping[int, float]) -> float:
-        """What the scores of chunks for some words are measured in, to compare those of one question with another's."""
-
-    def during(self, times: Sequence[tuple[int, int]], k: int) -> list[Found]:
-        """What is of some windows of time, what has most of the words asked for so far first."""
-
-    def at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
-        """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""
-
-    def suggested(self, name: str, suggestions: Sequence[Suggestion]) -> list[Found]:
-        """What a retriever from outside proposed, as far as it is there and in scope."""
-
-    def near(self, vector: NDArray[np.float32], k: int, *, space: str) -> list[Found]:
-        """The chunks whose vectors are nearest, by exact search."""
-
-    def fill(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
-        """The scores of these chunks in every arm asked so far."""
+    def retrieve(self, wanted: Wanted) -> Arms:
+        """The best chunks of every arm that is asked: one call for all of them."""
 
     def vectors(self, chunks: Sequence[ChunkId], space: str) -> Matrix:
         """The vectors of these chunks, a row each; zeros for one without."""
@@ -234,11 +232,12 @@ class View(Protocol):
     def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
         """What a person linked with some documents, as far as it may answer, by document."""
 
+    @property
     def size(self) -> int:
         """How many chunks may be seen."""
 
-    def chunks_of(self, document: int) -> list[Chunk]:
-        """All chunks of a document, in order."""
+    def chunks_of(self, documents: Collection[int]) -> Mapping[int, Sequence[Chunk]]:
+        """All chunks of some documents, in order; none of a document that may not answer."""
 
     def text(self, document: int) -> str:
         """The whole stored text of a document; empty for one that may not answer."""
@@ -268,6 +267,7 @@ class View(Protocol):
     def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
         """The chunks with their texts; one that may not be seen is missing."""
 
+    @property
     def spaces(self) -> Mapping[str, int]:
         """How many visible chunks have a vector in each space."""
 

@@ -12,7 +12,7 @@ from contextd.ports.world import View
 from contextd.querying.gathered import Gathered
 from contextd.text.languages import PROSE, is_data
 from contextd.values.answer import NO_VECTOR, Candidate, Retrieved
-from contextd.values.document import Chunk, ChunkId, Definition
+from contextd.values.document import About, Chunk, ChunkId, Definition
 from contextd.values.query import Plan
 
 FILES = 20  # of 112 questions three are answered in a file behind these
@@ -35,20 +35,23 @@ _WHOLE = 1000  # chunks: of a longer file only those around what was proposed ar
 _AROUND = 10
 
 
-def gather(ranked: Sequence[Candidate], retrieved: Retrieved, plan: Plan, view: View) -> Gathered:
+def gather(
+    ranked: Sequence[Candidate], known: Mapping[ChunkId, About], retrieved: Retrieved, plan: Plan, view: View
+) -> Gathered:
     """The chunks of the first files of an order, and those that declare the name a question consists of."""
     best: dict[int, Candidate] = {}
     for one in ranked:
         if len(best) == FILES and one.chunk.document not in best:
             break
         best.setdefault(one.chunk.document, one)
-    pieces = [where.pieces for where in view.about([one.chunk for one in best.values()])]
+    pieces = [known[one.chunk].pieces for one in best.values()]
     every = [
         ChunkId(document, ordinal)
         for document, count in zip(best, pieces, strict=True)
         for ordinal in (range(count) if count <= _WHOLE else _near(document, count, retrieved))
     ]
-    about = dict(zip(every, view.about(every), strict=True))
+    closed = {chunk.document: chunk for chunk in retrieved.chunks if chunk.document not in best}
+    about = dict(zip((*every, *closed.values()), view.about([*every, *closed.values()]), strict=True))
     kinds = plan.scope.kinds
     chunks = tuple(chunk for chunk in every if not kinds or not kinds.isdisjoint(about[chunk].kinds))
     inside = frozenset(chunks)
@@ -56,10 +59,11 @@ def gather(ranked: Sequence[Candidate], retrieved: Retrieved, plan: Plan, view: 
     return Gathered(
         chunks,
         tuple(about[chunk] for chunk in chunks),
-        view.fill(chunks),
+        retrieved.scores(chunks),
         {name: _range(values) for name, values in retrieved.arms.items()},
         np.array([best[chunk.document].score for chunk in chunks]),
         {chunk: found for chunk, found in declared.items() if chunk in inside},
+        tuple(about[chunk].uri for chunk in closed.values()),
     )
 
 
@@ -86,11 +90,9 @@ def _declared(documents: Sequence[int], plan: Plan, view: View) -> dict[ChunkId,
     found: dict[ChunkId, tuple[float, int]] = {}
     rank = {document: place for place, document in enumerate(documents)}
     order = sorted(defined, key=lambda document: (-max(defined[document].values(), default=0.0), rank[document]))
-    for document, lines in ((document, defined[document]) for document in order[:_OPENED]):
-        if not lines and name not in view.text(document):
-            continue
-        for chunk in view.chunks_of(document):
-            for line, fit in _declarations(chunk, name, lines):
+    for document, chunks in view.chunks_of(order[:_OPENED]).items():
+        for chunk in chunks:
+            for line, fit in _declarations(chunk, name, defined[document]):
                 if fit > found.get(chunk.id, (0.0, 0))[0]:
                     found[chunk.id] = fit, line
     least = _OF_THE_BEST * max((fit for fit, _ in found.values()), default=0.0)  # `command` is not what `Command` is

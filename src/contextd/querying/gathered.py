@@ -21,6 +21,7 @@ class Gathered:
     ranges: Mapping[str, tuple[float, float]]  # the least and the most of everything that was retrieved
     files: NDArray[np.float64]  # the score of the chunk's file
     declared: Mapping[ChunkId, tuple[float, int]]  # how well a chunk declares the name that is asked for, and on which line
+    closed: tuple[str, ...]  # files with candidates that are not opened
 
     def __len__(self) -> int:
         return len(self.chunks)

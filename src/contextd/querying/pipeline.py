@@ -40,7 +40,7 @@ from contextd.querying.understand import REPORT_WORDS, understand
 from contextd.querying.vectors import QueryVectors, given, vectors_of
 from contextd.text.natural_language import is_foreign
 from contextd.values.answer import CHANCE, Candidate, Context, Hit, Retrieved, Suggestion
-from contextd.values.document import Chunk, ChunkId
+from contextd.values.document import About, Chunk, ChunkId
 from contextd.values.query import Plan, Query, Scope
 from contextd.values.trace import Trace
 
@@ -92,7 +92,7 @@ def _found(query: Query, means: QueryResources, open_views: ExitStack, choose: C
     lists = [
         _search_one(view, past, plan, query, means, vectors, suggested, choose, trace)
         for view, past in zip(views, pasts, strict=True)
-        if view.size()
+        if view.size
     ]
     hits = _merged(lists, query.k)
     if query.ranker != RELEVANCE:
@@ -210,7 +210,7 @@ def _pasts(query: Query, plan: Plan, views: Sequence[View]) -> list[View | None]
     if plan.wants_history or not query.occasional or len(plan.text.split()) < REPORT_WORDS:
         return [None] * len(views)
     pasts = [view.within(Scope(plan.scope.workspaces, plan.scope.reader, query.occasional)) for view in views]
-    return [past if past.size() else None for past in pasts]
+    return [past if past.size else None for past in pasts]
 
 
 def _search_one(
@@ -225,7 +225,7 @@ def _search_one(
     trace: Trace,
 ) -> list[Hit]:
     """The hits of one workspace, by its own statistics and in the spaces it has vectors of."""
-    held = {space: vector for space, vector in vectors.items() if view.spaces().get(space)}
+    held = {space: vector for space, vector in vectors.items() if view.spaces.get(space)}
     if "parts" in view.fields and query.vector is None and is_foreign(plan.text):
         held = {}  # to a model of English all facts of another language are alike; parts of words and concepts know better
     if "turns" in view.fields:
@@ -251,12 +251,14 @@ def _search_one(
     read: dict[ChunkId, Chunk] = {}
     focus: dict[ChunkId, int] = {}
     if not view.fields & _SPOKEN:
-        boosted, read, focus = _opened(view, boosted, retrieved, plan, trace)
+        known = {one.chunk: where for one, where in zip(fused, about, strict=True)}
+        boosted, read, focus = _opened(view, boosted, known, retrieved, plan, trace)
     strength = None if view.fields & _SPOKEN else retrieved.strength
     likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, strength))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     some = choose(_Pool(view, boosted, kept, likely, read, held), query, trace) if kept else []
-    chunks = read | {chunk.id: chunk for chunk in view.get([one.chunk for one in some if one.chunk not in read])}
+    missing = [one.chunk for one in some if one.chunk not in read]
+    chunks = read | ({chunk.id: chunk for chunk in view.get(missing)} if missing else {})
     there = [one for one in some if one.chunk in chunks]
     scores = falling([likely[one.chunk] for one in there])
     hits = [
@@ -268,13 +270,13 @@ def _search_one(
 
 
 def _opened(
-    view: View, ranked: list[Candidate], retrieved: Retrieved, plan: Plan, trace: Trace
+    view: View, ranked: list[Candidate], about: Mapping[ChunkId, About], retrieved: Retrieved, plan: Plan, trace: Trace
 ) -> tuple[list[Candidate], dict[ChunkId, Chunk], dict[ChunkId, int]]:
     """The candidates after the best files were opened, the chunks that were read for it, and the lines of declarations."""
-    gathered = trace.step("gather", lambda: gather(ranked, retrieved, plan, view))
+    gathered = trace.step("gather", lambda: gather(ranked, about, retrieved, plan, view))
     known = known_of(gathered, plan)
     listed = shortlist(known, asked_for(gathered, plan))
-    _note_unread(view, retrieved, gathered, listed, trace)
+    _note_unread(gathered, listed, trace)
     chunks = {chunk.id: chunk for chunk in view.get([gathered.chunks[place] for place in listed])}
     places = [place for place in listed if gathered.chunks[place] in chunks]
     texts = [chunks[gathered.chunks[place]] for place in places]
@@ -282,14 +284,12 @@ def _opened(
     return placed(ranked, gathered, places, ordered, plan), chunks, {one: line for one, (_, line) in gathered.declared.items()}
 
 
-def _note_unread(view: View, retrieved: Retrieved, gathered: Gathered, listed: Sequence[int], trace: Trace) -> None:
+def _note_unread(gathered: Gathered, listed: Sequence[int], trace: Trace) -> None:
     """A row for every chunk of an opened file that is not read, and for every file with candidates that is not opened."""
     for what in gathered.without(listed):
         trace.drop("order", what, f"less likely than the {SHORTLIST} chunks that are read")
-    opened = {chunk.document for chunk in gathered.chunks}
-    closed = {chunk.document: chunk for chunk in retrieved.chunks if chunk.document not in opened}
-    for where in view.about(list(closed.values())):
-        trace.drop("gather", where.uri, f"behind the {FILES} files that are opened")
+    for uri in gathered.closed:
+        trace.drop("gather", uri, f"behind the {FILES} files that are opened")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from contextd.ports.world import View
 from contextd.text.terms import key
 from contextd.values.answer import Suggestion
 from contextd.values.query import Plan
+from contextd.values.retrieval import Wanted, Words
 
 _COMMITS = 40
 _WIDE = 9  # files: beyond these a commit says no less about each, as far as the best of them counts
@@ -20,10 +21,12 @@ def precedents(past: View, plan: Plan) -> list[Suggestion]:
     The best has the share of the report's words that one commit has.
     """
     terms = {key(term): weight for term, weight in plan.terms.items()}
-    found = past.words(terms, _COMMITS, field="document") if terms else []
+    wanted = Wanted(_COMMITS, {"document": Words("document", terms, _COMMITS)} if terms else {})
+    found = past.retrieve(wanted).found.get("document", ())
     most, all_of = dict[str, float](), dict[str, float]()
+    commits = past.chunks_of([one.chunk.document for one in found])
     for one in found:
-        files = files_of("\n".join(chunk.text for chunk in past.chunks_of(one.chunk.document)))
+        files = files_of("\n".join(chunk.text for chunk in commits[one.chunk.document]))
         for uri in files:
             likeness = one.score / found[0].score
             most[uri] = max(most.get(uri, 0.0), likeness / math.sqrt(min(len(files), _WIDE)))

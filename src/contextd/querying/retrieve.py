@@ -12,13 +12,14 @@ from itertools import chain, zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.ports.world import View
+from contextd.ports.world import Arms, View
 from contextd.text.natural_language import is_grammar, small_words
 from contextd.text.terms import DEFINED, FOLDER, NAME, PARTS, STEM, about, key, parts_of_words, split
 from contextd.text.thesaurus import concepts_of, widened
 from contextd.values.answer import Found, Retrieved, Suggestion
 from contextd.values.document import ChunkId
 from contextd.values.query import Plan
+from contextd.values.retrieval import Wanted, Words
 
 CANDIDATES = 200  # of each arm
 PERSON = "user"  # who asks, in a talk with a model
@@ -42,33 +43,46 @@ def retrieve(
 ) -> Retrieved:
     """Candidates for a plan. `vectors` holds the question in each space, `suggested` what retrievers from outside propose,
     `off` the arms that are not asked."""
-    found: dict[str, list[Found]] = {}
+    wanted = Wanted(
+        CANDIDATES,
+        _words(plan, view.fields, off),
+        vectors,
+        plan.windows if "turns" in view.fields else (),
+        plan.places,
+        suggested or {},
+    )
+    arms = view.retrieve(wanted)
+    chunks = _together([arms.found.get(arm, ()) for arm in _order(wanted)])
+    body = wanted.words.get("chunk")
+    strength = _strength(arms, body.terms) if body is not None else None
+    return Retrieved(chunks, arms.scores(chunks), strength, arms.scores)
+
+
+def _words(plan: Plan, fields: Collection[str], off: Collection[str]) -> dict[str, Words]:
+    """The words of every field that is there and not off, by arm."""
     body = {key(term): weight for term, weight in plan.terms.items()} if "chunk" not in off else {}
-    for field in ("chunk", "document"):
-        found[field] = view.words(body, CANDIDATES, field=field) if body else []
-    if plan.names and "name" in view.fields:
-        found["name"] = view.words({key(name, NAME): 1.0 for name in plan.names}, CANDIDATES, field="name")
+    found = {field: Words(field, body, CANDIDATES) for field in ("chunk", "document")} if body else {}
+    if plan.names and "name" in fields:
+        found["name"] = Words("name", {key(name, NAME): 1.0 for name in plan.names}, CANDIDATES)
     for field, salt in (("stem", STEM), ("folder", FOLDER), ("defined", DEFINED)):
-        asked = field in view.fields and field not in off
-        terms = {key(term, salt): weight for term, weight in plan.terms.items()} if asked else {}
-        found[field] = view.words(terms, CANDIDATES, field=field, aliases=_aliases(plan, salt)) if terms else []
-    if "parts" in view.fields and "parts" not in off:
-        found["parts"] = view.words(_parts(plan), CANDIDATES, field="parts")
-    if "turns" in view.fields:
-        found["own"] = view.words({key(PERSON, NAME): 1.0}, 1, field="own")
-    if "turns" in view.fields and plan.windows:
-        found["during"] = view.during(plan.windows, CANDIDATES)
-    if len(plan.entities) > 1 and "mention" in view.fields:
+        terms = {key(term, salt): weight for term, weight in plan.terms.items()}
+        if terms and field in fields and field not in off:
+            found[field] = Words(field, terms, CANDIDATES, _aliases(plan, salt))
+    if "parts" in fields and "parts" not in off:
+        found["parts"] = Words("parts", _parts(plan), CANDIDATES)
+    if "turns" in fields:
+        found["own"] = Words("own", {key(PERSON, NAME): 1.0}, 1)
+    if len(plan.entities) > 1 and "mention" in fields:
         for entity in plan.entities:
-            found[f"mention {entity}"] = view.words({key(term): 1.0 for term in split(entity)}, OF_AN_ENTITY, field="mention")
-    if plan.places:
-        found["place"] = view.at(plan.places)
-    for name, suggestions in (suggested or {}).items():
-        found[name] = view.suggested(name, suggestions)
-    for space, vector in vectors.items():
-        found[space] = view.near(vector, CANDIDATES, space=space)
-    chunks = _together(found)
-    return Retrieved(chunks, view.fill(chunks), _strength(view, body, found["chunk"]) if body else None)
+            found[f"mention {entity}"] = Words("mention", {key(term): 1.0 for term in split(entity)}, OF_AN_ENTITY)
+    return found
+
+
+def _order(wanted: Wanted) -> list[str]:
+    """The arms in the order in which their best are taken in turn."""
+    mentions = [arm for arm in wanted.words if arm.startswith("mention ")]
+    fields = [arm for arm in wanted.words if arm not in mentions]
+    return [*fields, "during", *mentions, "place", *wanted.suggested, *wanted.vectors]
 
 
 def _aliases(plan: Plan, salt: str) -> dict[int, int]:
@@ -76,14 +90,15 @@ def _aliases(plan: Plan, salt: str) -> dict[int, int]:
     return {key(other, salt): key(term, salt) for other, term in plan.families.items()}
 
 
-def _strength(view: View, body: Mapping[int, float], found: Sequence[Found]) -> float | None:
+def _strength(arms: Arms, body: Mapping[int, float]) -> float | None:
     """How well the best chunk fits the words, comparable between questions; None where a chunk has all of one or two words.
 
     Who asks for a word or two that are here means them, however long the chunk is and whatever a model knows of them.
     """
+    found = arms.found.get("chunk", ())
     if len(body) <= _FEW and any(one.coverage > _ALL for one in found):
         return None
-    return max(one.score for one in found) / (view.scale(body) or 1.0) if found else 0.0
+    return max(one.score for one in found) / (arms.scale or 1.0) if found else 0.0
 
 
 def _parts(plan: Plan) -> dict[int, float]:
@@ -98,7 +113,7 @@ def _parts(plan: Plan) -> dict[int, float]:
     return {key(part, PARTS): weight for part, weight in weights.items()}
 
 
-def _together(found: Mapping[str, list[Found]]) -> tuple[ChunkId, ...]:
+def _together(found: Sequence[Sequence[Found]]) -> tuple[ChunkId, ...]:
     """All candidates once, the best of every arm first."""
-    by_rank = zip_longest(*([hit.chunk for hit in hits] for hits in found.values()))
+    by_rank = zip_longest(*([hit.chunk for hit in hits] for hits in found))
     return tuple(dict.fromkeys(chunk for chunk in chain.from_iterable(by_rank) if chunk is not None))[:SPREAD]

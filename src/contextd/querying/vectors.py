@@ -52,7 +52,7 @@ def vectors_of(
     known: QueryVectors | None = None,
 ) -> dict[str, NDArray[np.float32]]:
     """The question as a vector in every space some view holds vectors of; without one, words must do."""
-    held = {space for view in views for space, count in view.spaces().items() if count}
+    held = {space for view in views for space, count in view.spaces.items() if count}
     found: dict[str, NDArray[np.float32]] = {}
     kept = known or QueryVectors(0)
     if other_script(plan.text):  # the models are of English: their vectors of it say nothing
@@ -68,14 +68,14 @@ def vectors_of(
                 found[embedder.space] = vector
             without |= not vector.size
     found |= {pair: vector for space, vector in found.items() if (pair := pair_space(space)) in held}
-    if without and not found and any(view.size() for view in views):
+    if without and not found and any(view.size for view in views):
         trace.warn("no embedding model or no vectors here: searched by words alone (see `contextd models`)")
     return found
 
 
 def given(vector: NDArray[np.float32], views: Sequence[View]) -> dict[str, NDArray[np.float32]]:
     """A question that is a vector, in the spaces that have vectors of its length; whose it is, its maker must know."""
-    sizes = {space: view.dimension(space) for view in views for space, count in view.spaces().items() if count}
+    sizes = {space: view.dimension(space) for view in views for space, count in view.spaces.items() if count}
     if not sizes:
         raise Unavailable("there are no vectors here to compare with; `contextd models fetch`, then index or remember")
     if vector.ndim != 1 or not np.isfinite(vector).all() or not vector.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,6 +54,7 @@ class Retrieved:
     chunks: tuple[ChunkId, ...]
     arms: Mapping[str, NDArray[np.float64]]
     strength: float | None = None  # of the best chunk by words, comparable between questions; None where words are not asked
+    scores: Callable[[Sequence[ChunkId]], Mapping[str, NDArray[np.float64]]] = lambda _: {}  # of other chunks, in every arm
 
     def __len__(self) -> int:
         return len(self.chunks)

@@ -97,15 +97,15 @@ class Worker:
         process.kill()
 
     def stop(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            for stream in (self._process.stdin, self._process.stdout):
+        """End the process; another thread may be doing so already."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for stream in (process.stdin, process.stdout):
                 if stream is not None:
                     with suppress(OSError):  # what was not sent is not wanted any more
                         stream.close()
-            self._process.wait()
-            self._process = None
+            process.wait()
 
     def _start(self) -> subprocess.Popen[bytes]:
         """A new process that has said it is ready."""

@@ -31,9 +31,10 @@ from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
 from contextd.text.classifiers import likelihoods
-from contextd.values.answer import Candidate, Context, Hit
+from contextd.values.answer import Candidate, Context, Hit, Retrieved
 from contextd.values.document import About, Chunk, ChunkId
 from contextd.values.query import Facet, Plan, Query
+from contextd.values.retrieval import Wanted
 from contextd.values.trace import Trace
 
 TEMPLATE = "facets"
@@ -66,7 +67,7 @@ def faceted(query: Query, means: QueryResources, asked: Facets) -> Context:
     query = pipeline.checked(query, trace)
     plan = trace.step("understand", lambda: understand(query))
     with ExitStack() as open_views:
-        views = [view for view in pipeline.views_of(query, plan, means, open_views) if view.size()]
+        views = [view for view in pipeline.views_of(query, plan, means, open_views) if view.size]
         vectors = vectors_of(views, replace(plan, text=without_amounts(plan.text)), means.embedders, trace, means.known)
         embedders = [one for one in means.embedders(set(vectors)) if one.space in vectors]
         plan = trace.attempt("interpret", lambda: interpret(plan, _as_text(plan.text, embedders)), plan)
@@ -137,12 +138,12 @@ def _found(
     trace: Trace,
 ) -> list[Hit]:
     """The facts of one workspace that matter, each on its side."""
-    held = [embedder for embedder in embedders if view.spaces().get(embedder.space)]
+    held = [embedder for embedder in embedders if view.spaces.get(embedder.space)]
     vectors = {embedder.space: vectors[embedder.space] for embedder in held}
-    chunks = trace.step("retrieve", lambda: _candidates(view, plan, held, vectors)) if held else []
-    if not chunks:
+    found = trace.step("retrieve", lambda: _candidates(view, plan, held, vectors)) if held else Retrieved((), {})
+    if not found.chunks:
         return []
-    facts = trace.step("read", lambda: _read(view, plan, chunks, held, vectors, asked))
+    facts = trace.step("read", lambda: _read(view, plan, found, held, vectors, asked))
     likely = trace.step("judge", lambda: _relevance(facts, plan))
     belongs = _sides(facts, plan, held, likely, bool(asked.own))
     topics = {facet.name: set(facet.topics) for facet in plan.facets}
@@ -183,14 +184,12 @@ def _nearly(
     return list(found.values())
 
 
-def _candidates(view: View, plan: Plan, held: Sequence[Embedder], vectors: Mapping[str, Matrix]) -> list[ChunkId]:
+def _candidates(view: View, plan: Plan, held: Sequence[Embedder], vectors: Mapping[str, Matrix]) -> Retrieved:
     """Facts near the question in any way, and near what each facet asks."""
-    near = retrieve(view, plan, vectors).chunks[:_NEAR]
-    static = held[0]
-    of_facets = [
-        one.chunk for facet in plan.facets for one in view.near(static.query(facet.question), _BY_FACET, space=static.space)
-    ]
-    return list(dict.fromkeys((*near, *of_facets)))
+    retrieved, static = retrieve(view, plan, vectors), held[0]
+    asked = (Wanted(_BY_FACET, vectors={static.space: static.query(facet.question)}) for facet in plan.facets)
+    of_facets = [one.chunk for wanted in asked for one in view.retrieve(wanted).found[static.space]]
+    return replace(retrieved, chunks=tuple(dict.fromkeys((*retrieved.chunks[:_NEAR], *of_facets))), arms={})
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +205,11 @@ class _Facts:
 
 
 def _read(
-    view: View, plan: Plan, chunks: Sequence[ChunkId], held: Sequence[Embedder], vectors: Mapping[str, Matrix], asked: Facets
+    view: View, plan: Plan, found: Retrieved, held: Sequence[Embedder], vectors: Mapping[str, Matrix], asked: Facets
 ) -> _Facts:
-    chunks, rows = _nearest(view, chunks, held, vectors)
+    chunks, rows = _nearest(view, found.chunks, held, vectors)
     read = {chunk.id: chunk for chunk in view.get(chunks)}
-    about, coverage = view.about(chunks), view.fill(chunks).get("document_coverage", np.zeros(len(chunks)))
+    about, coverage = view.about(chunks), found.scores(chunks).get("document_coverage", np.zeros(len(chunks)))
     wanted = set(asked.topics_of(plan.text))
     topics = np.array([float(bool(wanted & set(one.topics))) for one in about])
     kinds = [one.kind for one in about]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from contextd.ports.record import Kept
 from contextd.ports.world import Matrix
 from contextd.stores.sqlite.access import acl_id
+from contextd.stores.sqlite.arms import SqliteArms
 from contextd.stores.sqlite.database import packed, unpacked, wiping
 from contextd.stores.sqlite.forgotten import Marks, is_well_formed
 from contextd.stores.sqlite.store import SqliteStore
@@ -24,6 +25,7 @@ from contextd.values.answer import Found
 from contextd.values.conversation import ChatSession, Conversation, Forgotten, Message, Note, Said
 from contextd.values.document import CHATS, Change, ChunkId, DocumentRow, Parsed, Stamp
 from contextd.values.query import Reader, Scope
+from contextd.values.retrieval import Wanted
 
 _SESSIONS = """
 select d.uri, d.modified, count(*), min(iif(k.ordinal = 0, k.heading, null)) from document d
@@ -275,12 +277,20 @@ class ChatView(SqliteView):
         """The same moment, seen by another scope."""
         return ChatView(self._connection, self._snapshot, only(scope, CHATS))
 
-    def fill(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
-        """The scores of these chunks in every arm asked so far, and those of the messages beside them."""
-        found = dict(super().fill(chunks))
+    def retrieve(self, wanted: Wanted) -> SqliteArms:
+        """The best of every arm that is asked, with their neighbors."""
+        return ChatArms(self._connection, self._snapshot, self._masks, self._map, wanted)
+
+
+class ChatArms(SqliteArms):
+    """Arms of messages: the neighbors of the very best are candidates, and how the neighbors stand counts."""
+
+    def scores(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
+        """The scores of some chunks in every arm, and those of the messages beside them."""
+        found = dict(super().scores(chunks))
         if not chunks:
             return found
-        rows = self._rows(chunks)
+        rows = self._map.rows(chunks)
         for name in [name for name in found if name == "chunk" or "/" in name]:
             found[f"before {name}"] = self._beside(name, rows, -1)
             found[f"after {name}"] = self._beside(name, rows, 1)
@@ -288,7 +298,7 @@ class ChatView(SqliteView):
 
     def _beside(self, arm: str, rows: Ints, step: int) -> NDArray[np.float64]:
         """An arm's scores of the rows so far away; outside the same sitting there is nothing."""
-        scores, nothing = self._arms[arm], -2.0 if "/" in arm else 0.0
+        scores, nothing = self._rows[arm], -2.0 if "/" in arm else 0.0
         there = np.clip(rows + step, 0, self._snapshot.total - 1)
         return np.where(self._same(rows, step), scores[there], nothing).astype(np.float64)
 
@@ -301,10 +311,10 @@ class ChatView(SqliteView):
     def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0) -> list[Found]:
         """The best rows, and the neighbors of the very best."""
         best = super()._top(scores, coverage, k, offset)
-        rows = self._rows([one.chunk for one in best[:_AROUND]])
+        rows = self._map.rows([one.chunk for one in best[:_AROUND]])
         near = np.unique(np.concatenate([rows[self._same(rows, step)] + step for step in (-1, 1)]))
-        near = np.setdiff1d(near[self._masks.answering[near]], self._rows([one.chunk for one in best]))
-        return best + self._found(near, (scores[near] + offset).astype(np.float32), coverage[near])
+        near = np.setdiff1d(near[self._masks.answering[near]], self._map.rows([one.chunk for one in best]))
+        return best + self._map.found(near, (scores[near] + offset).astype(np.float32), coverage[near])
 
 
 def only(scope: Scope, source: int) -> Scope:

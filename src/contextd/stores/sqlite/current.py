@@ -11,7 +11,7 @@ from contextd.errors import StorageError
 from contextd.stores.sqlite import fold
 from contextd.stores.sqlite.connect import translated
 from contextd.stores.sqlite.database import Database
-from contextd.stores.sqlite.snapshot import Snapshot, advance, head_of, load
+from contextd.stores.sqlite.snapshot import Head, Snapshot, advance, heads_of, load
 
 
 class Current:
@@ -29,8 +29,11 @@ class Current:
         A transaction on a file that has been replaced gets a snapshot of its own, made of that file alone: the base files
         beside it are the new one's.
         """
+        kept, head = self._kept, self._head(connection)
+        if kept is not None and kept.head == head and self._file == self._database.opened and not self._database.replaced():
+            return kept  # without waiting for a thread that reads a newer one
         with self._lock:
-            found = None if self._database.replaced() else self._advanced(connection, patient)
+            found = None if self._database.replaced() else self._advanced(connection, head, patient)
             if found is None or self._database.replaced():
                 return fold.rebuilt(connection, self._workspace)
             if self._kept is None or found.head.seq >= self._kept.head.seq:
@@ -47,11 +50,17 @@ class Current:
         with self._lock:
             self._kept = None
 
-    def _advanced(self, connection: apsw.Connection, patient: bool) -> Snapshot:
+    def _head(self, connection: apsw.Connection) -> Head:
+        """The position of the workspace in the transaction of this thread; those of all workspaces are read at once."""
+        with translated(self._database.path):
+            heads = self._database.once("heads", lambda: heads_of(connection))
+        return heads.get(self._workspace, Head(0, 0, 0, 0))
+
+    def _advanced(self, connection: apsw.Connection, head: Head, patient: bool) -> Snapshot:
         if self._file != self._database.opened:  # another index has taken its place
             self._kept, self._file = None, self._database.opened
         old = self._kept
-        if old is not None and head_of(connection, self._workspace).seq < old.head.seq:
+        if old is not None and head.seq < old.head.seq:
             old = None
         return self._loaded(connection, old, patient)
 

@@ -48,6 +48,7 @@ class Database:
         self._schemas = schemas
         self._durable = durable
         self._pool = ConnectionPool(path, durable=durable)
+        self._moment = threading.local()  # what was read in the transaction of this thread
         self.write_lock = threading.RLock()
         self._failed = ""  # what the disk said when it failed
         self._emptying: threading.Thread | None = None
@@ -101,14 +102,27 @@ class Database:
             if not nested:
                 with translated(self.path):
                     connection.execute("begin")
+                self._moment.known = {}
             try:
                 yield connection
             except apsw.Error as error:
                 raise storage_error(self.path, error) from error
             finally:
+                if not nested:
+                    self._moment.known = None
                 if not nested and connection.in_transaction:  # an error of the disk has ended it already
                     with translated(self.path):
                         connection.execute("rollback")
+
+    def once(self, name: str, work: Callable[[], T]) -> T:
+        """The result of some reading, which is done once in a read transaction of this thread."""
+        known: dict[str, Any] | None = getattr(self._moment, "known", None)
+        if known is None:
+            return work()
+        if name not in known:
+            known[name] = work()
+        result: T = known[name]
+        return result
 
     def transact(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run some writes in one transaction; all of them happen or none."""

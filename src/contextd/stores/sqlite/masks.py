@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
 
 import apsw
@@ -28,10 +29,17 @@ class Masks:
     @cached_property
     def allowed(self) -> Bools:
         """Documents the reader may see, from the sources asked for."""
-        principals = json.dumps(sorted(self._scope.reader.principals))
-        acls = [row[0] for row in self._connection.execute(_ACLS, (self._snapshot.workspace, principals))]
-        allowed = one_of(self._snapshot.documents.acls, acls) & self._snapshot.documents.alive
+        allowed = one_of(self._snapshot.documents.acls, self._acls()) & self._snapshot.documents.alive
         return allowed & one_of(self._snapshot.documents.sources, self._scope.sources) if self._scope.sources else allowed
+
+    def _acls(self) -> Sequence[int]:
+        """The access lists the reader is on: one look-up for each reader of a snapshot. A list never changes, documents get
+        another one, which makes another snapshot."""
+        known, principals = self._snapshot.acls, self._scope.reader.principals
+        if principals not in known:
+            values = (self._snapshot.workspace, json.dumps(sorted(principals)))
+            known[principals] = tuple(row[0] for row in self._connection.execute(_ACLS, values))
+        return known[principals]
 
     @cached_property
     def candidates(self) -> Bools:
@@ -55,6 +63,11 @@ class Masks:
         """Rows that count for statistics; None for all of them."""
         mask = self.rows_of(self.allowed)
         return None if mask.all() else mask
+
+    @cached_property
+    def size(self) -> int:
+        """How many rows count for statistics."""
+        return self._snapshot.total if self.visible is None else int(self.visible.sum())
 
     @cached_property
     def answering(self) -> Bools:

@@ -160,7 +160,7 @@ class MemoryView(SqliteView):
         """The memories that are linked with some, whichever side they are on."""
         found: dict[int, list[Related]] = {}
         for here, there, kind in rows(self._connection, _RELATED, (self._snapshot.workspace, json.dumps(sorted(documents)))):
-            if self._may_see(there):
+            if self._map.may_see(there):
                 found.setdefault(here, []).append(Related(there, kind))
         return found
 

@@ -8,7 +8,7 @@ collected, it is loaded anew. Positions of rows and contents hold as long as the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from contextd.stores.sqlite.vectors import Vectors, merge_parts, restore
 _MOST_DEAD, _SOME_DEAD = 2, 4096  # rows: from so many times the living ones, and so many more, everything is loaded anew
 
 _HEAD = "select seq, collected_seq, generation, folded_seq from workspace where workspace_id = ?"
+_HEADS = "select workspace_id, seq, collected_seq, generation, folded_seq from workspace"
 _LIVING = """
 select document_id, source_id, uri, content_id, acl_id, language, modified, path_terms
 from document where workspace_id = ? and dead_seq is null"""
@@ -78,6 +79,7 @@ class Snapshot:
     documents: Documents
     placed: Placed  # the contents of the ordered documents
     newer_placed: Ints  # and of the newer ones
+    acls: dict[frozenset[str], tuple[int, ...]] = field(default_factory=dict, init=False)  # by principals, as they are asked
 
     @cached_property
     def content_of_document(self) -> Ints:
@@ -171,6 +173,11 @@ def head_of(connection: apsw.Connection, workspace: int) -> Head:
     """Where a workspace is now."""
     row = connection.execute(_HEAD, (workspace,)).fetchone()
     return Head(*row) if row else Head(0, 0, 0, 0)
+
+
+def heads_of(connection: apsw.Connection) -> dict[int, Head]:
+    """Where every workspace of a database is now; one that nothing was written to is missing."""
+    return {workspace: Head(*rest) for workspace, *rest in connection.execute(_HEADS)}
 
 
 def load(connection: apsw.Connection, workspace: int, folder: Path | None) -> Snapshot:

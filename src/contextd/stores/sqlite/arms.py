@@ -1,0 +1,206 @@
+"""One question to all arms of a snapshot: the best of each, and how any chunk stands in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.stores.sqlite.bm25 import Scores, bm25, in_paths, occurrences
+from contextd.stores.sqlite.choose import best_of, near_the_cut, weights_of
+from contextd.stores.sqlite.database import rows
+from contextd.stores.sqlite.masks import Masks
+from contextd.stores.sqlite.rows import Float, Ints, RowMap
+from contextd.stores.sqlite.snapshot import Snapshot
+from contextd.stores.sqlite.vectors import cosines, exact_cosines
+from contextd.text.paths import names_file
+from contextd.values.answer import Found, Suggestion
+from contextd.values.document import ChunkId
+from contextd.values.retrieval import Wanted, Words
+
+_AT = """
+select ordinal from chunk where workspace_id = ? and content_id = ? and start_line <= ? and end_line >= ?"""
+_BODY = ("chunk", "document")  # the words of texts, by chunk and by document
+
+
+class SqliteArms:
+    """The arms of one question. Words come first: the other arms choose by them among chunks that are equal otherwise."""
+
+    def __init__(self, connection: apsw.Connection, snapshot: Snapshot, masks: Masks, row_map: RowMap, wanted: Wanted) -> None:
+        self._connection, self._snapshot, self._masks, self._map = connection, snapshot, masks, row_map
+        self._rows: dict[str, Float] = {}  # scores by row
+        self._contents: dict[str, Float] = {}  # scores by content: the same for all its rows
+        self._asked = wanted.vectors
+        self.scale = 0.0
+        self.found: dict[str, list[Found]] = {}
+        self._by_words({arm: words for arm, words in wanted.words.items() if words.field in _BODY})
+        for arm, words in wanted.words.items():
+            if words.field not in _BODY:
+                self.found[arm] = self._by_field(words)
+        if wanted.windows:
+            self.found["during"] = self._during(wanted.windows, wanted.k)
+        if wanted.places:
+            self.found["place"] = self._at(wanted.places)
+        for name, suggestions in wanted.suggested.items():
+            self.found[name] = self._suggested(name, suggestions)
+        for space, vector in wanted.vectors.items():
+            self.found[space] = self._near(vector, wanted.k, space)
+
+    def scores(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
+        """The scores of some chunks in every arm."""
+        if not chunks:
+            return {}
+        places = self._map.rows(chunks)
+        around = np.unique(np.clip(places[:, None] + np.arange(-1, 2), 0, self._snapshot.total - 1))  # messages have neighbors
+        for space in self._asked:
+            self._sharpen(space, around)
+        contents = self._snapshot.content_of_row[places]
+        found = {name: scores[places].astype(np.float64) for name, scores in self._rows.items()}
+        return found | {name: scores[contents].astype(np.float64) for name, scores in self._contents.items()}
+
+    # Arms
+
+    def _by_words(self, asked: Mapping[str, Words]) -> None:
+        """Chunks and documents by the words of their texts."""
+        if not asked:
+            return
+        scores: Scores = bm25(self._snapshot, next(iter(asked.values())).terms, self._masks.visible)
+        self.scale = scores.scale
+        self._rows |= {"chunk": scores.rows, "chunk_coverage": scores.row_coverage}
+        self._contents |= {"document": scores.contents, "document_coverage": scores.content_coverage}
+        for arm, words in asked.items():
+            if words.field == "chunk":
+                self.found[arm] = self._top(scores.rows, scores.row_coverage, words.k)
+            else:
+                self.found[arm] = self._top_contents(scores.contents, scores.content_coverage, words.k)
+
+    def _by_field(self, words: Words) -> list[Found]:
+        """Chunks by the words of names and paths."""
+        if words.field in ("stem", "folder"):
+            return self._by_path(words)
+        if words.field == "defined":
+            return self._by_definitions(words)
+        score = self._rows[words.field] = self._named(words.terms)
+        return self._top(score, score, words.k)
+
+    def _named(self, terms: Mapping[int, float]) -> Float:
+        """The share of the names asked for that each row defines, rare names counting more."""
+        found = occurrences(self._snapshot, list(terms), self._masks.visible)
+        return found.shares(found.worth(weights_of(terms), self._masks.size), self._snapshot.total)
+
+    def _by_path(self, words: Words) -> list[Found]:
+        """Documents by the share of the terms their paths hold, rare ones counting more."""
+        found = in_paths(self._snapshot, list(words.terms), self._masks.allowed, words.aliases)
+        worth = found.worth(weights_of(words.terms), int(self._masks.allowed.sum()))
+        documents = found.shares(worth, len(self._snapshot.documents))
+        contents = np.zeros(len(self._snapshot.contents) + 1, np.float32)
+        allowed = np.flatnonzero(self._masks.allowed & (documents > 0))
+        np.maximum.at(contents, self._snapshot.content_of_document[allowed], documents[allowed])
+        self._contents[words.field] = contents[:-1]
+        return self._top_contents(contents[:-1], contents[:-1], words.k)
+
+    def _by_definitions(self, words: Words) -> list[Found]:
+        """Contents by the share of the terms that are in the names they define, rare ones counting more."""
+        found = occurrences(self._snapshot, list(words.terms), self._masks.visible, words.aliases).by_content(self._snapshot)
+        worth = found.worth(weights_of(words.terms), int(self._masks.allowed.sum()))
+        contents = found.shares(worth, len(self._snapshot.contents))
+        self._contents["defined"] = contents
+        return self._top_contents(contents, contents, words.k)
+
+    def _at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
+        """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""
+        score, documents = np.zeros(self._snapshot.total, np.float32), self._snapshot.documents
+        for path, line in places:
+            for document, _, uri, content, *_ in map(documents.at, documents.named(path)):
+                if names_file(path, uri) and self._map.may_see(document):
+                    at = rows(self._connection, _AT, (self._snapshot.workspace, content, line, line))
+                    score[[self._map.row(ChunkId(document, ordinal)) for (ordinal,) in at]] = 1
+        self._rows["place"] = score
+        return self._top(score, score, len(places) * 2)
+
+    def _during(self, times: Sequence[tuple[int, int]], k: int) -> list[Found]:
+        """What is of some windows of time, what has most of the words asked for first."""
+        said = self._snapshot.documents.modified
+        inside = np.zeros(len(said), bool)
+        for first, last in times:
+            inside |= (said >= first) & (said <= last)
+        score = self._snapshot.rows_of(inside & self._snapshot.documents.alive).astype(np.float32)
+        self._rows["during"] = score
+        return self._top(score * (1 + self._rows.get("chunk", score)), score, k)
+
+    def _suggested(self, name: str, suggestions: Sequence[Suggestion]) -> list[Found]:
+        """What a retriever from outside proposed, as far as it is there and in scope: chunks, and files by their best chunk."""
+        places, files = np.zeros((2, self._snapshot.total), np.float32)
+        for one in suggestions:
+            document = one.chunk.document if one.chunk is not None else self._document_at(one.uri)
+            if document is None or not self._map.may_see(document) or not 0 < one.score < float("inf"):
+                continue
+            score = places if one.chunk is not None or one.line else files
+            for row in self._rows_at(document, one):
+                score[row] = max(float(score[row]), one.score)
+        self._rows[name] = np.maximum(places, files)
+        contents = np.zeros(len(self._snapshot.contents), np.float32)
+        np.maximum.at(contents, self._snapshot.content_of_row, files)
+        found = self._top(places, places, len(suggestions))
+        return found + self._top_contents(contents, contents, len(suggestions))
+
+    def _document_at(self, uri: str) -> int | None:
+        """The document of a uri that may answer; the first of several sources."""
+        documents = self._snapshot.documents
+        found = (row[0] for row in map(documents.at, documents.named(uri)) if row[2] == uri)
+        return next(filter(self._map.may_see, found), None)
+
+    def _rows_at(self, document: int, one: Suggestion) -> Sequence[int]:
+        """The rows of a suggestion: the chunk it names, the one at its line, or all of its file."""
+        content = self._map.content(document)
+        place = self._snapshot.place_of_content(content)
+        if place is None:
+            return ()
+        first, end = int(self._snapshot.starts[place]), int(self._snapshot.starts[place + 1])
+        if one.chunk is not None:
+            return (first + one.chunk.ordinal,) if 0 <= one.chunk.ordinal < end - first else ()
+        if not one.line:
+            return range(first, end)
+        at = rows(self._connection, _AT, (self._snapshot.workspace, content, one.line, one.line))
+        return [first + ordinal for (ordinal,) in at]
+
+    def _near(self, vector: Float, k: int, space: str) -> list[Found]:
+        """The chunks nearest to a vector, by exact search."""
+        scores = self._rows[space] = cosines(self._snapshot.vectors.get(space, ()), vector, self._snapshot.total)
+        known = np.flatnonzero(self._masks.answering & (scores > -2))
+        self._sharpen(space, known[near_the_cut(scores[known], k)])
+        return self._top(np.where(scores > -2, scores + 2, 0), scores, k, offset=-2)
+
+    def _sharpen(self, space: str, rows: Ints) -> None:
+        """Make the cosines of some rows exact: ties are ties wherever a row stands."""
+        self._rows[space][rows] = exact_cosines(self._snapshot.vectors.get(space, ()), self._asked[space], rows)
+
+    # The best of an arm
+
+    def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0) -> list[Found]:
+        """The k best rows above zero that may answer."""
+        masked = np.where(self._masks.answering, scores, 0)
+        best = best_of(masked, k, self._snapshot.content_id_of_row)
+        return self._map.found(best, (masked[best] + offset).astype(np.float32), coverage[best])
+
+    def _top_contents(self, scores: Float, coverage: Float, k: int) -> list[Found]:
+        """The k best contents, each by its leading row."""
+        best = best_of(np.where(self._masks.answering_contents, scores, 0), k, self._snapshot.contents)
+        return self._map.found(self._leaders[best], scores[best], coverage[best])
+
+    @cached_property
+    def _leaders(self) -> Ints:
+        """The row of each content that may answer and has most of the words asked for; the first of several."""
+        leaders, of_row = self._snapshot.starts[:-1].copy(), self._snapshot.content_of_row
+        if not self._masks.answering.all():
+            rows = np.flatnonzero(self._masks.answering)[::-1]
+            leaders[of_row[rows]] = rows
+        scores = self._rows.get("chunk")
+        if scores is not None:
+            rows = np.flatnonzero((scores > 0) & self._masks.answering)
+            rising = rows[np.lexsort((-rows, scores[rows]))]
+            leaders[of_row[rising]] = rising  # what is written last stays
+        return leaders
