@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from contextd.app.assemble import open_session
 from contextd.remembering.attributes import stated
 from contextd.text.classifiers import guess
 from contextd.text.natural_language import language_of
+from tests.conftest import with_setup
 
 ITEMS = Path(__file__).parent / "items"
 
@@ -93,3 +96,30 @@ def test_other_languages_find_inflected_and_compound_words(home: Path) -> None:
         ("Un menu pour une personne vegetarienne", "Je suis végétarienne"),
     ):
         assert session.recall(question, min_score=0, k=1).hits[0].chunk.text == fact
+
+
+class Noting:
+    """An embedder that notes what it embeds."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner, self.space, self.dimension = inner, inner.space, inner.dimension
+        self.embedded: list[str] = []
+
+    def documents(self, texts: Sequence[str]) -> Any:
+        self.embedded += texts
+        return self.inner.documents(texts)
+
+    def query(self, text: str) -> Any:
+        return self.inner.query(text)
+
+
+def test_a_new_fact_does_not_embed_the_facts_that_teach_again(home: Path) -> None:
+    session = open_session(None, home=home, environment={"CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
+    for day in ("Monday", "Tuesday", "Wednesday"):
+        session.remember(f"Standup with the platform team on {day} at nine", kind="commitment")
+    noting = Noting(session.setup.static)
+    session = with_setup(session, static=noting)
+    kept = session.remember("Standup with the platform team on Friday at nine").memory
+    assert kept.kind == "commitment", "it is taught by the others"
+    assert not any("Monday" in text for text in noting.embedded)
+    session.close()

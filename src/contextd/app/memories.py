@@ -12,7 +12,7 @@ from contextd.ports.world import Embedder, Tokens
 from contextd.privacy import scrub_text
 from contextd.privacy.formats import Rule
 from contextd.remembering import pipeline
-from contextd.remembering.enrich import VERSION, Enricher
+from contextd.remembering.enrich import VERSION, Enricher, Taught
 from contextd.remembering.topics import STARTING, Routing
 from contextd.values.clock import FIRST
 from contextd.values.memory import (
@@ -308,8 +308,13 @@ class MemoryService:
         enricher = Enricher(self.static, Routing(self.topics(), self.static), lambda: self._corrected(workspaces), version)
         return pipeline.RememberResources(self.record.memories, embedders, enricher, self.tokens, self.rules)
 
-    def _corrected(self, workspaces: Sequence[int]) -> list[Memory]:
-        return [one for workspace in workspaces for one in self.record.memories.taught(workspace, self.reader.name)]
+    def _corrected(self, workspaces: Sequence[int]) -> list[Taught]:
+        found: list[Taught] = []
+        for workspace in workspaces:
+            memories = self.record.memories.taught(workspace, self.reader.name)
+            vectors = self.record.memories.vectors(workspace, [one.id for one in memories])
+            found += [Taught(one, vectors.get(one.id, {})) for one in memories]
+        return found
 
 
 def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:

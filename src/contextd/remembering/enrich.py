@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,13 +46,20 @@ def _stated(text: str) -> dict[str, str]:
     return dict.fromkeys(found, "") if any(fault_of(name, value) for name, value in found.items()) else found
 
 
+class Taught(NamedTuple):
+    """A memory whose kind a person set, and its vectors by space."""
+
+    memory: Memory
+    vectors: Mapping[str, Matrix]
+
+
 @dataclass(frozen=True, slots=True)
 class Enricher:
     """Fills in what a memory does not say of itself."""
 
     static: Embedder | None
     routing: Routing
-    corrected: Callable[[], Sequence[Memory]] = tuple  # memories whose kind a person set
+    corrected: Callable[[], Sequence[Taught]] = tuple  # memories whose kind a person set
     version: int = VERSION  # negative for guesses that better ones are to follow
     _examples: list[tuple[list[str], Matrix]] = field(default_factory=list)  # once they are asked for
 
@@ -94,8 +101,9 @@ class Enricher:
         return kinds[best] if near[best] >= _ALIKE else ""
 
     def _embedded(self) -> tuple[list[str], Matrix]:
-        """The kinds that were set, and the vectors of what they were set for."""
-        memories = list(self.corrected()) if self.static is not None else []
-        texts = [memory.text for memory in memories]
-        matrix = self.static.documents(texts) if self.static is not None and texts else np.zeros((0, 0), np.float32)
-        return [memory.kind for memory in memories], matrix
+        """The kinds that were set, and the stored vectors of what they were set for; a memory without one teaches nothing."""
+        space = self.static.space if self.static is not None else ""
+        known = [(one.memory.kind, one.vectors[space]) for one in self.corrected() if space in one.vectors] if space else []
+        return [kind for kind, _ in known], np.vstack([vector for _, vector in known]) if known else np.zeros(
+            (0, 0), np.float32
+        )

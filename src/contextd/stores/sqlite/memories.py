@@ -189,14 +189,14 @@ class SqliteMemories:
 
     def vectors(self, workspace: int, memories: Collection[str]) -> dict[str, dict[str, Matrix]]:
         """The vectors of some memories, by memory and space."""
-        query = """select v.space, v.data from vector v join document d
-        on d.workspace_id = v.workspace_id and d.content_id = v.content_id and d.dead_seq is null
-        where d.workspace_id = ? and d.document_id = ? and length(v.data) > 0"""
+        query = """select d.document_id, v.space, v.data from json_each(?) j
+        cross join document d on d.workspace_id = ? and d.document_id = j.value and d.dead_seq is null
+        join vector v on v.workspace_id = d.workspace_id and v.content_id = d.content_id where length(v.data) > 0"""
+        by_number = {number_of(memory): memory for memory in memories}
         found: dict[str, dict[str, Matrix]] = {}
-        for memory in memories:
-            for space, data in self._query(query, (workspace, number_of(memory))):
-                values, scales = restore(data, 1)
-                found.setdefault(memory, {})[space] = values.astype(np.float32) * scales[:, None]
+        for number, space, data in self._query(query, (json.dumps(list(by_number)), workspace)):
+            values, scales = restore(data, 1)
+            found.setdefault(by_number[number], {})[space] = values.astype(np.float32) * scales[:, None]
         return found
 
     # Inside
