@@ -58,7 +58,7 @@ def case(session: Session, one: Asked, names: Sequence[str]) -> Case:
     means = resources_of(session, query)
     with ExitStack() as stack:
         plan = understand(query)
-        views = [view for view in pipeline.views_of(query, plan, means, stack) if view.size]
+        views = [view for view in pipeline.views_of(query, plan, means, stack, Trace(None)) if view.size]
         view = next(view for view in views if "stem" in view.fields)
         vectors = vectors_of(views, plan, means.embedders, Trace(None))
         retrieved = retrieve(view, plan, {space: vector for space, vector in vectors.items() if view.spaces.get(space)}, {})

@@ -211,3 +211,26 @@ def test_a_further_reader_costs_less_than_a_megabyte(make_project: Callable[...,
     tracemalloc.stop()
     session.close()
     assert more < 1_000_000
+
+
+# Deadlines
+
+
+def test_a_deadline_is_kept_while_another_thread_loads_the_index(session: Session) -> None:
+    session.remember("the harbor opens at six")
+    assert session.project is not None
+    current = session.project.store.current  # type: ignore[attr-defined]
+    current.forget()
+    with current._lock:  # as a thread does that reads a large base from disk
+        began = time.monotonic()
+        found = session.search("when does the harbor open", deadline=2, min_score=0)
+        assert time.monotonic() - began < 3
+    assert [hit.chunk.text for hit in found.hits] == ["the harbor opens at six"], "what could be searched"
+    assert any("being loaded" in warning for warning in found.trace.warnings)
+
+
+def test_a_reader_does_not_wait_for_a_thread_that_loads_what_is_newer(session: Session) -> None:
+    assert session.project is not None
+    session.search("load_user")
+    with session.project.store.current._lock:  # type: ignore[attr-defined]
+        assert session.search("load_user").hits

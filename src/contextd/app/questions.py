@@ -35,6 +35,8 @@ def warn(session: Session, hits: Sequence[Hit], query: Query, plan: Plan, trace:
     """Say what an answer has to be taken with."""
     if session.unindexed is not None:
         trace.warn(NOT_INDEXED)
+    if query.deadline is not None and time.monotonic() > query.deadline:
+        return
     sources = sources_of(session)
     for project in projects_of(session):
         if project.source.id not in sources:

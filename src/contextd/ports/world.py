@@ -275,8 +275,8 @@ class View(Protocol):
 class Store(Protocol):
     """One workspace's documents, for readers."""
 
-    def view(self, scope: Scope) -> AbstractContextManager[View]:
-        """What may be seen now; does not change while it is open."""
+    def view(self, scope: Scope, deadline: float | None = None) -> AbstractContextManager[View]:
+        """What may be seen now; does not change while it is open. Raises `Unavailable` if it cannot be had by the deadline."""
 
     def changes(self, after: int) -> Iterator[Change]:
         """Every change behind a position, in order, deletions too."""

@@ -31,7 +31,7 @@ from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, authors, commits_first, rank
 from contextd.querying.reasons import say_why
 from contextd.querying.relate import relate
-from contextd.querying.render import Template, count_hidden, render
+from contextd.querying.render import Template, render, warn_of_hidden
 from contextd.querying.rerank import MOST as MOST_READ
 from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
@@ -42,7 +42,7 @@ from contextd.text.natural_language import is_foreign
 from contextd.values.answer import CHANCE, Candidate, Context, Hit, Retrieved, Suggestion
 from contextd.values.document import About, Chunk, ChunkId
 from contextd.values.query import Plan, Query, Scope
-from contextd.values.trace import Trace
+from contextd.values.trace import DeadlineExceeded, Trace
 
 MOST_HITS = 200
 _HEARD = 0.95  # of the relevance, for each hit of the same place before: a judgment
@@ -84,16 +84,19 @@ def _found(query: Query, means: QueryResources, open_views: ExitStack, choose: C
     plan = narrowed(trace.step("understand", lambda: understand(query)), means.shares)
     if not plan.text.strip() and query.vector is None:
         trace.warn("there are no words to look for" + (" beside the filters" if query.text.strip() else ": the query is empty"))
-    views = views_of(query, plan, means, open_views)
+    views = views_of(query, plan, means, open_views, trace)
     vectors = _vectors(query, plan, means, views, trace)
     others = {name: retriever for name, (_, retriever) in means.retrievers.items()}
     suggested = trace.step("consult", lambda: consult(others, plan, trace)) if others and plan.text.strip() else {}
     pasts = [None] * len(views) if is_off(means.shares, GIT_HISTORY) else _pasts(query, plan, views)
-    lists = [
-        _search_one(view, past, plan, query, means, vectors, suggested, choose, trace)
-        for view, past in zip(views, pasts, strict=True)
-        if view.size
-    ]
+    lists = list[list[Hit]]()
+    for view, past in ((view, past) for view, past in zip(views, pasts, strict=True) if view.size):
+        try:
+            lists.append(_search_one(view, past, plan, query, means, vectors, suggested, choose, trace))
+        except DeadlineExceeded as error:
+            if not any(lists):
+                raise
+            trace.warn(f"not everything was searched: {error}")
     hits = _merged(lists, query.k)
     if query.ranker != RELEVANCE:
         hits = trace.step("rank", lambda: rank(hits, means.rankers[query.ranker], query.now))
@@ -145,12 +148,6 @@ def _agreeing(hits: Sequence[Hit]) -> list[Hit]:
     return [replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)]
 
 
-def warn_of_hidden(hits: Sequence[Hit], trace: Trace) -> None:
-    """Count what an answer shows that its sources hide."""
-    if count := count_hidden(hits):
-        trace.warn(f"{count} invisible characters in the text that was found are shown as \\u{{…}}")
-
-
 def _prices(hits: Sequence[Hit], template: Template, tokens: Tokens) -> Prices:
     """What hits cost in a template. The text of a chunk was counted when it was indexed: only what is around it is counted."""
 
@@ -186,14 +183,15 @@ def checked(query: Query, trace: Trace, rankers: Mapping[str, Ranker] = RANKERS)
     return query
 
 
-def views_of(query: Query, plan: Plan, means: QueryResources, stack: ExitStack) -> list[View]:
-    """What may be seen of every place that is asked, open until the stack is closed."""
-    scope = replace(plan.scope, now=query.now)
-    return [
-        stack.enter_context(store.view(scope))
-        for workspace in query.scope.workspaces
-        for store in means.stores.get(workspace, ())
-    ]
+def views_of(query: Query, plan: Plan, means: QueryResources, stack: ExitStack, trace: Trace) -> list[View]:
+    """The views of every store that is asked, open until the stack is closed; a store that is not ready in time is left out."""
+    scope, found = replace(plan.scope, now=query.now), list[View]()
+    for store in (store for workspace in query.scope.workspaces for store in means.stores.get(workspace, ())):
+        try:
+            found.append(stack.enter_context(store.view(scope, query.deadline)))
+        except Unavailable as error:
+            trace.warn(f"not everything was searched: {error}")
+    return found
 
 
 def _vectors(

@@ -26,7 +26,7 @@ from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.interpret import interpret, without_amounts
 from contextd.querying.facets.judge import BOOSTS, Signals, relevance, sides
 from contextd.querying.pipeline import QueryResources
-from contextd.querying.render import headed
+from contextd.querying.render import headed, warn_of_hidden
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
@@ -67,7 +67,7 @@ def faceted(query: Query, means: QueryResources, asked: Facets) -> Context:
     query = pipeline.checked(query, trace)
     plan = trace.step("understand", lambda: understand(query))
     with ExitStack() as open_views:
-        views = [view for view in pipeline.views_of(query, plan, means, open_views) if view.size]
+        views = [view for view in pipeline.views_of(query, plan, means, open_views, trace) if view.size]
         vectors = vectors_of(views, replace(plan, text=without_amounts(plan.text)), means.embedders, trace, means.known)
         embedders = [one for one in means.embedders(set(vectors)) if one.space in vectors]
         plan = trace.attempt("interpret", lambda: interpret(plan, _as_text(plan.text, embedders)), plan)
@@ -85,7 +85,7 @@ def faceted(query: Query, means: QueryResources, asked: Facets) -> Context:
     while means.tokens.count(text) > query.budget:  # a promise: parts may cost more together than apart
         chosen = chosen[:-1]
         text = _text(chosen, plan.facets)
-    pipeline.warn_of_hidden(chosen, trace)
+    warn_of_hidden(chosen, trace)
     if hits and not chosen:
         trace.warn(f"{len(hits)} facts matter, but a budget of {query.budget} tokens holds none of them; ask for more")
     return Context(

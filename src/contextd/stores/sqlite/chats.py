@@ -74,9 +74,9 @@ class ChatStore:
     # Reading
 
     @contextmanager
-    def view(self, scope: Scope) -> Iterator[SqliteView]:
+    def view(self, scope: Scope, deadline: float | None = None) -> Iterator[SqliteView]:
         """What of the chats may be seen now."""
-        with SqliteStore.view(self._store, scope) as plain:
+        with SqliteStore.view(self._store, scope, deadline) as plain:
             yield ChatView(plain._connection, plain._snapshot, only(scope, CHATS))
 
     def changes(self, after: int) -> Iterator[Change]:

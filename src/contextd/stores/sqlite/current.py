@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import apsw
 
-from contextd.errors import StorageError
+from contextd.errors import StorageError, Unavailable
 from contextd.stores.sqlite import fold
 from contextd.stores.sqlite.connect import translated
 from contextd.stores.sqlite.database import Database
@@ -23,8 +25,11 @@ class Current:
         self._file = 0  # the one it was read from
         self._lock = threading.Lock()
 
-    def at(self, connection: apsw.Connection, *, patient: bool = True) -> Snapshot:
+    def at(self, connection: apsw.Connection, *, patient: bool = True, deadline: float | None = None) -> Snapshot:
         """The snapshot at a transaction's position. A patient caller is told by `FileNotFoundError` to begin another one.
+
+        A caller with a deadline waits half of its time for another thread that reads a snapshot, then it raises `Unavailable`:
+        the rest is for what else there is to search.
 
         A transaction on a file that has been replaced gets a snapshot of its own, made of that file alone: the base files
         beside it are the new one's.
@@ -32,7 +37,11 @@ class Current:
         kept, head = self._kept, self._head(connection)
         if kept is not None and kept.head == head and self._file == self._database.opened and not self._database.replaced():
             return kept  # without waiting for a thread that reads a newer one
-        with self._lock:
+        patience = -1.0 if deadline is None else max(0.0, deadline - time.monotonic()) / 2
+        if not self._lock.acquire(timeout=patience):
+            raise Unavailable("the index is being loaded; ask again, or give it more time")
+        with ExitStack() as held:
+            held.callback(self._lock.release)
             found = None if self._database.replaced() else self._advanced(connection, head, patient)
             if found is None or self._database.replaced():
                 return fold.rebuilt(connection, self._workspace)

@@ -50,9 +50,9 @@ class MemoryStore(SqliteStore):
     """The documents of a record's workspace: memories, and texts that cannot be read again from disk."""
 
     @contextmanager
-    def view(self, scope: Scope) -> Iterator[SqliteView]:
+    def view(self, scope: Scope, deadline: float | None = None) -> Iterator[SqliteView]:
         """What may be seen now, and of the memories what may answer."""
-        with super().view(scope) as plain:
+        with super().view(scope, deadline) as plain:
             yield MemoryView(plain._connection, plain._snapshot, only(scope, MEMORIES))
 
 

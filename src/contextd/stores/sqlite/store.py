@@ -93,18 +93,18 @@ class SqliteStore:
     # Reading
 
     @contextmanager
-    def view(self, scope: Scope) -> Iterator[SqliteView]:
+    def view(self, scope: Scope, deadline: float | None = None) -> Iterator[SqliteView]:
         """What may be seen now; one read transaction holds it still."""
         with ExitStack() as stack:
             connection = stack.enter_context(self.database.reading())
             try:
-                snapshot = self.current.at(connection)
+                snapshot = self.current.at(connection, deadline=deadline)
             except (IndexError, KeyError, ValueError, TypeError) as error:
                 raise self._misfit(error) from error
             except FileNotFoundError:  # a writer has folded since this transaction began: a new one sees the new base
                 stack.close()
                 connection = stack.enter_context(self.database.reading())
-                snapshot = self.current.at(connection, patient=False)
+                snapshot = self.current.at(connection, patient=False, deadline=deadline)
             try:
                 yield SqliteView(connection, snapshot, scope)
             except (IndexError, KeyError, ValueError, TypeError) as error:
