@@ -76,7 +76,7 @@ def prepared(session: Session, task: Task, *, min_score: float | None, deadline:
     prompt = prompt_of(task, found.text)
     warnings = [*found.trace.warnings]
     if session.count_tokens(prompt) - found.tokens > settings.budget.reserve_for_prompt:
-        warnings.append(f"the task itsession takes more than the {settings.budget.reserve_for_prompt} tokens reserved for it")
+        warnings.append(f"the task itself takes more than the {settings.budget.reserve_for_prompt} tokens reserved for it")
     return TaskContext(found, prompt, limit, tuple(warnings))
 
 
