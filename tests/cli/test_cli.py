@@ -260,7 +260,7 @@ def test_a_task_does_not_warn_of_a_full_budget(indexed: Path, contextd: Contextd
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_works_as_the_guide_says(contextd: Contextd, shell: str) -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "settings.md").read_text()
     assert f"_CONTEXTD_COMPLETE={shell}_source contextd" in guide
     assert "_contextd_completion" in contextd(_CONTEXTD_COMPLETE=f"{shell}_source").out
     incomplete = {"COMP_WORDS": "contextd proj", "COMP_CWORD": "proj" if shell == "fish" else "1"}
