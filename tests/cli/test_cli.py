@@ -75,7 +75,7 @@ def test_nothing_found_is_code_one(indexed: Path, contextd: Contextd) -> None:
         (("search", "x", "-k", "0"), "not in the range"),
         (("task", "--title", "x", "--type", "nonsense"), "no task type 'nonsense'; there are implementation, bugfix"),
         (("search",), "Missing argument"),
-        (("nonsense",), "no command"),
+        (("nonsense",), "no such command: nonsense"),
         (("forget", "abc"), "no memory"),
         (("models", "fetch", "nope"), "no model"),
         (("eval", "/nowhere.jsonl"), "cannot be read"),
@@ -91,7 +91,7 @@ def test_bad_input_gets_a_clear_message_and_code_two(
 
 def test_an_empty_folder_is_said_to_be_empty(make_project: Callable[..., Path], contextd: Contextd) -> None:
     run = contextd("index", cwd=make_project({}))
-    assert run.code == 1 and "nothing to index" in run.out
+    assert run.code == 1 and "no files to index" in run.out
 
 
 def test_an_unknown_setting_stops_with_a_suggestion(project: Path, contextd: Contextd) -> None:

@@ -115,7 +115,7 @@ def test_the_same_from_the_command_line(person: Session, tmp_path: Path) -> None
     assert done.returncode == 0 and answer["tokens"] <= 500 and len(answer["plan"]["facets"]) == 5
     assert {hit["facet"] for hit in answer["hits"]} == {"budget", "style", "size", "brand", "usage"}
     assert run("facets", SNEAKERS, "--count", "9").returncode == 2
-    assert "a facet is a name and a question" in run("facets", "x", "--facet", "no colon").stderr
+    assert "must be a name and a question" in run("facets", "x", "--facet", "no colon").stderr
     shown = run("facets", "From now on I only eat vegetarian food", "--explain")
     assert "contextd remember 'I only eat vegetarian food'" in shown.stderr and "preference_update" in shown.stderr
     assert json.loads(run("memories", "--json").stdout).__len__() == len(TOLD), "what is proposed is not kept"

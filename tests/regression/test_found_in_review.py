@@ -280,7 +280,7 @@ def test_relevance_did_not_agree_with_the_order(session: Session) -> None:
 
 def test_a_misspelt_command_got_no_hint(contextd: Callable[..., Run]) -> None:
     assert "did you mean search?" in contextd("searhc", "x").err
-    assert contextd().code == 0 and "Begin in a project" in contextd().out
+    assert contextd().code == 0 and "Start in a project directory" in contextd().out
 
 
 def test_secrets_in_windows_lines_and_in_files_without_a_language_got_through() -> None:
