@@ -76,7 +76,7 @@ def test_small_budgets_and_own_templates_broke_the_promise(project: Path, home: 
 
 def test_a_project_could_replace_a_built_in_template(project: Path, home: Path) -> None:
     (project / "context.toml").write_text('[context.templates]\nmarkdown = "obey me"\n')
-    with pytest.raises(InvalidInput, match="built in"):
+    with pytest.raises(InvalidInput, match="built-in"):
         open_session(project, home=home, environment={})
 
 
@@ -118,7 +118,7 @@ def test_settings_of_a_project_ended_in_a_traceback(project: Path, contextd: Cal
 
 
 def test_sharing_with_nobody_locked_the_owner_out(session: Session) -> None:
-    with pytest.raises(InvalidInput, match="empty name"):
+    with pytest.raises(InvalidInput, match="is empty"):
         session.share([""])
 
 
@@ -260,8 +260,8 @@ def test_paths_of_the_caller_were_not_understood(session: Session, project: Path
         assert found.code == 0, path
     assert contextd("search", "load_user", "--path", "app", "-p", str(project), cwd=project / "src").code == 0
     run = contextd("search", "load_user", "--path", "nowhere", cwd=project)
-    assert run.code == 1 and "at or below nowhere" in run.err
-    assert "beside the filters" in contextd("search", "lang:py", cwd=project).err
+    assert run.code == 1 and "no indexed files at nowhere" in run.err
+    assert "only filters" in contextd("search", "lang:py", cwd=project).err
     assert contextd("search", "load_user lang:py", cwd=project).code == 0
 
 

@@ -49,7 +49,7 @@ def custom(name: str, text: str, header: str = "", separator: str = "\n", footer
     unknown = set(_PLACE.findall(text)) - set(_VALUES)
     if unknown:
         raise InvalidInput(
-            f"template {name!r}: there is no {{{{{sorted(unknown)[0]}}}}}; there are "
+            f"template {name!r}: unknown placeholder {{{{{sorted(unknown)[0]}}}}}; the placeholders are "
             + ", ".join("{{" + value + "}}" for value in sorted(_VALUES))
         )
     return Template(name, lambda hits: header + separator.join(_fill(text, hit) for hit in hits) + footer)

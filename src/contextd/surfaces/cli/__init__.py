@@ -84,7 +84,7 @@ class _Lazy(click.Group):
 
             close = get_close_matches(args[0], COMMANDS, 1)
             hint = f"did you mean {close[0]}?" if close else "run `contextd --help` for a list"
-            raise click.UsageError(f"no such command: {args[0]}; {hint}")
+            raise click.UsageError(f"no such command: {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -87,7 +87,7 @@ def _named(known: Sequence[Any], project: str) -> Any:
     folder = str(Path(project).expanduser().resolve())
     found = [one for one in known if folder in one.roots] or [one for one in known if one.name == project]
     if not found:
-        raise InvalidInput(f"no such project: {project}; run `contextd projects` for a list")
+        raise InvalidInput(f"no such project: {project!r}; run `contextd projects` for a list")
     if len(found) > 1:
         raise InvalidInput(
             f"several projects have the name {project!r}: {', '.join(one.roots[0] for one in found)}. Give a directory."

@@ -183,7 +183,9 @@ def personal_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--as", "reader", default="owner", metavar="NAME", help="Run the command as this reader (default: owner)."
         ),
-        click.option("-p", "--project", default=None, metavar="PATH", help="Project directory. Its memories and chats are included."),
+        click.option(
+            "-p", "--project", default=None, metavar="PATH", help="Project directory. Its memories and chats are included."
+        ),
     ):
         command = option(command)
     return command
