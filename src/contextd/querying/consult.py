@@ -39,7 +39,7 @@ def consult(retrievers: Mapping[str, Retriever], plan: Plan, trace: Trace) -> di
         if thread.is_alive():
             wrong[name] = "no answer in time"
     for name, reason in sorted(wrong.items()):
-        trace.warn(f"retriever {name} was skipped: {reason}")
+        trace.warn(f"retriever {name}: {reason}; retriever skipped")
     return {name: suggestions for name, suggestions in dict(found).items() if name not in wrong}
 
 
