@@ -51,10 +51,10 @@ def _settings() -> str:
     lines.append(
         "Retrievers: `[context.providers.NAME]` with `enabled` and `weight`; the guide has a table of the built-in ones.\n"
     )
-    lines.append("Keys of the founding documents with another name here:\n\n| key | sets |\n|---|---|")
+    lines.append("Keys that are accepted under another name:\n\n| key | sets |\n|---|---|")
     lines += [f"| `{key}` | `{own}` |" for key, own in RENAMED.items()]
     lines.append(
-        "\nKeys of the founding documents without effect; a file that has some gets one warning:\n\n| key | why |\n|---|---|"
+        "\nKeys that are accepted without effect; a file that has some gets one warning:\n\n| key | why |\n|---|---|"
     )
     lines += [f"| `{key}` | {why} |" for key, why in WITHOUT_EFFECT.items()]
     lines.append("")

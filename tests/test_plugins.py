@@ -63,7 +63,7 @@ def test_the_example_package_is_installed_and_used(
     )
     assert found.code == 0 and "bookmarks.txt cannot be read" in found.err
     found = contextd_process("search", "load_user", "-p", str(project))
-    assert found.code == 0 and "no retriever 'bookmarks' is installed" in found.err
+    assert found.code == 0 and "retriever 'bookmarks' is not installed" in found.err
     (home / "config.toml").write_text("[context.providers.bookmarks]\nenabled = false\n")
     assert contextd_process("search", "load_user", "-p", str(project)).err == ""
 
@@ -159,7 +159,7 @@ def test_an_error_of_the_view_itself_is_damage(session: Session) -> None:
     assert session.project is not None
     scope = query_of(session, "x", None, None).scope
     for store in (session.project.store, session.home.record.store(session.home.personal)):
-        with pytest.raises(StorageError, match="does not fit together"), store.view(scope) as view:
+        with pytest.raises(StorageError, match="is inconsistent"), store.view(scope) as view:
             view.about([ChunkId(123, 456)])
 
 
@@ -257,7 +257,7 @@ def test_an_embedder_of_ones_own_embeds_texts_and_questions(
     )
     assert found["hits"][0]["path"] == "docs/guide.md" and found["hits"][0]["why"]["static"] > 0 and not found["warnings"]
     told = contextd_process("search", "deploy", "-p", str(project))
-    assert told.code == 0 and "no embedder 'hashing' is installed" in told.err, "without it, words serve"
+    assert told.code == 0 and "embedder 'hashing' is not installed" in told.err, "without it, words serve"
 
 
 class Backwards:

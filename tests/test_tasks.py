@@ -45,7 +45,7 @@ def test_nothing_relevant_or_switched_off_is_a_prompt_without_context(session: S
     assert session.task(Task("Bake an apple pie with cinnamon")).prompt.endswith("Please implement this task.")
     off = open_session(project, home=home, environment={}, flags={"enabled": False})
     found = off.task(Task("Load a user by name"))
-    assert found.context is None and "<project_context>" not in found.prompt and "switched off" in found.warnings[0]
+    assert found.context is None and "<project_context>" not in found.prompt and "disabled" in found.warnings[0]
 
 
 def test_a_context_that_fails_is_empty_or_an_error_as_the_settings_say(

@@ -41,7 +41,7 @@ class Busy(Unavailable):
     code = "busy"
 
     def __init__(self, holder: str, sign: int) -> None:
-        super().__init__(f"this project is being written by {holder}; wait for it, or stop it")
+        super().__init__(f"the index is locked by {holder}; wait for it to finish, or stop it")
         self.holder, self.sign = holder, sign
 
 

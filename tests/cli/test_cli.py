@@ -65,21 +65,21 @@ def test_nothing_found_is_code_one(indexed: Path, contextd: Contextd) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("search", "-p", "/nowhere", "x"), "does not exist"),
+        (("search", "-p", "/nowhere", "x"), "no such directory: /nowhere"),
         (("index", "-p", "/"), "system folder"),
         (("index", "-p", "/etc"), "system folder"),
         (("index", "-p", str(Path.home())), "home directory"),
         (("context", "x", "--budget", "0"), "budget"),
         (("context", "x", "--budget", "-5"), "budget"),
-        (("context", "x", "--template", "nope"), "no template"),
+        (("context", "x", "--template", "nope"), "no such template"),
         (("search", "x", "-k", "0"), "not in the range"),
-        (("task", "--title", "x", "--type", "nonsense"), "no task type 'nonsense'; there are implementation, bugfix"),
+        (("task", "--title", "x", "--type", "nonsense"), "no such task type: 'nonsense'; the types are implementation, bugfix"),
         (("search",), "Missing argument"),
-        (("nonsense",), "no command"),
-        (("forget", "abc"), "no memory"),
-        (("models", "fetch", "nope"), "no model"),
-        (("eval", "/nowhere.jsonl"), "cannot be read"),
-        (("remember", " "), "nothing to remember"),
+        (("nonsense",), "no such command: 'nonsense'"),
+        (("forget", "abc"), "no such memory"),
+        (("models", "fetch", "nope"), "no such model"),
+        (("eval", "/nowhere.jsonl"), "cannot read /nowhere.jsonl"),
+        (("remember", " "), "the memory is empty"),
     ],
 )
 def test_bad_input_gets_a_clear_message_and_code_two(
@@ -91,7 +91,7 @@ def test_bad_input_gets_a_clear_message_and_code_two(
 
 def test_an_empty_folder_is_said_to_be_empty(make_project: Callable[..., Path], contextd: Contextd) -> None:
     run = contextd("index", cwd=make_project({}))
-    assert run.code == 1 and "nothing to index" in run.out
+    assert run.code == 1 and "no files to index" in run.out
 
 
 def test_an_unknown_setting_stops_with_a_suggestion(project: Path, contextd: Contextd) -> None:
@@ -182,10 +182,10 @@ def test_eval_measures_the_lines_that_answer(indexed: Path, contextd: Contextd, 
     [
         ([], "an answer"),
         ([[]], "an answer"),
-        ([[{"path": "src/app/store.py", "start_line": 3, "end_line": 2}]], "no span"),
-        ([[{"path": "src/app/store.py", "start_line": 9000, "end_line": 9001}]], "have no text"),
+        ([[{"path": "src/app/store.py", "start_line": 3, "end_line": 2}]], "invalid span"),
+        ([[{"path": "src/app/store.py", "start_line": 9000, "end_line": 9001}]], "are empty"),
         ([[{"path": "nowhere.py", "start_line": 1, "end_line": 1}]], "nowhere.py is not indexed"),
-        ([[{"path": "src/app/store.py"}]], "not a question"),
+        ([[{"path": "src/app/store.py"}]], "invalid question"),
     ],
 )
 def test_eval_says_what_is_wrong_with_an_answer(
@@ -294,11 +294,11 @@ def test_help_is_there_at_once(contextd: Contextd) -> None:
 
 def test_an_empty_answer_says_why(indexed: Path, home: Path, contextd: Contextd, make_project: Callable[..., Path]) -> None:
     assert "not indexed yet" not in contextd("search", "apple pie with cinnamon", cwd=indexed).err
-    assert "this project is not readable as ana" in contextd("search", "x", "--as", "ana", cwd=indexed).err
+    assert "ana has no access to this project" in contextd("search", "x", "--as", "ana", cwd=indexed).err
     never = make_project({"a.py": "x = 1\n"}, "other")
     assert "This project is not indexed yet. Run `contextd index`." in contextd("search", "x", cwd=never).err
     err = contextd("search", "load_user lang:pyhton", cwd=indexed).err
-    assert "language pyhton" in err and "python" in err.split("there are")[1]
+    assert "language pyhton" in err and "python" in err.split("available:")[1]
     assert "kind nonsense" in contextd("search", "load_user", "--kind", "nonsense", cwd=indexed).err
 
 
@@ -364,10 +364,10 @@ def test_forget_prints_the_id_and_never_the_text(contextd: Contextd) -> None:
 
 def test_odd_places_for_settings_are_called_out(indexed: Path, home: Path, contextd: Contextd, tmp_path: Path) -> None:
     (indexed / "context.toml").mkdir()
-    assert "not a file" in contextd("search", "x", cwd=indexed).err
+    assert "not a regular file" in contextd("search", "x", cwd=indexed).err
     (indexed / "context.toml").rmdir()
     (indexed / "context.toml").symlink_to(tmp_path / "elsewhere.toml")
-    assert "leads nowhere" in contextd("search", "x", cwd=indexed).err
+    assert "broken symbolic link" in contextd("search", "x", cwd=indexed).err
 
 
 def test_a_pipe_that_is_closed_early_is_no_failure(make_project: Callable[..., Path], home: Path) -> None:

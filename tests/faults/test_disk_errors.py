@@ -68,7 +68,7 @@ def test_F4_after_an_error_of_the_disk_nothing_is_acknowledged_and_nothing_more_
         session.remember("owls nest in March")
     assert error.value.code == "io"
     disk.failing = ""
-    with pytest.raises(StorageError, match="nothing more is written") as error:
+    with pytest.raises(StorageError, match="writing is disabled") as error:
         session.remember("cranes nest in April")
     assert error.value.code == "io"
     assert "herons" in session.search("nest", min_score=0).hits[0].chunk.text, "reading goes on"

@@ -60,7 +60,7 @@ def test_F24_a_rebuild_after_a_killed_rebuild_is_not_refused(make_project: Calla
 def test_F24_a_rebuild_that_is_alive_still_refuses_a_second_one(session: Session) -> None:
     assert session.project is not None
     job = dead(session, "rebuild")
-    with lease(session.project.folder, "contextd rebuild"), pytest.raises(InvalidInput, match="under way"):
+    with lease(session.project.folder, "contextd rebuild"), pytest.raises(InvalidInput, match="in progress"):
         session.rebuild()
     assert jobs_of(session).get(job.id).state == "in_progress"
 

@@ -98,7 +98,7 @@ def test_Q1_half_a_character_is_no_error(session: Session, project: Path, home: 
 
 def test_the_command_line_names_the_field(project: Path, contextd: Callable[..., Run]) -> None:
     run = contextd("search", "-", cwd=project, stdin=b"x" * 100_001)
-    assert run.code == 2 and "error: query: 100,001 characters are too many; at most 100,000" in run.err
+    assert run.code == 2 and "error: query: too many characters: 100,001 (maximum 100,000)" in run.err
 
 
 def oracle(uri: str, paths: list[str]) -> bool:

@@ -83,9 +83,9 @@ def test_X3_a_library_built_for_another_cpu_is_tried_in_a_process_of_its_own(tmp
 def test_without_any_weights_everything_works_by_words(project: Path, tmp_path: Path, contextd: Callable[..., Run]) -> None:
     bare = {"CONTEXTD_HOME": str(tmp_path / "bare")}
     indexed = contextd("index", "-p", str(project), **bare)
-    assert indexed.code == 0 and "words alone" in indexed.err
+    assert indexed.code == 0 and "keywords only" in indexed.err
     found = contextd("search", "-p", str(project), "load_user", **bare)
-    assert found.code == 0 and "src/app/store.py" in found.out and "words alone" in found.err
+    assert found.code == 0 and "src/app/store.py" in found.out and "keywords only" in found.err
     assert contextd("remember", "a fact about herons", **bare).code == 0
     assert "herons" in contextd("search", "-p", str(project), "herons", **bare).out
 

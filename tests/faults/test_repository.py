@@ -241,7 +241,7 @@ def test_I16_why_reads_the_last_commit_and_says_when_a_line_is_not_in_it(make_pr
         assert found is not None and found[0].subject == subject
     structure = open_session(root, home=home, environment={}).structure
     for line in (1, 3):
-        with pytest.raises(InvalidInput, match="not committed"):
+        with pytest.raises(InvalidInput, match="has uncommitted changes"):
             structure.why("a.py", line)
     with pytest.raises(InvalidInput, match="no line 9"):
         structure.why("a.py", 9)

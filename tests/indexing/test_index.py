@@ -132,7 +132,7 @@ def test_I13_an_engine_that_fails_costs_vectors_not_words(project: Path, home: P
         session = open_session(project, home=home / how, environment={})
         session = with_setup(session, static=Broken(how))
         report = session.index()
-        assert report.written == 4 and any("by words" in w or "died" in w for w in report.warnings)
+        assert report.written == 4 and any("by keywords" in w or "died" in w for w in report.warnings)
         assert session.search("load_user").hits, "words work"
         session = with_setup(session, static=Broken("well"))
         session.index()
@@ -222,7 +222,7 @@ def test_a_full_index_keeps_what_it_knows_up_to_date_and_takes_nothing_new(
         (root / f"m{n}.py").write_text(f"def f{n}():\n    return {[n * k for k in range(400)]}\n")
     report = session.index()
     left = report.skipped["over the quota"]
-    assert 0 < left < 280 and any(f"{left} documents are left out" in warning for warning in report.warnings)
+    assert 0 < left < 280 and any(f"{left} documents are not indexed" in warning for warning in report.warnings)
     (root / "m0.py").write_text("def brand_new_herons():\n    return 1\n")
     session.index()
     assert session.search("brand_new_herons").hits[0].chunk.uri == "m0.py", "what is known is kept up to date"

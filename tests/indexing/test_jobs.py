@@ -58,7 +58,7 @@ def test_a_second_rebuild_is_refused_and_a_waiting_one_can_be_cancelled(session:
     assert session.project is not None
     jobs = session.project.store.jobs
     first = jobs.add("rebuild", "ana", (), {"epoch": 5})
-    with pytest.raises(InvalidInput, match="under way"):
+    with pytest.raises(InvalidInput, match="in progress"):
         session.rebuild()
     assert jobs.cancel(first.id[:6]).state == "cancelled"
     assert session.rebuild().written == 4
@@ -157,7 +157,7 @@ def test_an_answer_during_a_run_says_how_much_is_known(session: Session) -> None
     assert not session.search("load_user").trace.warnings, "it has not begun"
     jobs.begin(job.id)
     jobs.progress(job.id, 3, 10)
-    assert any("3 of 10 files are read so far" in warning for warning in session.search("load_user").trace.warnings)
+    assert any("3 of 10 files are indexed" in warning for warning in session.search("load_user").trace.warnings)
     jobs.end(job.id, "completed", "", {})
     assert not session.search("load_user").trace.warnings
 

@@ -86,7 +86,7 @@ def first_run_is_killed_and_goes_on(session: Session, library: Path, start: Star
     process = start("index", "-p", str(library))
     wait(lambda: len(contents(session)) >= 300)
     answer = session.search("parse an argument of the command line")
-    assert answer.hits and any("files are read so far" in warning for warning in answer.trace.warnings)
+    assert answer.hits and any("files are indexed" in warning for warning in answer.trace.warnings)
     kill(process)
     done = len(contents(session))
     report = session.index()
@@ -138,7 +138,7 @@ def rebuild_is_refused_twice_and_cancelled(session: Session, library: Path, star
     process = start("rebuild", "--force", "-p", str(library))
     jobs = session.known().store.jobs
     wait(lambda: (job := jobs.next()) is not None and job.state == "in_progress" and job.done > 50)
-    with pytest.raises(InvalidInput, match="under way"):
+    with pytest.raises(InvalidInput, match="in progress"):
         session.rebuild()
     job = jobs.next()
     assert job is not None

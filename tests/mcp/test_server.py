@@ -70,7 +70,7 @@ def test_json_is_one_text_within_the_budget_with_the_fields_of_a_hit(server: Ser
     assert answer["hits"][0]["filePath"] == "src/app/store.py" and "def load_user(name):" in answer["hits"][0]["snippet"]
     assert set(answer["hits"][0]) >= {"chunkId", "score", "label", "kind", "language", "offsets", "startLine", "endLine"}
     small = server.called(2, query=QUESTION, format="json", filters={"maxTokens": 5})["result"]
-    assert small["isError"] and "holds no answer as JSON" in small["content"][0]["text"]
+    assert small["isError"] and "too small for a JSON answer" in small["content"][0]["text"]
 
 
 def test_a_question_without_an_answer_says_so(server: Server) -> None:
@@ -192,7 +192,7 @@ def test_a_cancelled_call_is_not_answered(server: Server) -> None:
 def test_a_project_that_cannot_be_opened_is_told_by_the_call(home: Path, tmp_path: Path) -> None:
     server = Server(tmp_path / "nowhere", home)
     result = server.called(1, query="x")["result"]
-    assert result["isError"] and "nowhere does not exist" in result["content"][0]["text"]
+    assert result["isError"] and f"no such directory: {tmp_path / 'nowhere'}" in result["content"][0]["text"]
     (tmp_path / "nowhere").mkdir()
     assert "Nothing relevant was found." in server.text(query="x"), "it is tried again"
     server.close()
@@ -220,7 +220,7 @@ def test_the_answer_says_that_nothing_is_indexed_and_how_far_a_first_run_is(proj
     assert session.request_index() == job, "one run is enough"
     session.project.store.jobs.begin(job)
     session.project.store.jobs.progress(job, 3, 10)
-    assert any("3 of 10 files are read so far" in one for one in session.search("load_user").trace.warnings)
+    assert any("3 of 10 files are indexed" in one for one in session.search("load_user").trace.warnings)
     session.project.store.jobs.cancel(job)
     session.index()
     assert session.request_index() == ""

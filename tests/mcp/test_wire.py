@@ -82,12 +82,12 @@ def test_M5_what_is_no_request_is_answered_with_an_error_and_the_server_goes_on(
 
 
 TOO_MUCH: list[tuple[dict[str, Any], str]] = [
-    ({"query": "a", "scope": {"paths": ["src/app"] * 200_000}}, "paths: 200,000 entries are too many; at most 200"),
-    ({"query": "a", "scope": {"paths": ["*a*"] * 21}}, "paths with wildcards: 21 entries are too many; at most 20"),
-    ({"query": "a", "scope": {"languages": ["x"] * 10_000}}, "languages: 10,000 entries are too many; at most 100"),
-    ({"query": "a", "scope": {"kinds": ["x" * 10_000]}}, "kinds: 10,000 characters are too many; at most 100"),
-    ({"query": "a " * 100_000}, "query: 200,000 characters are too many; at most 100,000"),
-    ({"query": "a", "filters": {"maxTokens": 10**12}}, "budget: 1,000,000,000,000 is too much; at most 1,000,000,000"),
+    ({"query": "a", "scope": {"paths": ["src/app"] * 200_000}}, "paths: too many entries: 200,000 (maximum 200)"),
+    ({"query": "a", "scope": {"paths": ["*a*"] * 21}}, "paths with wildcards: too many entries: 21 (maximum 20)"),
+    ({"query": "a", "scope": {"languages": ["x"] * 10_000}}, "languages: too many entries: 10,000 (maximum 100)"),
+    ({"query": "a", "scope": {"kinds": ["x" * 10_000]}}, "kinds: too many characters: 10,000 (maximum 100)"),
+    ({"query": "a " * 100_000}, "query: too many characters: 200,000 (maximum 100,000)"),
+    ({"query": "a", "filters": {"maxTokens": 10**12}}, "invalid value for budget: 1,000,000,000,000 (maximum 1,000,000,000)"),
 ]
 
 

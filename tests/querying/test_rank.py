@@ -64,7 +64,7 @@ def test_rankers_and_templates_of_ones_own(person: Session) -> None:
     ):
         with pytest.raises(InvalidInput, match="already"):
             wrong()
-    with pytest.raises(InvalidInput, match="no ranker 'nonsense'"):
+    with pytest.raises(InvalidInput, match="no such ranker: 'nonsense'"):
         person.recall("harbor", ranker="nonsense")
 
 
@@ -83,7 +83,11 @@ def test_a_question_may_be_a_vector(person: Session) -> None:
     found = person.search("", vector=vector.tolist(), min_score=0)
     assert found.hits[0].chunk.text == "sourdough needs a warm kitchen" and not found.trace.warnings
     assert "sourdough" in person.context("", vector=(3 * vector).tolist(), min_score=0, k=1).text, "its length does not matter"
-    for wrong, message in (([1.0, 2.0], "fits no space"), ([0.0] * 256, "not all zero"), ([float("nan")] * 256, "finite")):
+    for wrong, message in (
+        ([1.0, 2.0], "no vector space has 2 dimensions"),
+        ([0.0] * 256, "not all zero"),
+        ([float("nan")] * 256, "finite"),
+    ):
         with pytest.raises(InvalidInput, match=message):
             person.search("", vector=wrong)
 
@@ -91,7 +95,7 @@ def test_a_question_may_be_a_vector(person: Session) -> None:
 def test_without_vectors_a_search_by_vector_says_so(home: Path) -> None:
     person = open_session(None, home=home, environment={}, flags={"embedding.model": "none", "embedding.deep_model": "none"})
     person.remember("the harbor is closed on Mondays")
-    with pytest.raises(Unavailable, match="no vectors here"):
+    with pytest.raises(Unavailable, match="the index has no vectors"):
         person.search("", vector=[1.0] * 256)
 
 
@@ -146,7 +150,7 @@ def test_reranking_is_for_chats_and_memories_and_may_fail(person: Session) -> No
 def test_the_cross_encoder_knows_an_answer_from_a_topic(person: Session) -> None:
     reranker = person.setup.reranker()
     if reranker is None:
-        pytest.skip("no reranking model here; `contextd models fetch` brings it")
+        pytest.skip("the reranking model is not installed; run `contextd models fetch`")
     texts = [
         "Ann: I love talking about Paris.",
         "Ann: The flight to Paris leaves at 7:40 from gate B12.",

@@ -62,7 +62,7 @@ def test_families_lost_an_s_and_took_nouns_for_agents() -> None:
 
 def test_leaving_out_everything_is_refused(session: Session) -> None:
     for path in (".", "/", "./"):
-        with pytest.raises(InvalidInput, match="leaves nothing"):
+        with pytest.raises(InvalidInput, match="excludes the whole project"):
             session.search(f"users -path:{path}")
 
 

@@ -14,7 +14,10 @@ from tests.conftest import Run
 
 
 def test_an_export_to_nowhere_ended_with_a_traceback(session: Session, project: Path, contextd: Callable[..., Run]) -> None:
-    for folder, said in (("/proc/nope", "cannot write to /proc/nope"), ("", "an empty path is no folder")):
+    for folder, said in (
+        ("/proc/nope", "cannot write to /proc/nope"),
+        ("", "the path is empty; give the directory to write to"),
+    ):
         done = contextd("export", folder, cwd=project)
         assert done.code == 2 and said in done.err and "Traceback" not in done.err
     assert not (project / "bm25.jsonl").exists()

@@ -26,28 +26,28 @@ def person(tmp_path: Path) -> Session:
 
 BAD: tuple[tuple[dict[str, Any], str], ...] = (
     ({"kind": "k" * 100_000}, "kind has at most 64"),
-    ({"kind": "two\nlines"}, "kind has no line breaks"),
+    ({"kind": "two\nlines"}, "kind contains a line break"),
     ({"kind": 7}, "kind is a text"),
     ({"attribute": "a" * 201}, "attribute has at most 200"),
     ({"value": "v" * 2001}, "value has at most 2000"),
-    ({"value": "a\x1b[2J"}, r"value has no line breaks and control characters; this has U\+001B"),
+    ({"value": "a\x1b[2J"}, r"value contains a line break or control character: U\+001B"),
     ({"unit": "u" * 65}, "unit has at most 64"),
     ({"about": "a" * 201}, "about has at most 200"),
     ({"conversation": "c" * 201}, "conversation has at most 200"),
-    ({"conversation": "c\x85d"}, r"conversation has no line breaks and control characters; this has U\+0085"),
+    ({"conversation": "c\x85d"}, r"conversation contains a line break or control character: U\+0085"),
     ({"source": "s" * 201}, "source has at most 200"),
     ({"topics": ["t" * 81]}, "1 to 80 characters"),
-    ({"topics": ["a\x07b"]}, "topic has no line breaks"),
+    ({"topics": ["a\x07b"]}, "topic contains a line break"),
     ({"topics": [f"topic {number}" for number in range(51)]}, "at most 50 topics"),
-    ({"principals": ["bob\nowner"]}, "principal has no line breaks"),
-    ({"principals": ["bob\u2028"]}, "principal has no line breaks"),
+    ({"principals": ["bob\nowner"]}, "principal contains a line break"),
+    ({"principals": ["bob\u2028"]}, "principal contains a line break"),
     ({"principals": [" "]}, "principal is empty"),
     ({"principals": ["b" * 201]}, "principal has at most 200"),
     ({"principals": [f"reader {number}" for number in range(101)]}, "at most 100 principals"),
     ({"said": math.nan}, "said is nan"),
     ({"said": math.inf}, "said is inf"),
     ({"said": 10**30}, "years 1 to 9999"),
-    ({"said": 1_700_000_000}, "looks like seconds"),
+    ({"said": 1_700_000_000}, "must be microseconds"),
     ({"said": "yesterday"}, "said is a number"),
     ({"valid_from": -math.inf}, "valid_from is -inf"),
     ({"valid_from": -(10**18)}, "years 1 to 9999"),
@@ -70,12 +70,12 @@ def test_a_field_beyond_its_limit_is_refused(person: Session, fields: dict[str, 
 def test_links_and_topics_have_limits(person: Session) -> None:
     one, other = (person.remember(text).memory.id for text in ("the boat", "the pier"))
     for kind in ("k" * 65, "lies\nat"):
-        with pytest.raises(InvalidInput, match="link kind has"):
+        with pytest.raises(InvalidInput, match="link kind (has at most|contains a line break)"):
             person.memories.link(one, other, kind)
-    for name in ("t" * 81, "a\x00b"):
-        with pytest.raises(InvalidInput, match="topic has"):
+    for name, message in (("t" * 81, "invalid topic"), ("a\x00b", "topic contains a line break or control character")):
+        with pytest.raises(InvalidInput, match=message):
             person.memories.add_topic(name)
-        with pytest.raises(InvalidInput, match="topic has"):
+        with pytest.raises(InvalidInput, match=message):
             person.memories.rename_topic("Work", name)
 
 
@@ -132,7 +132,7 @@ def test_texts_of_other_files_have_the_same_limits(person: Session) -> None:
     done = portability.imported(person, data)
     assert done.counts["added"] == 1 and "kind has at most 64" in done.problems[0]
     for said in ("NaN", "Infinity", "-Infinity", "1e400"):
-        with pytest.raises(InvalidInput, match="no time"):
+        with pytest.raises(InvalidInput, match="invalid time"):
             portability.imported(person, f'[{{"text": "I like fog", "said": {said}}}]')
 
 
@@ -146,6 +146,6 @@ def test_the_command_refuses_a_kind_of_100_kB_and_a_principal_with_a_newline(con
     run = contextd("remember", "the boat is green", "--kind", "k" * 100_000)
     assert run.code == 2 and "kind has at most 64 characters" in run.err
     run = contextd("remember", "the boat is green", "--share-with", "bob\nowner")
-    assert run.code == 2 and "principal has no line breaks" in run.err
+    assert run.code == 2 and "principal contains a line break" in run.err
     assert contextd("remember", "the boat is green", "--as", "bob\nowner").code == 2
     assert not json.loads(contextd("memories", "--json").out)

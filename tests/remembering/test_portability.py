@@ -137,12 +137,12 @@ def test_markdown_is_for_people_and_can_be_read_back(person: Session, elsewhere:
 def test_lists_of_every_kind_are_read_and_prose_is_not(person: Session) -> None:
     portability.imported(person, "# Me\n\n1. I like tea\n2) I like rye bread\n+ I like rain\n")
     assert {"I like tea", "I like rye bread", "I like rain"} < {one.text for one in person.memories.all()}
-    with pytest.raises(InvalidInput, match="is no list"):
+    with pytest.raises(InvalidInput, match="is not a list"):
         portability.imported(person, "First line\n" + "word " * 200)
-    with pytest.raises(InvalidInput, match="is no time"):
+    with pytest.raises(InvalidInput, match="invalid time"):
         portability.imported(person, '[{"text": "I like fog", "said": "soon"}]')
     whole = json.dumps(portability.exported(person), indent=1)
-    with pytest.raises(InvalidInput, match="not whole"):
+    with pytest.raises(InvalidInput, match="is incomplete"):
         portability.imported(person, whole[: len(whole) // 2])
 
 
@@ -168,7 +168,7 @@ def test_an_export_can_be_read_by_its_owner_alone(person: Session, contextd: Cal
 )
 def test_what_is_plainly_no_list_is_refused_with_a_remedy(person: Session, text: str) -> None:
     before = person.memories.all()
-    with pytest.raises(InvalidInput, match="no list"):
+    with pytest.raises(InvalidInput, match="not a list"):
         portability.imported(person, text)
     assert person.memories.all() == before
 
@@ -177,6 +177,6 @@ def test_the_command_refuses_a_program_and_takes_a_list(tmp_path: Path, contextd
     (tmp_path / "a.txt").write_text("def f():\n    return 1\n")
     for command in (("import",), ("memories", "import")):
         run = contextd(*command, str(tmp_path / "a.txt"))
-        assert run.code == 2 and "each beginning with `- `" in run.err
+        assert run.code == 2 and "start each line with `- `" in run.err
     (tmp_path / "facts.txt").write_text("I live in Rome\nMy shoe size is 42\nI drink tea, never coffee; it keeps me awake\n")
     assert "3 added" in contextd("import", str(tmp_path / "facts.txt")).out

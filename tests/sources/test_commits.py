@@ -154,7 +154,7 @@ def test_who_knows_something_names_people_and_what_changes_with_it(repository: P
     session = open_session(repository, home=home, environment={})
     session.index()
     told = " ".join(session.context("who knows the login", min_score=0).trace.warnings)
-    assert "authors of the commits that were found: " in told and "auth/login.py was changed by Ana (2), Bob (1)" in told
+    assert "authors of the matching commits: " in told and "auth/login.py was changed by Ana (2), Bob (1)" in told
     assert "auth/session.py often changes with it" in told
 
 

@@ -285,7 +285,7 @@ def test_changed_settings_are_followed_and_bad_ones_are_not(make_project: Callab
     finally:
         process.terminate()
         _, told = process.communicate(timeout=20)
-    assert "cannot be used" in told and "are followed" in told
+    assert "are invalid" in told and "were reloaded" in told
 
 
 def test_a_commit_is_known_while_watching(make_project: Callable[..., Path], home: Path) -> None:

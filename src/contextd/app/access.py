@@ -45,7 +45,9 @@ class Access:
         """Change who may read. The record decides and is written first; a crash before the index follows leaves those who
         may read by both, and the next run brings the index in line with the record."""
         if self.reader.name != OWNER:
-            raise InvalidInput(f"only {OWNER} says who may read this project; you ask as {self.reader.name}")
+            raise InvalidInput(
+                f"only {OWNER} can change the access list of this project; the current reader is {self.reader.name}"
+            )
         try:
             with project.lease("contextd share"):
                 names = self._changed(project, change, force)
@@ -62,9 +64,9 @@ class Access:
     def _changed(self, project: Project, change: Callable[[frozenset[str]], frozenset[str]], force: bool) -> frozenset[str]:
         names = change(self.readers(project))
         if not force and not self.reader.principals & names:
-            raise InvalidInput(f"{OWNER} could no longer read this project; let {OWNER} stay, or use --force")
+            raise InvalidInput(f"{OWNER} would lose access to this project; keep {OWNER} in the access list, or use --force")
         if not names:
-            raise InvalidInput("nobody could read this project any more; leave at least one principal")
+            raise InvalidInput("the access list of this project would be empty; keep at least one principal")
         return names
 
 

@@ -34,7 +34,7 @@ class Asked:
         import numpy as np
 
         if self.vector is not None and len(self.vector) > LIMITS["vector"].entries:
-            raise InvalidInput(f"vector: {len(self.vector):,} numbers are too many; at most {LIMITS['vector'].entries:,}")
+            raise InvalidInput(f"vector: too many numbers: {len(self.vector):,} (maximum {LIMITS['vector'].entries:,})")
         usual = settings.mmr_lambda if settings.rerank_enabled else 1.0
         return {
             "history": checked_texts("history", self.history),
@@ -53,14 +53,14 @@ class Asked:
 
 def _share(name: str, number: float) -> float:
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
-        raise InvalidInput(f"{name} is a number from 0 to 1; {number!r} is not")
+        raise InvalidInput(f"invalid value for {name}: {number!r} (must be between 0 and 1)")
     return float(number)
 
 
 def reader_of(name: str) -> Reader:
     """A reader of that name."""
     if checked_name(name, "reader") == EVERYONE:
-        raise InvalidInput(f"{name!r} is not the name of a reader; give one, such as {OWNER}")
+        raise InvalidInput(f"invalid reader name: {name!r}; use a name such as {OWNER}")
     return Reader(name)
 
 

@@ -162,7 +162,7 @@ def salvaged_record() -> tuple[dict[str, int], Path] | None:
     """Save what can be read of a damaged record; rows by table, and where the damaged file lies now. None: it is healthy."""
     path = config.home() / "record.db"
     if not path.exists():
-        raise InvalidInput(f"there is no {path} to mend")
+        raise InvalidInput(f"no such file: {path}")
     return salvaged(path)
 
 
@@ -183,7 +183,7 @@ def read_export(path: str, kind: str) -> Iterator[Conversation | Note | Forgotte
 def project_root(project: str | Path) -> Path:
     """The folder of a project: the one named, or for `.` the one around this folder."""
     if not str(project):
-        raise InvalidInput("an empty path is no project; name a folder")
+        raise InvalidInput("the project path is empty; give a directory")
     path = checked_path(str(project))
     return checked_root(find_root(path) if str(project) == "." else path)
 
@@ -265,7 +265,7 @@ def _limits(chunking: Chunking) -> Limits:
 def _templates(texts: Mapping[str, str]) -> dict[str, Template]:
     """The user's own templates; the built-in ones, which frame retrieved text as data, cannot be replaced."""
     if taken := sorted(set(texts) & set(TEMPLATES)):
-        raise InvalidInput(f"templates: {taken[0]!r} is built in; give yours another name")
+        raise InvalidInput(f"templates: {taken[0]!r} is a built-in template; use another name")
     return {name: custom(name, text) for name, text in texts.items()}
 
 
@@ -288,7 +288,7 @@ def _static(home: Home, settings: Settings) -> tuple[Embedder | None, tuple[str,
     try:
         return load_embedder(name.removeprefix(_PLUGIN), settings.embedders.get(name.removeprefix(_PLUGIN), {}), "static"), ()
     except Unavailable as error:
-        return None, (f"{error}: searching by words alone",)
+        return None, (f"{error}; searching by keywords only",)
 
 
 def _deep(home: Home, settings: Settings) -> Callable[[], Embedder | None]:

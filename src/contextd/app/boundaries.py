@@ -36,7 +36,7 @@ def _watch_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
     for path in paths:
         target = (root / checked_path(path)).resolve()
         if not target.is_relative_to(root):
-            raise InvalidInput(f"watch path {path!r} is outside the project {root}; index it as a project of its own")
+            raise InvalidInput(f"watch path {path!r} is outside the project {root}; index it as a separate project")
         if not target.exists():
             raise InvalidInput(f"watch path {path!r} does not exist below {root}")
         found.append(target.relative_to(root).as_posix())

@@ -76,7 +76,7 @@ class ChatService:
         """Give deep vectors to what has none yet, the newest first; how many pieces got one."""
         deep = self.deep()
         if deep is None:
-            raise Unavailable("there is no deep model here; `contextd models fetch` brings it")
+            raise Unavailable("the deep model is not installed; run `contextd models fetch`")
         alone = embed_missing(self.kept, deep, report, go_on)
         return alone + embed_missing(self.kept, Pairs(deep), lambda done: report(alone + done), go_on)
 
@@ -89,9 +89,9 @@ class ChatService:
         seen = [one.uri for one in self.all() if one.uri == name or one.uri.startswith((f"{name}#", f"{name}/branch-"))]
         found = list(self.kept.known(seen, self.reader.name))
         if seen and not found:
-            raise InvalidInput(f"{name!r} was taken in by somebody else, who alone can forget it")
+            raise InvalidInput(f"{name!r} was imported by another reader; only that reader can delete it")
         if not found:
-            raise InvalidInput(f"there is no chat {name!r} that you may read; `contextd chats` lists them")
+            raise InvalidInput(f"no such chat: {name!r}; run `contextd chats` for a list")
         return len(found), self.kept.forget(found, name, self.reader.name)
 
     def exported(self) -> Iterator[dict[str, Any]]:

@@ -38,9 +38,9 @@ def validate(root: Path, settings: Settings, files: Iterable[FileState | Skip]) 
     if not settings.watcher.ignore_patterns:
         warnings.append("ignore_patterns is empty: build output and dependencies are indexed too")
     if count > _MANY:
-        warnings.append(f"{count:,} files are many; narrow watch_paths or add ignore_patterns")
+        warnings.append(f"the project has {count:,} files; limit watch_paths or add ignore_patterns")
     if not count:
-        warnings.append(f"nothing below {root} would be indexed")
+        warnings.append(f"no files to index in {root}")
     return Result(count, dict(reasons), warnings)
 
 
@@ -55,7 +55,7 @@ def _overlaps(paths: tuple[str, ...]) -> Iterable[str]:
 def _absolute(project: Project, path: str) -> Path:
     """A path of the caller: from where they stand, or from the project's root."""
     if not path:
-        raise InvalidInput("name a file")
+        raise InvalidInput("the path is empty; give a file")
     given = checked_path(path)
     absolute = (given if given.is_absolute() else Path.cwd() / given).parent.resolve() / given.name
     return absolute if absolute.is_relative_to(project.root) else (project.root / given).parent.resolve() / given.name

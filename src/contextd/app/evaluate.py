@@ -72,7 +72,7 @@ def read_questions(path: Path) -> tuple[list[Question], list[LineQuestion]]:
     try:
         rows = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} cannot be read: {error}") from None
+        raise InvalidInput(f"cannot read {path}: {error}") from None
     for number, row in enumerate(rows, 1):
         if row.strip():
             try:
@@ -82,20 +82,20 @@ def read_questions(path: Path) -> tuple[list[Question], list[LineQuestion]]:
                 else:
                     files.append(question(entry))
             except json.JSONDecodeError as error:
-                raise InvalidInput(f"{path}, line {number}: not JSON ({error.msg}); {_FORMS}") from None
+                raise InvalidInput(f"{path}, line {number}: invalid JSON ({error.msg}); {_FORMS}") from None
             except ValueError as error:
-                raise InvalidInput(f"{path}, line {number}: not a question ({error}); {_FORMS}") from None
+                raise InvalidInput(f"{path}, line {number}: invalid question ({error}); {_FORMS}") from None
             except (KeyError, TypeError, AttributeError):
-                raise InvalidInput(f"{path}, line {number}: not a question; {_FORMS}") from None
+                raise InvalidInput(f"{path}, line {number}: invalid question; {_FORMS}") from None
     if not files and not lines:
-        raise InvalidInput(f"{path} has no questions; {_FORMS}")
+        raise InvalidInput(f"{path} contains no questions; {_FORMS}")
     return files, lines
 
 
 def question(entry: dict[str, Any]) -> Question:
     """A question from its JSON form."""
     if not isinstance(entry["query"], str) or not entry["relevant"]:
-        raise ValueError("it needs a query and at least one relevant path")
+        raise ValueError("a query and at least one relevant path are required")
     targets = [tuple(_target(one) for one in entry.get(name) or ()) for name in ("relevant", "secondary")]
     return Question(entry["query"], targets[0], targets[1], str(entry.get("category", "")))
 

@@ -40,7 +40,7 @@ def exactly(text: str) -> Spans:
     """Finds a text as it is written."""
     wanted = text.encode()
     if not wanted:
-        raise InvalidInput("an empty text is everywhere; give at least one character")
+        raise InvalidInput("the search text is empty; give at least one character")
 
     def spans(data: bytes) -> Iterator[tuple[int, int]]:
         at = data.find(wanted)
@@ -54,14 +54,14 @@ def exactly(text: str) -> Spans:
 def by_pattern(pattern: str) -> Spans:
     """Finds a pattern of RE2, which takes linear time on any text; `^` and `$` are the ends of lines."""
     if not pattern:
-        raise InvalidInput("an empty pattern is everywhere; give at least one character")
+        raise InvalidInput("the pattern is empty; give at least one character")
     options = re2.Options()
     options.log_errors, options.max_mem = False, 64 << 20
     try:
         compiled = re2.compile(f"(?m){pattern}".encode(), options)
     except re2.error as error:
         reason = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else str(error)
-        raise InvalidInput(f"not a pattern of RE2: {reason.replace('(?m)', '', 1)}") from None
+        raise InvalidInput(f"invalid RE2 pattern: {reason.replace('(?m)', '', 1)}") from None
 
     def spans(data: bytes) -> Iterator[tuple[int, int]]:
         yield from ((match.start(), match.end()) for match in compiled.finditer(data) if match.end() > match.start())

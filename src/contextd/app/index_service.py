@@ -49,7 +49,7 @@ class IndexService:
                 raise
             project.renew(mark)
             report = self.perform("index", (), {"deep": deep}, progress, on_deep)
-            report.warnings.append(f"the index was damaged and has been made anew; the old one is kept ({error})")
+            report.warnings.append(f"the index was damaged and was rebuilt; the damaged index is kept ({error})")
             return report
 
     def rebuild(
@@ -187,5 +187,5 @@ class IndexService:
         asked = inside(project.root, paths)
         for path in asked:
             if not project.source.present(path) and path not in project.store.documents(project.source.id):
-                raise InvalidInput(f"there is no {path} in {project.root}")
+                raise InvalidInput(f"no such file or directory in {project.root}: {path}")
         return asked

@@ -60,7 +60,7 @@ class LineScore:
 def line_question(entry: Mapping[str, Any]) -> LineQuestion:
     """A question from its JSON form; raises ValueError, KeyError or TypeError if it is none."""
     if not isinstance(entry["query"], str) or not entry["answer"] or not all(entry["answer"]):
-        raise ValueError("it needs a query and an answer: a list of alternatives, each a list of spans")
+        raise ValueError("a query and an answer are required; the answer is a list of alternatives, each a list of spans")
     alternatives = tuple(tuple(_span(one) for one in spans) for spans in entry["answer"])
     return LineQuestion(entry["query"], alternatives, str(entry.get("category") or entry.get("kind") or ""))
 
@@ -68,7 +68,7 @@ def line_question(entry: Mapping[str, Any]) -> LineQuestion:
 def _span(entry: Mapping[str, Any]) -> Span:
     span = Span(str(entry["path"]), int(entry["start_line"]), int(entry["end_line"]))
     if not 0 < span.start_line <= span.end_line:
-        raise ValueError(f"lines {span.start_line} to {span.end_line} of {span.path} are no span")
+        raise ValueError(f"invalid span: lines {span.start_line} to {span.end_line} of {span.path}")
     return span
 
 
@@ -80,11 +80,11 @@ def required(one: LineQuestion, text_of: Callable[[str], str | None]) -> Require
 def _lines(one: LineQuestion, span: Span, text_of: Callable[[str], str | None]) -> list[Line]:
     text = text_of(span.path)
     if text is None:
-        raise InvalidInput(f"{one.query!r}: {span.path} is not indexed; paths are those of the project's root")
+        raise InvalidInput(f"{one.query!r}: {span.path} is not indexed; paths are relative to the project root")
     inside = list(enumerate(text.split("\n"), 1))[span.start_line - 1 : span.end_line]
     wordy = [(number, line) for number, line in inside if re.search(r"\w", line)]
     if not wordy:
-        raise InvalidInput(f"{one.query!r}: lines {span.start_line} to {span.end_line} of {span.path} have no text")
+        raise InvalidInput(f"{one.query!r}: lines {span.start_line} to {span.end_line} of {span.path} are empty")
     code = [] if span.path.endswith(_PROSE) else [pair for pair in wordy if not _COMMENT.match(pair[1].strip())]
     return [Line(span.path, number, plain(line)) for number, line in code or wordy]
 

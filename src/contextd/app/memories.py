@@ -66,7 +66,7 @@ class MemoryService:
     ) -> Memory:
         """A memory as it is told, not kept yet."""
         if in_project and self.project is None:
-            raise InvalidInput("this needs a project; run it inside one, or name it with --project")
+            raise InvalidInput("no project found; run the command inside a project, or use --project")
         workspace = self.project if in_project and self.project is not None else self.personal
         now = self.record.now()
         said = _time("said", known.pop("said", None) or now)
@@ -95,11 +95,11 @@ class MemoryService:
         ]
         if not found:
             raise InvalidInput(
-                f"there is no memory {start!r} that you may read; `contextd memories` lists them "
-                f"(an id, or at least {_SHORTEST_ID} characters of its beginning)"
+                f"no such memory: {start!r}; run `contextd memories` for a list "
+                f"(use an id, or at least its first {_SHORTEST_ID} characters)"
             )
         if len(found) > 1:
-            raise InvalidInput(f"several memories begin with {start!r}: {', '.join(one for _, one in found[:4])}")
+            raise InvalidInput(f"several memory ids start with {start!r}: {', '.join(one for _, one in found[:4])}")
         return self.record.memories.get(found[0][0], [found[0][1]])[0]
 
     def several(self, uris: Sequence[str]) -> list[Memory]:
@@ -128,7 +128,7 @@ class MemoryService:
         """Change a memory; what is set here is never guessed again, and what was set of an older text is."""
         old = self._own(memory)
         if not any(value is not None for value in fields.values()):
-            raise InvalidInput("there is nothing to change; give a new text, or a field such as --kind or --until")
+            raise InvalidInput("nothing to change; give a new text, or a field such as --kind or --until")
         if fields.get("text") not in (None, old.text):
             old = replace(old, verified=old.verified - {"about", "attribute", "value", "unit", "language"})
         changed = replace(_with(old, fields), changed=self.record.now())
@@ -148,7 +148,7 @@ class MemoryService:
     def mark(self, memory: str, **flags: bool) -> Memory:
         """Set or clear `pinned`, `silent` (never recalled) or `private`."""
         if unknown := set(flags) - set(_FLAGS):
-            raise InvalidInput(f"a memory is not marked {', '.join(sorted(unknown))}; there are {', '.join(_FLAGS)}")
+            raise InvalidInput(f"unknown flag of a memory: {', '.join(sorted(unknown))}; the flags are {', '.join(_FLAGS)}")
         return self._changed(self._own(memory), **flags)
 
     def feedback(self, memory: str, *, useful: bool) -> Memory:
@@ -169,11 +169,11 @@ class MemoryService:
         """Relate two memories."""
         one, other = self._own(start), self.get(end)
         if one.id == other.id:
-            raise InvalidInput("a memory is not related to itself")
+            raise InvalidInput("a memory cannot be linked to itself")
         if one.workspace != other.workspace:
-            raise InvalidInput("memories of two workspaces are not related; keep both in one")
+            raise InvalidInput("memories of different workspaces cannot be linked; save both in one workspace")
         if not kind.strip():
-            raise InvalidInput("a relationship has a kind, such as related, part_of or contradicts")
+            raise InvalidInput("the kind of the link is empty; use a kind such as related, part_of or contradicts")
         _checked(fault_of("link kind", kind))
         kind = self._clean(kind)
         self.record.relations.link(one.workspace, one.id, other.id, kind)
@@ -203,11 +203,11 @@ class MemoryService:
         """Add a topic, below another if it says so."""
         name, known = self._clean(_name(name)), {topic.name for topic in self.topics()}
         if parent and parent not in known:
-            raise InvalidInput(f"there is no topic {parent!r} to put {name!r} below; there are {', '.join(sorted(known))}")
+            raise InvalidInput(f"no such parent topic: {parent!r}; the topics are {', '.join(sorted(known))}")
         if parent == name:
-            raise InvalidInput("a topic is not below itself")
+            raise InvalidInput("a topic cannot be its own parent")
         if name in known and not parent:
-            raise InvalidInput(f"there is a topic {name!r} already; --below puts it below another")
+            raise InvalidInput(f"the topic {name!r} already exists; use --below to change its parent")
         self._settled()
         self.record.relations.put_topics(self.personal, self.reader.name, [Topic(name, parent)])
         return Topic(name, parent)
@@ -217,7 +217,7 @@ class MemoryService:
         self._known_topic(name)
         new = self._clean(_name(new))
         if new in {topic.name for topic in self.topics()}:
-            raise InvalidInput(f"there is a topic {new!r} already; `contextd topics merge` puts one into the other")
+            raise InvalidInput(f"the topic {new!r} already exists; use `contextd topics merge` to merge the topics")
         return self._replaced(name, new)
 
     def merge_topic(self, name: str, into: str) -> int:
@@ -271,9 +271,7 @@ class MemoryService:
     def _own(self, memory: str) -> Memory:
         found = self.get(memory)
         if found.author != self.reader.name:
-            raise InvalidInput(
-                f"memory {found.id!r} was written by {found.author}, who alone can change it or have it forgotten"
-            )
+            raise InvalidInput(f"memory {found.id!r} was written by {found.author}; only the author can change or delete it")
         return found
 
     def _changed(self, memory: Memory, **fields: Any) -> Memory:
@@ -285,7 +283,7 @@ class MemoryService:
 
     def _known_topic(self, name: str) -> None:
         if name not in (known := {topic.name for topic in self.topics()}):
-            raise InvalidInput(f"there is no topic {name!r}; there are {', '.join(sorted(known))}")
+            raise InvalidInput(f"no such topic: {name!r}; the topics are {', '.join(sorted(known))}")
 
     def _settled(self) -> None:
         """Write the starting set down before it is changed."""
@@ -322,7 +320,9 @@ def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:
     flags = {name: value for name, value in fields.items() if name in _FLAGS}
     said = {name: value for name, value in fields.items() if name in _SETTABLE and value is not None}
     if unknown := set(fields) - set(_SETTABLE) - set(_FLAGS):
-        raise InvalidInput(f"a memory has no {', '.join(sorted(unknown))}; there are {', '.join((*_SETTABLE, *_FLAGS))}")
+        raise InvalidInput(
+            f"unknown field of a memory: {', '.join(sorted(unknown))}; the fields are {', '.join((*_SETTABLE, *_FLAGS))}"
+        )
     if "topics" in said:
         said["topics"] = _names("topics", [_name(topic) for topic in said["topics"]])
     if "principals" in said:
@@ -333,20 +333,20 @@ def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:
     for name in set(said) & set(TIMES):
         said[name] = _time(name, said[name])
     if "kind" in said and not str(said["kind"]).strip():
-        raise InvalidInput("a kind is a word, such as constraint, preference or fact")
+        raise InvalidInput("the kind is empty; use a word such as constraint, preference or fact")
     if said.get("valid_to") is not None and said["valid_to"] < said.get("valid_from", memory.valid_from):
         if "valid_from" in {*said, *memory.verified}:
-            raise InvalidInput("a fact does not end before it begins to hold")
+            raise InvalidInput("the end date of a memory must not be before its start date")
         memory = replace(memory, valid_from=0)  # it held until then; since when, nobody said
     return replace(memory, **said, **flags, verified=memory.verified | (set(said) & {*GUESSED, "valid_from"}))
 
 
 def _name(text: str) -> str:
     if not isinstance(text, str):
-        raise InvalidInput(f"a topic is a text, not {type(text).__name__}")
+        raise InvalidInput(f"invalid topic: expected text, not {type(text).__name__}")
     name = " ".join(text.encode("utf-8", "replace").decode().split())
     if not name or len(name) > LIMITS["topic"]:
-        raise InvalidInput(f"a topic has a name of 1 to {LIMITS['topic']} characters")
+        raise InvalidInput(f"invalid topic: the name must have 1 to {LIMITS['topic']} characters")
     _checked(fault_of("topic", name))
     return name
 
@@ -367,7 +367,7 @@ def _names(field: str, values: Iterable[str]) -> tuple[str, ...]:
 def _time(field: str, value: float) -> int:
     _checked(fault_of_time(field, value))
     if field == "said" and 0 < value < _SPRING_1970:
-        raise InvalidInput(f"said is {value:g}, which looks like seconds or milliseconds; give microseconds since 1970")
+        raise InvalidInput(f"invalid value for said: {value:g} (must be microseconds since 1970)")
     return int(value)
 
 

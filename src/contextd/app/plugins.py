@@ -31,7 +31,7 @@ def load(settings: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, tuple[flo
     warnings = []
     for name, table in wanted.items():
         if name not in known:
-            warnings.append(f"no retriever {name!r} is installed; there are {', '.join(sorted(known)) or 'none'}")
+            warnings.append(f"retriever {name!r} is not installed; installed retrievers: {', '.join(sorted(known)) or 'none'}")
             continue
         own = {key: value for key, value in table.items() if key not in ("enabled", "weight")}
         try:
@@ -47,7 +47,7 @@ def load_embedder(name: str, settings: Mapping[str, Any], tier: str) -> Embedder
     """The embedder of that name in a tier, static or deep. Raises Unavailable when it is missing or broken."""
     known = {entry.name: entry for entry in entry_points(group=EMBEDDERS)}
     if name not in known:
-        raise Unavailable(f"no embedder {name!r} is installed; there are {', '.join(sorted(known)) or 'none'}")
+        raise Unavailable(f"embedder {name!r} is not installed; installed embedders: {', '.join(sorted(known)) or 'none'}")
     found: Embedder = _attempted(name, lambda: Plugged(name, known[name].load()(dict(settings)), tier))
     return found
 

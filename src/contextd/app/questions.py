@@ -56,7 +56,7 @@ def query_of(session: Session, text: str, narrow: Narrow | None, deadline: float
     """A text as a query of everything that the reader may see, as far as the caller did not narrow it."""
     text = checked_text("query", text)
     if deadline is not None and not deadline > 0:
-        raise InvalidInput(f"a time limit of {deadline:g} s leaves no time; ask for more")
+        raise InvalidInput(f"invalid timeout: {deadline:g} s (must be greater than 0)")
     narrow = narrow or Narrow()
     if session.project is not None:
         text = text.replace(f"{session.project.root}/", "")  # a path is looked for as the project has it

@@ -49,7 +49,7 @@ def restore(session: Session, payload: Mapping[str, Any], done: RestoreReport, d
     if payload["contextd"].get("format") not in _READABLE:
         known = " and ".join(map(str, _READABLE))
         raise InvalidInput(
-            f"this export has format {payload['contextd'].get('format')!r}; this contextd reads {known}: upgrade contextd"
+            f"unsupported export format: {payload['contextd'].get('format')!r} (supported: {known}); upgrade contextd"
         )
     places = {"personal": session.memories.personal, "project": session.memories.project}
     if session.project is not None and any(entry.get("in") == "project" for entry in _entries(payload, "memories")):

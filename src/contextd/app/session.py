@@ -163,13 +163,13 @@ class Session:
     def register_template(self, name: str, text: str, *, header: str = "", separator: str = "\n", footer: str = "") -> None:
         """Add a template of one's own: `text` for each hit, with placeholders such as `{{content}}`."""
         if name in self.setup.templates or name in self.home.templates:
-            raise InvalidInput(f"there is a template {name!r} already; give yours another name")
+            raise InvalidInput(f"the template {name!r} already exists; use another name")
         self.home.templates[name] = custom(name, text, header, separator, footer)
 
     def register_ranker(self, name: str, ranker: Ranker) -> None:
         """Add an order of one's own: a number for each hit (and the time now, in microseconds), the highest first."""
         if name in (RELEVANCE, *self.home.rankers):
-            raise InvalidInput(f"there is a ranker {name!r} already; give yours another name")
+            raise InvalidInput(f"the ranker {name!r} already exists; use another name")
         self.home.rankers[name] = ranker
 
     def facets(
@@ -388,7 +388,7 @@ class Session:
         if self.unindexed is not None:
             raise InvalidInput(NOT_INDEXED)
         if self.project is None:
-            raise InvalidInput("this needs a project; run it inside one, or name it with --project")
+            raise InvalidInput("no project found; run the command inside a project, or use --project")
         return self.access.usable(self.project)
 
     def _readable(self) -> Project:

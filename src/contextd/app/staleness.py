@@ -21,18 +21,20 @@ def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequen
     job = _run(project, reader)
     if hits or _sees_some(project, reader, sources):
         if job is not None and job.done < job.total:
-            trace.warn(f"{_so_far(job)} (job {job.id[:6]} is under way); ask again for the rest")
+            trace.warn(
+                f"indexing is in progress (job {job.id[:6]}): {_so_far(job)}; repeat the query later for complete results"
+            )
         _of_changes(project, hits, trace)
     elif job is not None:
-        known = f"; {_so_far(job)}" if job.total else ""
-        trace.warn(f"This project is not indexed yet, a run is under way{known}. Ask again in a few seconds.")
+        known = f": {_so_far(job)}" if job.total else ""
+        trace.warn(f"This project is not indexed yet. Indexing is in progress{known}. Repeat the query in a few seconds.")
     else:
         trace.warn(NOT_INDEXED)
 
 
 def unreadable(reader: Reader, what: str = "this project") -> str:
     """What a reader hears of a project that is not shared with them: the same, whatever it holds."""
-    return f"{what} is not readable as {reader.name}; see `contextd who`"
+    return f"{reader.name} has no access to {what}; run `contextd who` to see the access list"
 
 
 def _sees_some(project: Project, reader: Reader, sources: frozenset[int]) -> bool:
@@ -48,7 +50,7 @@ def _run(project: Project, reader: Reader) -> Job | None:
 
 
 def _so_far(job: Job) -> str:
-    return f"{job.done} of {job.total} files are read so far"
+    return f"{job.done} of {job.total} files are indexed"
 
 
 def _of_changes(project: Project, hits: Sequence[Hit], trace: Trace) -> None:
@@ -56,7 +58,7 @@ def _of_changes(project: Project, hits: Sequence[Hit], trace: Trace) -> None:
     own = {hit.chunk.id.document for hit in hits if hit.chunk.workspace == project.workspace}
     for uri, stamp in project.store.stamps(project.source.id, sorted(own)).items():
         if what := project.source.change(uri, stamp):
-            trace.warn(f"{uri} {what} since it was indexed; `contextd index` or `contextd watch` brings it up to date")
+            trace.warn(f"{uri} {what} since it was indexed; run `contextd index` or `contextd watch`")
 
 
 def tell_who(project: Project, hits: Sequence[Hit], trace: Trace) -> None:

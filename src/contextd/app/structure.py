@@ -66,7 +66,7 @@ class Structure:
     def overview(self, budget: int) -> Overview:
         """The project's most central files and their signatures, within a budget."""
         if checked_number("budget", budget, MOST_TOKENS) <= 0:
-            raise InvalidInput(f"a budget of {budget} tokens holds nothing; ask for 1 or more")
+            raise InvalidInput(f"invalid value for budget: {budget} (must be at least 1)")
         with self.view() as view:
             return overview(view, budget, self.tokens.count)
 
@@ -101,5 +101,5 @@ def _one(project: Project, path: str) -> str:
 
 def _named(name: str) -> str:
     if not isinstance(name, str) or not name.strip():
-        raise InvalidInput("give a name, such as Session.close, or a path")
+        raise InvalidInput("the name is empty; give a symbol such as Session.close, or a path")
     return checked_text("name", name).strip()

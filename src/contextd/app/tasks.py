@@ -64,7 +64,7 @@ def prepared(session: Session, task: Task, *, min_score: float | None, deadline:
     task, settings = checked(task), session.settings
     limit = budget_for(task, settings.budget.default_max_tokens, settings.budget.reserve_for_prompt)
     if not settings.enabled:
-        return TaskContext(None, prompt_of(task, ""), limit, ("context is switched off (enabled = false)",))
+        return TaskContext(None, prompt_of(task, ""), limit, ("context is disabled (enabled = false)",))
     try:
         found = session.context(
             question_of(task), budget=limit, template="xml", min_score=min_score, narrow=task.hints, deadline=deadline
@@ -76,18 +76,18 @@ def prepared(session: Session, task: Task, *, min_score: float | None, deadline:
     prompt = prompt_of(task, found.text)
     warnings = [*found.trace.warnings]
     if session.count_tokens(prompt) - found.tokens > settings.budget.reserve_for_prompt:
-        warnings.append(f"the task itself takes more than the {settings.budget.reserve_for_prompt} tokens reserved for it")
+        warnings.append(f"the task text is longer than the {settings.budget.reserve_for_prompt} tokens reserved for it")
     return TaskContext(found, prompt, limit, tuple(warnings))
 
 
 def checked(task: Task) -> Task:
     """The task, if it can be one."""
     if not task.title.strip():
-        raise InvalidInput("a task needs a title")
+        raise InvalidInput("the title of the task is empty")
     if not 1 <= task.complexity <= 10:
-        raise InvalidInput(f"a complexity is between 1 and 10; {task.complexity} is not")
+        raise InvalidInput(f"invalid value for complexity: {task.complexity} (must be between 1 and 10)")
     if task.type.lower() not in TYPES:
-        raise InvalidInput(f"no task type {task.type!r}; there are {', '.join(TYPES)}")
+        raise InvalidInput(f"no such task type: {task.type!r}; the types are {', '.join(TYPES)}")
     return task
 
 

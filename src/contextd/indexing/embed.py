@@ -19,10 +19,12 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> Matrix:
         vectors = _in_parts(embedder, texts)
     except MemoryError:
         raise Unavailable(
-            "not enough memory for vectors: texts are searchable by words; free memory, then run `contextd index`"
+            "not enough memory for vectors; texts are searchable by keywords only. Free memory, then run `contextd index`"
         ) from None
     if vectors.shape != (len(texts), embedder.dimension):
-        raise Unavailable(f"{embedder.space} answered {vectors.shape} for {len(texts)} texts; they stay searchable by words")
+        raise Unavailable(
+            f"{embedder.space} returned shape {vectors.shape} for {len(texts)} texts; they are searchable by keywords only"
+        )
     return np.asarray(vectors, np.float32)
 
 

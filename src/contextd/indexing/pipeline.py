@@ -169,9 +169,9 @@ def _begin(run: _Run, found: Changes) -> None:
         del found.to_read[run.options.most_files :]
     report = run.report
     report.unchanged, report.skipped, report.total = found.unchanged, found.skipped, len(found.to_read)
-    report.warnings += [f"{uri} is large; it takes a while and many chunks" for uri in found.large[:5]]
+    report.warnings += [f"{uri} is a large file; indexing it takes longer" for uri in found.large[:5]]
     whole = "the history" if run.options.may_be_empty else "the folder"
-    report.warnings += [f"{uri or whole} cannot be listed; what is known of it stays" for uri in found.unseen[:5]]
+    report.warnings += [f"{uri or whole} cannot be listed; its existing index entries are kept" for uri in found.unseen[:5]]
     doubtful = not (run.options.may_be_empty or run.options.verify or run.options.paths)
     if found.empty and found.gone and doubtful:
         found.gone.clear()
@@ -288,7 +288,7 @@ def _end(run: _Run, found: Changes) -> None:
     """What is gone goes last: a file that was moved finds its content still there."""
     if left := run.report.skipped.get(_OVER, 0):
         quota = f"the index has reached its quota of {run.options.most_bytes / 1e6:g} MB"
-        run.report.warnings.append(f"{quota}: {left} documents are left out; raise storage.max_mb, or ignore more")
+        run.report.warnings.append(f"{quota}: {left} documents are not indexed; raise storage.max_mb, or add ignore_patterns")
     if gone := [*found.gone, *run.refused]:
         run.store.remove(run.source.id, gone)
         run.store.notes.clear_errors([uri for uri in gone if uri not in run.report.failed])

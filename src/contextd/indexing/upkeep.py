@@ -86,7 +86,7 @@ class Upkeep:
     def _embed(self, report: Report) -> None:
         embedder = self.deep()
         if embedder is None:
-            report.warnings.append("no deep model: run `contextd models fetch`, with onnxruntime installed")
+            report.warnings.append("the deep model is not available; install onnxruntime and run `contextd models fetch`")
             return
         try:
             embed_missing(self.store, embedder, self.on_deep)

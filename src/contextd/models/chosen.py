@@ -37,7 +37,7 @@ class LocalModels:
                     self._static[name] = Static(folder, _version(folder, name))
                 return self._static[name], ()
         except (Unavailable, OSError, ValueError):
-            return None, (f"no static model {name}: searching by words alone; run `contextd models fetch`",)
+            return None, (f"static model {name} is not installed; searching by keywords only. Run `contextd models fetch`",)
 
     def deep(self, name: str) -> Callable[[], Embedder | None]:
         """The deep model of that name, loaded when it is asked for; None where it is missing."""
@@ -72,7 +72,7 @@ def _model_folder(home: Path, name: str) -> Path:
         return weights.folder_of(home, weights.MODELS[name])
     folder = checked_path(name)
     if not folder.is_dir():
-        raise InvalidInput(f"no model {name!r}: it is neither a folder nor one of {', '.join(sorted(weights.MODELS))}")
+        raise InvalidInput(f"no such model: {name!r} (must be a directory or one of {', '.join(sorted(weights.MODELS))})")
     return folder
 
 

@@ -38,7 +38,7 @@ class Deep:
 
     def __init__(self, folder: Path, version: str = "1") -> None:
         if find_spec("onnxruntime") is None:
-            raise Unavailable("the deep tier needs onnxruntime: pip install 'contextd[deep]'")
+            raise Unavailable("the deep model requires onnxruntime: pip install 'contextd[deep]'")
         if not (folder / "model.onnx").is_file():
             raise Unavailable(f"no deep model in {folder}; run `contextd models fetch`")
         self._folder = folder
@@ -88,7 +88,7 @@ class Deep:
 def session_of(folder: Path) -> Any:
     """A model ready to run, on one thread."""
     if find_spec("onnxruntime") is None:
-        raise Unavailable("this model needs onnxruntime: pip install 'contextd[deep]'")
+        raise Unavailable("this model requires onnxruntime: pip install 'contextd[deep]'")
     probe(folder)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import onnxruntime
@@ -99,7 +99,7 @@ def session_of(folder: Path) -> Any:
     try:
         return onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own exception types are not stable
-        raise Unavailable(f"the model in {folder} cannot be loaded ({error}); run `contextd models verify`") from None
+        raise Unavailable(f"cannot load the model in {folder} ({error}); run `contextd models verify`") from None
 
 
 def probe(folder: Path, command: Sequence[str] = (sys.executable, "-P", "-c", _PROBE)) -> None:
@@ -107,13 +107,15 @@ def probe(folder: Path, command: Sequence[str] = (sys.executable, "-P", "-c", _P
     try:
         build = f"{version('onnxruntime')}-{platform.machine()}"
     except PackageNotFoundError:
-        raise Unavailable("the deep tier needs onnxruntime: pip install 'contextd[deep]'") from None
+        raise Unavailable("the deep model requires onnxruntime: pip install 'contextd[deep]'") from None
     mark = folder / f".probed-{build}"
     if mark.exists():
         return
     done = subprocess.run(command, capture_output=True, timeout=60, check=False)  # noqa: S603
     if done.returncode:
-        raise Unavailable(f"onnxruntime does not run on this machine (exit {done.returncode}); the static tier serves")
+        raise Unavailable(
+            f"onnxruntime does not run on this machine (exit code {done.returncode}); static vectors are used instead"
+        )
     try:
         mark.touch()
     except OSError:

@@ -136,5 +136,5 @@ def read_safetensors(path: Path) -> Float:
             raise ValueError("not a float32 matrix")
         matrix = np.frombuffer(data, np.float32, rows * columns, 8 + size + start).reshape(rows, columns)
     except (KeyError, ValueError, struct.error, TypeError) as error:
-        raise Unavailable(f"{path} is not a static model ({error}); fetch it again") from None
+        raise Unavailable(f"{path} is not a static model ({error}); run `contextd models fetch`") from None
     return matrix.copy()

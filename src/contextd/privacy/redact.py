@@ -122,14 +122,12 @@ def user_rules(patterns: Iterable[str], allow: Iterable[str] = ()) -> tuple[Rule
 
 def _runnable(pattern: str, setting: str) -> str:
     if len(pattern) > _LONGEST_PATTERN:
-        raise InvalidInput(
-            f"security.{setting}: a pattern has {len(pattern)} characters; at most {_LONGEST_PATTERN} are allowed"
-        )
+        raise InvalidInput(f"security.{setting}: a pattern has {len(pattern)} characters (maximum {_LONGEST_PATTERN})")
     try:
         linear(pattern)
     except re2.error as error:
         reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
-        raise InvalidInput(f"security.{setting}: RE2 cannot run {pattern!r}: {reason}") from None
+        raise InvalidInput(f"security.{setting}: invalid RE2 pattern {pattern!r}: {reason}") from None
     return pattern
 
 

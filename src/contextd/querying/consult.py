@@ -39,7 +39,7 @@ def consult(retrievers: Mapping[str, Retriever], plan: Plan, trace: Trace) -> di
         if thread.is_alive():
             wrong[name] = "no answer in time"
     for name, reason in sorted(wrong.items()):
-        trace.warn(f"retriever {name}: {reason}; answered without it")
+        trace.warn(f"retriever {name}: {reason}; retriever skipped")
     return {name: suggestions for name, suggestions in dict(found).items() if name not in wrong}
 
 
@@ -47,14 +47,14 @@ def _checked(one: Any) -> Suggestion:
     """A suggestion with the types it should have; `TypeError` names the field that is wrong."""
     made = Suggestion(*one)
     if not _number(made.score, int | float):
-        raise TypeError(f"the score of a suggestion is a number, not {made.score!r:.60}")
+        raise TypeError(f"the score of a suggestion must be a number, not {made.score!r:.60}")
     chunk = None if made.chunk is None else ChunkId(*made.chunk)
     if chunk is not None and not (_number(chunk.document, int) and _number(chunk.ordinal, int)):
-        raise TypeError(f"the chunk of a suggestion is two whole numbers, not {made.chunk!r:.60}")
+        raise TypeError(f"the chunk of a suggestion must be two integers, not {made.chunk!r:.60}")
     if not isinstance(made.uri, str):
-        raise TypeError(f"the uri of a suggestion is a text, not {made.uri!r:.60}")
+        raise TypeError(f"the uri of a suggestion must be text, not {made.uri!r:.60}")
     if not _number(made.line, int) or not 0 <= made.line < _LINES:
-        raise TypeError(f"the line of a suggestion is a line number, not {made.line!r:.60}")
+        raise TypeError(f"the line of a suggestion must be a line number, not {made.line!r:.60}")
     return Suggestion(float(made.score), chunk, made.uri, made.line)
 
 

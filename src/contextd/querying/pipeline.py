@@ -83,7 +83,7 @@ def _found(query: Query, means: QueryResources, open_views: ExitStack, choose: C
     query = checked(query, trace, means.rankers)
     plan = narrowed(trace.step("understand", lambda: understand(query)), means.shares)
     if not plan.text.strip() and query.vector is None:
-        trace.warn("there are no words to look for" + (" beside the filters" if query.text.strip() else ": the query is empty"))
+        trace.warn("the query contains only filters and no search terms" if query.text.strip() else "the query is empty")
     views = views_of(query, plan, means, open_views, trace)
     vectors = _vectors(query, plan, means, views, trace)
     others = {name: retriever for name, (_, retriever) in means.retrievers.items()}
@@ -103,7 +103,7 @@ def _found(query: Query, means: QueryResources, open_views: ExitStack, choose: C
     elif plan.wants_history:
         hits = _agreeing(commits_first(hits, newest=plan.wants_latest))
     if plan.wants_people and (people := authors(hits)):
-        trace.warn(f"authors of the commits that were found: {people}")
+        trace.warn(f"authors of the matching commits: {people}")
     if not hits:
         say_why(views, plan, trace)
     told = replace(plan, route="report") if any(pasts) else plan
@@ -114,16 +114,16 @@ def context(query: Query, means: QueryResources) -> Context:
     """The answer to a query, within its budget."""
     template = means.templates.get(query.template)
     if template is None:
-        raise InvalidInput(f"no template {query.template!r}; there are {', '.join(sorted(means.templates))}")
+        raise InvalidInput(f"no such template: {query.template!r}; the templates are {', '.join(sorted(means.templates))}")
     if query.budget <= 0:
-        raise InvalidInput(f"a budget of {query.budget} tokens holds nothing; ask for 1 or more")
+        raise InvalidInput(f"invalid value for budget: {query.budget} (must be at least 1)")
     with ExitStack() as open_views:
         hits, plan, trace = _found(query, means, open_views, _worthwhile)
     prices = _prices(hits, template, means.tokens)
     chosen = trace.step("pack", lambda: pack(hits, query.budget, prices, plan.terms, trace))
     if hits and not chosen.hits:
         found = "1 piece was" if len(hits) == 1 else f"{len(hits)} pieces were"
-        trace.warn(f"{found} found, but a budget of {query.budget} tokens holds none of them; ask for more")
+        trace.warn(f"{found} found, but none fits into a budget of {query.budget} tokens; raise the budget")
     shown = _likeliest_first(chosen.hits) if query.ranker == RELEVANCE else chosen.hits
     if plan.wants_history and query.ranker == RELEVANCE:
         shown = _agreeing(commits_first(shown, newest=plan.wants_latest))
@@ -170,15 +170,15 @@ def _prices(hits: Sequence[Hit], template: Template, tokens: Tokens) -> Prices:
 def checked(query: Query, trace: Trace, rankers: Mapping[str, Ranker] = RANKERS) -> Query:
     """The query, if it can be answered at all."""
     if query.ranker not in (RELEVANCE, *rankers):
-        raise InvalidInput(f"no ranker {query.ranker!r}; there are {', '.join(sorted((RELEVANCE, *rankers)))}")
+        raise InvalidInput(f"no such ranker: {query.ranker!r}; the rankers are {', '.join(sorted((RELEVANCE, *rankers)))}")
     if not query.scope.workspaces:
-        raise InvalidInput("a query needs a workspace; index a project first")
+        raise InvalidInput("no workspace to search; index a project first")
     if not query.k > 0:
-        raise InvalidInput(f"k is {query.k}; ask for at least 1")
+        raise InvalidInput(f"invalid value for k: {query.k} (must be at least 1)")
     if not 0 <= query.min_score <= 1:
-        raise InvalidInput(f"a relevance is between 0 and 1; {query.min_score:g} is not")
+        raise InvalidInput(f"invalid value for min_score: {query.min_score:g} (must be between 0 and 1)")
     if query.k > MOST_HITS:
-        trace.warn(f"k is cut to {MOST_HITS}")
+        trace.warn(f"k was reduced to the maximum of {MOST_HITS}")
         query = replace(query, k=MOST_HITS)
     return query
 
@@ -344,7 +344,7 @@ def _reread(boosted: Sequence[Candidate], view: View, plan: Plan, query: Query, 
     """The order after the best were read together with the question, as far as there is time."""
     reranker = means.reranker()
     if reranker is None:
-        raise Unavailable("there is no reranking model here; `contextd models fetch` brings it")
+        raise Unavailable("the reranking model is not installed; run `contextd models fetch`")
     best = [one.chunk for one in boosted[:MOST_READ]]
     before = [one._replace(ordinal=one.ordinal - 1) for one in best if one.ordinal]  # an answer is read with its question
     chunks = {chunk.id: chunk for chunk in view.get([*best, *before])}

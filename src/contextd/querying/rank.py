@@ -98,13 +98,13 @@ def ranker_of(text: str, known: Mapping[str, Ranker]) -> Ranker:
     for part in text.split(","):
         name, _, number = (side.strip() for side in part.partition("="))
         if name not in (RELEVANCE, *known):
-            raise InvalidInput(f"no ranker {name!r}; there are {', '.join(sorted((RELEVANCE, *known)))}")
+            raise InvalidInput(f"no such ranker: {name!r}; the rankers are {', '.join(sorted((RELEVANCE, *known)))}")
         try:
             weights[name] = float(number)
         except ValueError:
             weights[name] = math.nan
         if not math.isfinite(weights[name]):
-            raise InvalidInput(f"the weight of {name} is {number!r}; write a number, such as {name}=0.5")
+            raise InvalidInput(f"invalid weight for {name}: {number!r} (must be a number, such as {name}=0.5)")
     return weighted(weights, known)
 
 

@@ -17,14 +17,14 @@ def say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
     if not plan.text.strip():
         return
     if not set(plan.terms) - STOP_STEMS:
-        trace.warn("the question has no words to look for; name what you look for")
+        trace.warn("the query contains no search terms; add a word to search for")
     for what, wanted, there in (
         ("language", plan.scope.languages, frozenset().union(*(view.languages() for view in views))),
         ("kind", plan.scope.kinds, frozenset().union(*(view.kinds() for view in views))),
         ("topic", asked.topics if (asked := plan.scope.recall) else (), frozenset().union(*(view.topics() for view in views))),
     ):
         if unknown := sorted(set(wanted) - there):
-            trace.warn(f"nothing here is of {what} {', '.join(unknown)}; there are {', '.join(sorted(there - {''})) or 'none'}")
+            trace.warn(f"the index has no {what} {', '.join(unknown)}; available: {', '.join(sorted(there - {''})) or 'none'}")
     for path in plan.scope.paths[:_EXPLAINED]:
         if not any(view.knows(path) for view in views):
-            trace.warn(f"nothing here is at or below {path}; paths are those of the project's root")
+            trace.warn(f"no indexed files at {path}; paths are relative to the project root")

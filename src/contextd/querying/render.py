@@ -43,7 +43,7 @@ def render(hits: Sequence[Hit], template: Template) -> str:
 def warn_of_hidden(hits: Sequence[Hit], trace: Trace) -> None:
     """Count the invisible characters of an answer, which are shown as marks."""
     if count := sum(hidden(one) for hit in hits for one in (hit.chunk.uri, hit.chunk.label, hit.chunk.text)):
-        trace.warn(f"{count} invisible characters in the text that was found are shown as \\u{{…}}")
+        trace.warn(f"{count} invisible characters in the results are shown as \\u{{…}}")
 
 
 def custom(name: str, text: str, header: str = "", separator: str = "\n", footer: str = "") -> Template:
@@ -51,7 +51,7 @@ def custom(name: str, text: str, header: str = "", separator: str = "\n", footer
     unknown = set(_PLACE.findall(text)) - set(_VALUES)
     if unknown:
         raise InvalidInput(
-            f"template {name!r}: there is no {{{{{sorted(unknown)[0]}}}}}; there are "
+            f"template {name!r}: unknown placeholder {{{{{sorted(unknown)[0]}}}}}; the placeholders are "
             + ", ".join("{{" + value + "}}" for value in sorted(_VALUES))
         )
     return Template(name, lambda hits: header + separator.join(_fill(text, hit) for hit in hits) + footer)

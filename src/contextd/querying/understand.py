@@ -216,7 +216,7 @@ def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
 def _excluded(paths: Iterable[str]) -> Iterator[str]:
     for path in paths:
         if path.strip("./") == "":
-            raise InvalidInput(f"-path:{path} leaves nothing to search; name a folder or a file below the project")
+            raise InvalidInput(f"-path:{path} excludes the whole project; give a directory or a file in the project")
         yield path.rstrip("/")
 
 

@@ -69,7 +69,9 @@ def vectors_of(
             without |= not vector.size
     found |= {pair: vector for space, vector in found.items() if (pair := pair_space(space)) in held}
     if without and not found and any(view.size for view in views):
-        trace.warn("no embedding model or no vectors here: searched by words alone (see `contextd models`)")
+        trace.warn(
+            "no embedding model or no vectors available; searched by keywords only. Run `contextd models` to see the models"
+        )
     return found
 
 
@@ -77,11 +79,11 @@ def given(vector: NDArray[np.float32], views: Sequence[View]) -> dict[str, NDArr
     """A question that is a vector, in the spaces that have vectors of its length; whose it is, its maker must know."""
     sizes = {space: view.dimension(space) for view in views for space, count in view.spaces.items() if count}
     if not sizes:
-        raise Unavailable("there are no vectors here to compare with; `contextd models fetch`, then index or remember")
+        raise Unavailable("the index has no vectors; run `contextd models fetch`, then `contextd index`")
     if vector.ndim != 1 or not np.isfinite(vector).all() or not vector.any():
-        raise InvalidInput("a question as a vector is one row of finite numbers, not all zero")
+        raise InvalidInput("invalid query vector (must be one row of finite numbers, not all zero)")
     in_length = {space: vector / np.linalg.norm(vector) for space, size in sizes.items() if size == len(vector)}
     if not in_length:
         there = ", ".join(f"{size} ({space})" for space, size in sorted(sizes.items()))
-        raise InvalidInput(f"a vector of {len(vector)} numbers fits no space here; there are {there}")
+        raise InvalidInput(f"no vector space has {len(vector)} dimensions; the spaces are {there}")
     return in_length

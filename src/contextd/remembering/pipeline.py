@@ -55,7 +55,7 @@ def remember(told: Sequence[Memory], means: RememberResources) -> list[Remembere
         known = [means.enricher.enrich(memory, vector) for (memory, _), vector in zip(batch, vectors, strict=True)]
         entries = [(memory, parsed(memory.text, means.tokens, memory), v) for memory, v in zip(known, vectors, strict=True)]
         for (_, finds), decided in zip(batch, means.memories.remember(entries, merge), strict=True):
-            warnings = (*(f"a secret was left out (rule {rule})" for rule in finds), *problems)
+            warnings = (*(f"a secret was removed (rule {rule})" for rule in finds), *problems)
             done.append(Remembered(decided.memory, decided.known, decided.ended, decided.against, warnings))
     return done
 
@@ -66,7 +66,7 @@ def reword(memory: Memory, by: str, means: RememberResources) -> Remembered:
     (vectors,), problems = _embedded([memory.text], means.embedders)
     memory = means.enricher.enrich(memory, vectors)
     kept = means.memories.change(memory, by, parsed(memory.text, means.tokens, memory), vectors)
-    return Remembered(kept, warnings=(*(f"a secret was left out (rule {rule})" for rule in finds), *problems))
+    return Remembered(kept, warnings=(*(f"a secret was removed (rule {rule})" for rule in finds), *problems))
 
 
 def refresh(memory: Memory, means: RememberResources) -> None:
@@ -90,9 +90,9 @@ def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
     memory, finds = scrubbed(replace(memory, text=readable.strip().replace("\x00", "\ufffd")), rules)
     text = memory.text
     if not text:
-        raise InvalidInput("there is nothing to remember; give a sentence")
+        raise InvalidInput("the memory is empty; give a text")
     if len(text) > _LONGEST:
-        raise InvalidInput(f"a memory has at most {_LONGEST} characters; this has {len(text)}: index it as a file instead")
+        raise InvalidInput(f"the memory has {len(text)} characters (maximum {_LONGEST}); index it as a file instead")
     return replace(memory, id=memory.id or secrets.token_hex(16)), finds
 
 

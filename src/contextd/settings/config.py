@@ -61,7 +61,7 @@ def load(
     without: list[str] = []
     for name, layer, trusted in _layers(user_file, project_file, environment, flags or {}):
         if idle := [key for key in layer if key in WITHOUT_EFFECT]:
-            warnings.append(f"{name}: without effect, `contextd config` says why: {', '.join(idle)}")
+            warnings.append(f"{name}: settings without effect: {', '.join(idle)}; run `contextd config` for the reasons")
             without += idle
         for key, value in ((key, value) for key, value in layer.items() if key not in WITHOUT_EFFECT):
             checked = _checked(key, value, name, trusted, warnings)
@@ -148,19 +148,19 @@ def _layers(
 def _read(path: Path) -> dict[str, Any]:
     try:
         if not path.is_file():
-            raise InvalidInput(f"{path} is not a file; settings are read from one")
+            raise InvalidInput(f"{path} is not a regular file")
         if path.stat().st_size > _LARGEST:
-            raise InvalidInput(f"{path} is larger than 1 MB; a settings file is not")
+            raise InvalidInput(f"{path} is larger than the maximum of 1 MB")
         document = tomllib.loads(path.read_text("utf-8"))
     except ValueError as error:  # of the syntax, the encoding, or a number that is too long
         raise InvalidInput(f"{path} is not valid TOML: {error}") from None
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
+        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
     except RecursionError:
         raise InvalidInput(f"{path} is nested too deeply") from None
     unknown = set(document) - {"context"}
     if unknown:
-        raise InvalidInput(f"{path}: settings stand below [context]; there is no place for {sorted(unknown)[0]!r}")
+        raise InvalidInput(f"{path}: unknown table {sorted(unknown)[0]!r}; settings belong in [context]")
     if not isinstance(document.get("context", {}), dict):
         raise InvalidInput(f"{path}: [context] must be a table")
     try:
@@ -176,7 +176,7 @@ def _read_inside(path: Path) -> dict[str, Any]:
     except (OSError, RuntimeError):
         inside = False
     if not inside:
-        raise InvalidInput(f"{path} is a link that leads nowhere or out of the project; put a file in its place")
+        raise InvalidInput(f"{path} is a broken symbolic link or points outside the project; replace it with a file")
     return _read(path)
 
 
@@ -218,7 +218,7 @@ def _checked(key: str, value: Any, origin: str, trusted: bool, warnings: list[st
             key.rpartition(".")[2], [k.rpartition(".")[2] for k in known], 1
         )
         hint = f"; did you mean {close[0]}?" if close else "; see `contextd config`"
-        raise InvalidInput(f"{origin}: there is no setting {key!r}{hint}")
+        raise InvalidInput(f"{origin}: unknown setting {key!r}{hint}")
     if not trusted and key in _UNTRUSTED and value != known[key]:
         warnings.append(f"{origin}: {key} is ignored: {_UNTRUSTED[key]}")
         return None
@@ -231,7 +231,7 @@ def _checked(key: str, value: Any, origin: str, trusted: bool, warnings: list[st
 def _stays_inside(path: str, origin: str, warnings: list[str]) -> bool:
     pure = Path(path)
     if pure.is_absolute() or ".." in pure.parts or path.startswith("~"):
-        warnings.append(f"{origin}: watch path {path!r} is ignored: a project cannot name places outside itself")
+        warnings.append(f"{origin}: watch path {path!r} is ignored: it is outside the project")
         return False
     return True
 
@@ -253,7 +253,9 @@ def _providers(value: Any, origin: str) -> dict[str, dict[str, Any]]:
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 100:
             raise InvalidInput(f"{origin}: providers.{name}.weight must be a number from 0 to 100")
         if name in BUILT_IN and (unknown := sorted(set(table) - {"enabled", "weight"})):
-            raise InvalidInput(f"{origin}: there is no setting 'providers.{name}.{unknown[0]}'; there are enabled and weight")
+            raise InvalidInput(
+                f"{origin}: unknown setting 'providers.{name}.{unknown[0]}'; the settings are enabled and weight"
+            )
     return dict(value)
 
 
@@ -267,7 +269,7 @@ def _embedders(value: Any, origin: str) -> dict[str, dict[str, Any]]:
 def _projects(value: Any, origin: str) -> dict[str, str]:
     """Folders by name: `app = "~/code/app"`."""
     if not isinstance(value, dict) or not all(isinstance(path, str) and path for path in value.values()):
-        raise InvalidInput(f'{origin}: projects must be names of folders, such as app = "~/code/app"')
+        raise InvalidInput(f'{origin}: projects must map names to directories, such as app = "~/code/app"')
     return dict(value)
 
 
@@ -308,7 +310,7 @@ def _typed(key: str, value: Any, default: Any, origin: str) -> Any:
         if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
             raise InvalidInput(f'{origin}: {key} must be a list of texts, such as ["a", "b"]')
         if len(value) > _MOST_ENTRIES:
-            raise InvalidInput(f"{origin}: {key} has {len(value)} entries; {_MOST_ENTRIES} are the most")
+            raise InvalidInput(f"{origin}: {key} has {len(value)} entries (maximum {_MOST_ENTRIES})")
         return tuple(_extension(one) for one in value) if key.endswith("_extensions") else tuple(value)
     kinds: tuple[type, ...] = (int, float) if isinstance(default, float) else (type(default),)
     if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(default, bool):
@@ -318,7 +320,7 @@ def _typed(key: str, value: Any, default: Any, origin: str) -> Any:
         low, high = RANGES[key]
         raise InvalidInput(f"{origin}: {key} must be a number from {low:,} to {high:,}, not {_shown(value)}")
     if key == "query.fusion" and value not in ("weighted", "rrf"):
-        raise InvalidInput(f"{origin}: {key} is weighted or rrf, not {_shown(value)}")
+        raise InvalidInput(f"{origin}: {key} must be weighted or rrf, not {_shown(value)}")
     return value
 
 
@@ -359,7 +361,7 @@ def home(environment: Mapping[str, str] = os.environ) -> Path:
     if named := environment.get("CONTEXTD_HOME"):
         path = checked_path(named).absolute()
         if path.exists() and not path.is_dir():
-            raise InvalidInput(f"CONTEXTD_HOME is {path}, which is not a folder; name one, or unset it")
+            raise InvalidInput(f"CONTEXTD_HOME is not a directory: {path}; set it to a directory, or unset it")
         return path
     from platformdirs import user_data_path
 

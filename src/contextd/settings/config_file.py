@@ -29,9 +29,9 @@ def set_value(path: Path, key: str, text: str, *, trusted: bool) -> Any:
         table[key.rpartition(".")[2]] = value
         _write(path, tomlkit.dumps(document), trusted)
     except TOMLKitError as error:
-        raise InvalidInput(f"{path} cannot be changed: {error}") from None
+        raise InvalidInput(f"cannot change {path}: {error}") from None
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}; check the permissions of the folder") from None
+        raise StorageError(f"{path}: {error.strerror}; check the permissions of the directory") from None
     return value
 
 

@@ -46,21 +46,21 @@ MOST_HITS = 1_000_000_000  # of k: what is asked for; `querying` cuts it to what
 def checked_text(field: str, text: str) -> str:
     """A text of a caller, if it is one and not too long."""
     if not isinstance(text, str):
-        raise InvalidInput(f"{field}: a text is expected, not {type(text).__name__}")
+        raise InvalidInput(f"{field}: expected text, not {type(text).__name__}")
     if len(text) > LIMITS[field].characters:
-        raise InvalidInput(f"{field}: {len(text):,} characters are too many; at most {LIMITS[field].characters:,}")
+        raise InvalidInput(f"{field}: too many characters: {len(text):,} (maximum {LIMITS[field].characters:,})")
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text  # half a character is none
 
 
 def checked_texts(field: str, texts: Iterable[str]) -> tuple[str, ...]:
     """Texts of a caller, if they are not too many and none is too long."""
     if isinstance(texts, str):
-        raise InvalidInput(f"{field}: a list of texts is expected, not one text")
+        raise InvalidInput(f"{field}: expected a list of texts, not a single text")
     most = LIMITS[field].entries
     found = tuple(islice(texts, most + 1))
     if len(found) > most:
         count = f"{len(texts):,}" if isinstance(texts, Sequence) else f"more than {most:,}"
-        raise InvalidInput(f"{field}: {count} entries are too many; at most {most:,}")
+        raise InvalidInput(f"{field}: too many entries: {count} (maximum {most:,})")
     return tuple(checked_text(field, text) for text in found)
 
 
@@ -74,28 +74,28 @@ def checked_paths(paths: Iterable[str]) -> tuple[str, ...]:
 def checked_path(path: str) -> Path:
     """A path of a caller with `~` written out; one that no file system can have is refused."""
     if "\0" in checked_text("name", str(path)):
-        raise InvalidInput(f"{visible_line(str(path))} is not a path: it holds a NUL character")
+        raise InvalidInput(f"{visible_line(str(path))} is not a valid path: it contains a NUL character")
     try:
         return Path(path).expanduser()
     except RuntimeError:
-        raise InvalidInput(f"{path}: there is no such user; write the path in full, or with ./ before it") from None
+        raise InvalidInput(f"{path}: no such user; give the full path, or start the path with ./") from None
 
 
 def checked_number(field: str, number: int, most: int) -> int:
     """A whole number of a caller, if it is one and not too large."""
     if not isinstance(number, int) or isinstance(number, bool):
-        raise InvalidInput(f"{field}: a whole number is expected, not {type(number).__name__}")
+        raise InvalidInput(f"{field}: expected an integer, not {type(number).__name__}")
     if number > most:
-        raise InvalidInput(f"{field}: {number:,} is too much; at most {most:,}")
+        raise InvalidInput(f"invalid value for {field}: {number:,} (maximum {most:,})")
     return number
 
 
 def checked_name(name: str, what: str) -> str:
     """The name of a reader or of another principal; one that is empty or holds what nobody sees is refused."""
     if not checked_text(what, name).strip():
-        raise InvalidInput(f"an empty name is not a {what}; give one, such as owner")
+        raise InvalidInput(f"the {what} is empty; use a name such as owner")
     if visible_line(name) != name:
-        raise InvalidInput(f"{name!r} is not a {what}: it holds characters that cannot be seen")
+        raise InvalidInput(f"invalid {what}: {name!r} contains invisible characters")
     return name
 
 
@@ -103,4 +103,4 @@ def checked_names(names: Iterable[str]) -> frozenset[str]:
     """Who shall have a right."""
     if found := frozenset(checked_name(name, "principal") for name in checked_texts("principal", names)):
         return found
-    raise InvalidInput("name at least one principal, such as owner or everyone")
+    raise InvalidInput("the list of principals is empty; give a name such as owner or everyone")

@@ -1,11 +1,11 @@
-"""Keys of the founding documents that have another name here, and keys without effect, each with the reason."""
+"""Keys that are accepted under another name, and keys that are accepted without effect, each with the reason."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# The name in the founding documents, and the setting that it sets.
+# The accepted key, and the setting that it sets.
 RENAMED = {
     "watcher.max_file_size_mb": "indexing.max_file_size_mb",
     "chunking.markdown.max_tokens": "chunking.markdown_max_tokens",
@@ -64,7 +64,7 @@ NAMED_TABLES = ("templates", "providers", "embedders", "projects")  # whose keys
 
 
 def flattened(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value by its dotted key; of the founding documents, by its name here."""
+    """Every value by its dotted key; an accepted other key by its name here."""
     for name, value in table.items():
         key = f"{prefix}{name}"
         if isinstance(value, dict) and key not in NAMED_TABLES:

@@ -70,10 +70,10 @@ class GitPast:
         committed = _lines(out)
         current = self._current(path, committed)
         if not 1 <= line <= len(current):
-            raise InvalidInput(f"{path} has no line {line}; it has {len(current)} lines")
+            raise InvalidInput(f"no line {line} in {path}: the file has {len(current)} lines")
         number = _place(committed, current, line)
         if number is None:
-            raise InvalidInput(f"line {line} of {path} is not committed as it stands; commit it, then ask again")
+            raise InvalidInput(f"line {line} of {path} has uncommitted changes; commit them first")
         return number
 
     def _current(self, path: str, committed: list[bytes]) -> list[bytes]:

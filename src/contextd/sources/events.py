@@ -59,6 +59,6 @@ class NativeEvents:
         try:
             changes = next(self._changes, set())
         except OSError as error:
-            raise Unavailable(f"the system cannot watch these folders ({error})") from None
+            raise Unavailable(f"the system cannot watch these directories ({error})") from None
         inside = len(self._root) + 1
         return frozenset(path[inside:] for _, path in changes if path.startswith(self._root + os.sep))

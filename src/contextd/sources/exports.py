@@ -44,10 +44,7 @@ def kind_of(path: Path, meter: Meter | None = None) -> str:
             return kind
         if path.suffix.lower() == ".zip" and (problem := next(entries(path, meter), None)) and isinstance(problem, Unread):
             raise InvalidInput(f"{path}: {problem.reason}")
-    raise InvalidInput(
-        f"{path} is nothing that can be imported by itself; say what it is with --from, one of "
-        + ", ".join(sorted((*KINDS, MEMORIES)))
-    )
+    raise InvalidInput(f"unknown format: {path}; set the format with --from, one of " + ", ".join(sorted((*KINDS, MEMORIES))))
 
 
 def read(path: Path, kind: str, meter: Meter | None = None, began: Callable[[Path], None] = lambda _: None) -> Iterator[Read]:
@@ -63,7 +60,7 @@ def read(path: Path, kind: str, meter: Meter | None = None, began: Callable[[Pat
             yield from read(file, found, meter, began) if found in KINDS else [absent]
         return
     if kind not in KINDS:
-        raise InvalidInput(f"there is no {kind!r} to import from; there are {', '.join(sorted(KINDS))}")
+        raise InvalidInput(f"no such import format: {kind!r}; the formats are {', '.join(sorted(KINDS))}")
     endings, reader = KINDS[kind]
     if not path.is_dir():
         _check_regular(path)
@@ -86,7 +83,7 @@ def read(path: Path, kind: str, meter: Meter | None = None, began: Callable[[Pat
 def _check_regular(path: Path) -> None:
     """A link that the user names is followed; a pipe or a device is refused, because reading it may never end."""
     if not is_regular(path.resolve()):
-        raise InvalidInput(f"{path} is not a regular file; save its contents in a file first")
+        raise InvalidInput(f"{path} is not a regular file; save its contents to a file first")
 
 
 def _files(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:

@@ -98,13 +98,13 @@ def checked_root(path: Path) -> Path:
     try:
         resolved = path.resolve(strict=True)
     except (OSError, RuntimeError):
-        raise InvalidInput(f"{path} does not exist; name a folder") from None
+        raise InvalidInput(f"no such directory: {path}") from None
     if not resolved.is_dir():
-        raise InvalidInput(f"{path} is not a folder; name the folder it is in")
+        raise InvalidInput(f"{path} is not a directory; give the directory that contains it")
     if reason := refusal(resolved):
         raise InvalidInput(reason)
     if not os.access(resolved, os.R_OK | os.X_OK):
-        raise InvalidInput(f"{path} cannot be read; check its permissions")
+        raise InvalidInput(f"cannot read {path}; check its permissions")
     return resolved
 
 
@@ -205,7 +205,7 @@ class Files:
                 document = language_of(path) in DOCUMENTS
                 reason = "" if document else binary_reason(data, self.boundaries.binary_threshold)
                 return Skip(uri, reason) if reason else (data, after)
-        return Skip(uri, "changes while it is read; the next run takes it")
+        return Skip(uri, "changed while it was read; the next run indexes it")
 
     def _uri(self, path: str) -> str:
         """The path as text that can be stored and shown; one that had to be altered gets a hash, to stay unique."""

@@ -43,7 +43,7 @@ class Ignore:
         for pattern in self._patterns:
             lines = [line for line in lines_of(pattern.encode("utf-8", "surrogateescape")) if len(line) <= LONGEST]
             if not lines or None in map(parsed, lines):
-                self.warnings.append(f"ignore_patterns: {pattern[:80]!r} can match nothing; correct it or take it out")
+                self.warnings.append(f"ignore_patterns: {pattern[:80]!r} is not a valid pattern; correct or remove it")
             found += lines
         return Patterns(found)
 
@@ -109,11 +109,9 @@ class Ignore:
             return None
         lines = lines_of(data[:_LARGEST])
         if len(data) > _LARGEST or len(lines) > MOST:
-            self.warnings.append(
-                f"{path} is too long: at most {MOST} patterns in {_LARGEST >> 10} kB are used, the others are not"
-            )
+            self.warnings.append(f"{path} is too long: only the first {MOST} patterns in {_LARGEST >> 10} kB are used")
         if too_long := sum(len(line) > LONGEST for line in lines):
-            self.warnings.append(f"{path}: patterns longer than {LONGEST} bytes are not used; there are {too_long}")
+            self.warnings.append(f"{path}: {too_long} patterns longer than {LONGEST} bytes are ignored")
         return Patterns(lines[:MOST])
 
 

@@ -19,7 +19,9 @@ OWN = "contextd"
 TOLD = "told"
 _ITEM = re.compile(r"([-*+•]|\d{1,4}[.)])\s+(.+)")
 _LONGEST_LINE = 400  # characters of a line that is a fact: what is longer is prose
-_REMEDY = "Write one fact a line, each beginning with `- `; for pages of notes use `contextd import FOLDER --from obsidian`"
+_REMEDY = (
+    "Write one fact per line and start each line with `- `. For pages of notes use `contextd import FOLDER --from obsidian`"
+)
 _CODE = re.compile(
     r"^[ \t]+\S|[{};]\s*$|</?\w+[^<>]*>|=>|^#!|^\d{4}-\d\d-\d\d[T ]\d\d:|^[^,\s]*(?:,[^,\s]*){2,}$"
     r"|^(?:def|class|import|from|function|const|let|var|package|using|return|if|for|while)\b.*[:(={]"
@@ -38,7 +40,7 @@ def read(data: str) -> Iterator[Entry]:
         try:
             found = _parsed(stripped)
         except ValueError as error:
-            raise InvalidInput(f"this is not valid JSON: {error}") from None
+            raise InvalidInput(f"invalid JSON: {error}") from None
         for one in found:
             yield TOLD, _told(one if isinstance(one, dict) else {"text": one})
     else:
@@ -51,7 +53,7 @@ def _object(data: str) -> Iterator[Entry]:
         found = _parsed(data)
     except ValueError as error:
         if '"contextd"' in data[:200] and "\n{" not in data:
-            raise InvalidInput(f"this export is not whole ({error}); nothing was read: export it again") from None
+            raise InvalidInput(f"the export is incomplete ({error}); nothing was imported. Export it again") from None
         yield from _lines(data)
         return
     if isinstance(found.get("contextd"), dict):
@@ -68,7 +70,7 @@ def _object(data: str) -> Iterator[Entry]:
     elif found.get("type") == "manifest":  # an export as lines that has nothing but its first line
         yield OWN, found
     else:
-        raise InvalidInput("this JSON is no export: it has neither `contextd`, nor `gems`, nor `text`")
+        raise InvalidInput("unknown JSON format: `contextd`, `gems` or `text` is required")
 
 
 def _lines(data: str) -> Iterator[Entry]:
@@ -79,7 +81,7 @@ def _lines(data: str) -> Iterator[Entry]:
         try:
             entry = _parsed(line)
         except ValueError as error:
-            raise InvalidInput(f"line {number} is not valid JSON: {error}") from None
+            raise InvalidInput(f"line {number}: invalid JSON: {error}") from None
         if number == 1 and isinstance(entry, dict) and entry.get("type") == "manifest":
             own = True
             yield OWN, entry
@@ -98,7 +100,7 @@ def _parsed(text: str) -> Any:
             return found
     except RecursionError:
         pass
-    raise InvalidInput(f"this JSON is nested deeper than {DEPTH} levels, as no export is; nothing was read")
+    raise InvalidInput(f"the JSON is nested deeper than {DEPTH} levels; nothing was imported")
 
 
 def _items(data: str) -> list[str]:
@@ -111,9 +113,9 @@ def _items(data: str) -> list[str]:
     if items:
         beside = [line for line in others if not line.startswith((" ", "\t"))]  # what is indented goes on with an item
         if len(beside) > len(items):
-            raise InvalidInput(f"this text is no list: {len(items)} items beside {len(beside)} other lines. {_REMEDY}")
+            raise InvalidInput(f"the text is not a list: {len(items)} items and {len(beside)} other lines. {_REMEDY}")
     elif reason := _no_list(data, others):
-        raise InvalidInput(f"this text is no list: {reason}. {_REMEDY}")
+        raise InvalidInput(f"the text is not a list: {reason}. {_REMEDY}")
     return items or [line.strip() for line in others]
 
 
@@ -133,7 +135,7 @@ def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A text with what is said of it, from a file of another kind."""
     text = entry.get("text", entry.get("content", entry.get("value")))
     if not isinstance(text, str) or not text.strip():
-        raise InvalidInput("an entry has no text; each needs `text`")
+        raise InvalidInput("an entry has no `text` field; every entry requires it")
     known: dict[str, Any] = {"text": text}
     for name in ("kind", "attribute", "value", "unit", "conversation"):
         if isinstance(entry.get(name), str) and entry[name] and not (name == "value" and "text" not in entry):
@@ -152,7 +154,7 @@ def _said(value: Any, text: str) -> int:
     except ValueError:
         shown = repr(value)[:40] if isinstance(value, str | int | float) else type(value).__name__
         raise InvalidInput(
-            f"{shown} is no time (of {text[:40]!r}); give seconds since 1970 or a date such as 2024-05-01"
+            f"invalid time: {shown} (in {text[:40]!r}); use seconds since 1970 or a date such as 2024-05-01"
         ) from None
 
 

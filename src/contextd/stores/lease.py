@@ -34,7 +34,7 @@ def lease(folder: Path, who: str, wait: float = 0.0) -> Iterator[None]:
         if error.errno == errno.ENOSPC:
             raise StorageError(f"{path}: disk full. Free some space and try again", code="storage_full") from None
         code = "read_only" if error.errno in (errno.EACCES, errno.EROFS) else "io"
-        raise StorageError(f"{path}: {error.strerror}; check the permissions of the folder", code=code) from None
+        raise StorageError(f"{path}: {error.strerror}; check the permissions of the directory", code=code) from None
     with file:
         end = time.monotonic() + wait
         while not _lock(file):

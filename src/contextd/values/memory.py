@@ -73,7 +73,7 @@ def fault_of(field: str, value: object) -> str:
     if field in ("topic", "principal", "author", "kind", "link kind") and not value.strip():
         return f"{field} is empty; give a name"
     odd = "" if field == "text" else next((one for one in value if _is_odd(one, field)), "")
-    return f"{field} has no line breaks and control characters; this has U+{ord(odd):04X}" if odd else ""
+    return f"{field} contains a line break or control character: U+{ord(odd):04X}" if odd else ""
 
 
 def _is_odd(character: str, field: str) -> bool:

@@ -114,12 +114,12 @@ class Worker:
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
         except OSError as error:
-            raise Unavailable(f"the parser cannot be started: {error}") from None
+            raise Unavailable(f"cannot start the parser: {error}") from None
         try:
             self._exchange(self._process, self._settings, [], _START)
         except Died:
             command = " ".join(self._command)
-            raise Unavailable(f"the parser does not start; `{command} < {os.devnull}` shows why") from None
+            raise Unavailable(f"the parser does not start; run `{command} < {os.devnull}` to see the error") from None
         return self._process
 
 

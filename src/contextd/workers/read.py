@@ -109,7 +109,7 @@ def _memories(data: str, beat: Callable[[], None]) -> Iterator[dict[str, Any]]:
         beat()
         size = sum(len(value) if isinstance(value, str) else len(repr(value)) for value in entry.values())
         if size > _LARGEST_ENTRY:
-            raise InvalidInput(f"an entry has more than {_LARGEST_ENTRY >> 20} MB; nothing was imported")
+            raise InvalidInput(f"an entry is larger than {_LARGEST_ENTRY >> 20} MB; nothing was imported")
         yield {"entry": [part, entry]}
 
 

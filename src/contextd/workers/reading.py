@@ -40,7 +40,7 @@ def kind_of(path: str) -> str:
                 return str(frame["kind"])
             if "failed" in frame:
                 raise InvalidInput(f"{path}: {frame['failed']}")
-    raise InvalidInput(f"{path} cannot be read")
+    raise InvalidInput(f"cannot read {path}")
 
 
 def read_export(path: str, kind: str, *, seconds: float = SECONDS_WITHOUT_PROGRESS) -> Iterator[Read]:
@@ -63,14 +63,14 @@ def read_export(path: str, kind: str, *, seconds: float = SECONDS_WITHOUT_PROGRE
 def memory_file(path: str) -> bytes:
     """The bytes of a file of memories, of standard input for `-`; raises InvalidInput for what is too large or no file."""
     if path != "-" and not is_regular(Path(path).resolve()):
-        raise InvalidInput(f"{path} is not a regular file; save its contents in a file first")
+        raise InvalidInput(f"{path} is not a regular file; save its contents to a file first")
     with open(path, "rb") if path != "-" else nullcontext(sys.stdin.buffer) as stream:  # noqa: PTH123 - one of two
         return _within_limit(stream.read(LARGEST_MEMORIES + 1))
 
 
 def _within_limit(data: bytes) -> bytes:
     if len(data) > LARGEST_MEMORIES:
-        raise InvalidInput(f"a file of memories has at most {LARGEST_MEMORIES >> 20} MB; divide it into several files")
+        raise InvalidInput(f"the file is larger than {LARGEST_MEMORIES >> 20} MB; split it into several files")
     return data
 
 
@@ -82,7 +82,7 @@ def read_memories(data: str | bytes) -> tuple[dict[str, Any] | None, list[dict[s
     with _asked({"ask": "memories"}, data) as frames:
         for frame in frames:
             if "failed" in frame:
-                raise InvalidInput(f"the memories cannot be read: {frame['failed']}; nothing was imported")
+                raise InvalidInput(f"cannot read the memories: {frame['failed']}; nothing was imported")
             part, entry = frame.get("entry", ("", None))
             if part == "contextd":
                 payload = {"contextd": entry, "topics": [], "memories": [], "links": [], "tombstones": []}
@@ -104,7 +104,7 @@ class _Waiting:
         try:
             return self._taken(frame)
         except (TypeError, ValueError, OverflowError):  # not a frame of ours: a parser has run wild
-            raise InvalidInput("reading gave an answer of a wrong shape and was stopped") from None
+            raise InvalidInput("the import process returned invalid data and was stopped") from None
 
     def _taken(self, frame: dict[str, Any]) -> Read | None:
         if "conversation" in frame:
@@ -137,11 +137,11 @@ def _asked(
             _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
     except OSError as error:
-        raise Unavailable(f"the reader of imports cannot be started: {error}") from None
+        raise Unavailable(f"cannot start the import process: {error}") from None
     watched = _Watched(process)
     try:
         if watched.exchanged(request, body) is None:
-            raise Unavailable(f"the reader of imports does not start; `{' '.join(_COMMAND)} < {os.devnull}` shows why")
+            raise Unavailable(f"the import process does not start; run `{' '.join(_COMMAND)} < {os.devnull}` to see the error")
         yield _frames(watched, seconds)
     finally:
         watched.stop()

@@ -45,7 +45,7 @@ def divide(
     if own:
         return _checked(own)
     if not FEWEST <= count <= MOST:
-        raise InvalidInput(f"a question has {FEWEST} to {MOST} facets; {count} is not")
+        raise InvalidInput(f"invalid number of facets: {count} (must be between {FEWEST} and {MOST})")
     sides = SIDES.get(plan.subject, ())[:count]
     thing, about = thing_of(plan.text), tuple(topics_of(plan.text))
     weights = _weights(sides, plan.text)
@@ -78,10 +78,10 @@ def _routed(side: Side, about: Sequence[str], topics_of: Callable[[str], Sequenc
 def _checked(own: Sequence[Facet]) -> tuple[Facet, ...]:
     names = [facet.name for facet in own]
     if len(set(names)) < len(names) or not all(name.strip() for name in names):
-        raise InvalidInput("every facet needs a name of its own")
+        raise InvalidInput("the name of every facet must be unique and not empty")
     if not all(0 <= facet.weight <= 1 for facet in own) or not any(facet.weight for facet in own):
-        raise InvalidInput("the weights of facets are between 0 and 1, and one of them is above 0")
+        raise InvalidInput("the weights of facets must be between 0 and 1, and at least one weight must be greater than 0")
     if not all(facet.question.strip() for facet in own):
-        raise InvalidInput("every facet asks a question")
+        raise InvalidInput("the question of a facet is empty")
     most = max(facet.weight for facet in own)
     return tuple(replace(facet, weight=round(facet.weight / most, 2), topics=facet.topics[:MOST_TOPICS]) for facet in own)

@@ -62,7 +62,7 @@ class Facets:
 def faceted(query: Query, means: QueryResources, asked: Facets) -> Context:
     """The facts that matter for a question, by facet, within the budget. Nothing, where none does."""
     if query.budget <= 0:
-        raise InvalidInput(f"a budget of {query.budget} tokens holds nothing; ask for 1 or more")
+        raise InvalidInput(f"invalid value for budget: {query.budget} (must be at least 1)")
     trace = Trace(query.deadline)
     query = pipeline.checked(query, trace)
     plan = trace.step("understand", lambda: understand(query))
@@ -87,7 +87,7 @@ def faceted(query: Query, means: QueryResources, asked: Facets) -> Context:
         text = _text(chosen, plan.facets)
     warn_of_hidden(chosen, trace)
     if hits and not chosen:
-        trace.warn(f"{len(hits)} facts matter, but a budget of {query.budget} tokens holds none of them; ask for more")
+        trace.warn(f"{len(hits)} memories are relevant, but none fits into a budget of {query.budget} tokens; raise the budget")
     return Context(
         text, means.tokens.count(text), query.budget, means.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
         len(chosen) < len(hits),

@@ -80,7 +80,7 @@ def storage_error(path: Path, error: apsw.Error) -> ContextdError:
         error = apsw.CorruptError(str(error))
     for kind, code, remedy in _REMEDIES:
         if code == "corrupt" and isinstance(error, kind):
-            remedy = f"{remedy}; `contextd {'salvage' if path.name == 'record.db' else 'index'}` mends it"
+            remedy = f"{remedy}; `contextd {'salvage' if path.name == 'record.db' else 'index'}` repairs it"
         if isinstance(error, kind):
             return StorageError(f"{path}: {remedy} ({error})", code=code)
     return StorageError(f"{path}: {error}", code="storage")

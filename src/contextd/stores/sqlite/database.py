@@ -129,10 +129,12 @@ class Database:
         if self.read_only:
             if disk_full(self.path):
                 raise full(self.path)
-            raise StorageError(f"{self.path} is read-only; check the permissions of the file and its folder", code="read_only")
+            raise StorageError(
+                f"{self.path} is read-only; check the permissions of the file and its directory", code="read_only"
+            )
         with self.connection() as connection, self.write_lock:
             if self._failed:
-                what = f"the disk failed ({self._failed}), so nothing more is written"
+                what = f"the disk failed ({self._failed}) and writing is disabled"
                 raise StorageError(f"{self.path}: {what}. Check the disk, then start contextd again", code="io")
             connection.execute("begin immediate")
             try:
@@ -199,7 +201,7 @@ class Database:
         if faults != [("ok",)]:
             raise StorageError(f"{self.path}: the database is damaged ({faults[0][0]})", code="corrupt")
         if set(self.query("select name, sql from sqlite_master where sql is not null")) != declared(self._schemas):
-            raise StorageError(f"{self.path}: the names of its tables or columns are damaged", code="corrupt")
+            raise StorageError(f"{self.path}: the schema of the database is damaged", code="corrupt")
 
     def shrink(self) -> None:
         """Give free pages back to the disk."""

@@ -54,13 +54,15 @@ class SqliteJobs:
         where {here} and ({_DEAD})"""  # noqa: S608 - constants
         connection.execute(query, (*values, f"its process is dead; superseded by job {job}"))
         if other := rows(connection, f"select job_id from job where {here}", (self._workspace,)):  # noqa: S608
-            raise InvalidInput(f"a rebuild is under way (job {other[0][0]}); wait, or `contextd jobs cancel` it")
+            raise InvalidInput(f"a rebuild is in progress (job {other[0][0]}); wait for it, or run `contextd jobs cancel`")
 
     def get(self, job: str) -> Job:
         """One job, by its id or the first letters of it."""
         found = self._select("substr(job_id, 1, ?) = ?", len(job), job)
         if len(found) != 1 or not job:
-            raise InvalidInput(f"{'no' if not found else 'more than one'} job {job!r}; `contextd jobs` lists them")
+            raise InvalidInput(
+                f"{'no such job' if not found else 'several jobs match'}: {job!r}; run `contextd jobs` for a list"
+            )
         return found[0]
 
     def recent(self, limit: int) -> list[Job]:

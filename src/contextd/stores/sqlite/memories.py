@@ -177,7 +177,7 @@ class SqliteMemories:
         def erase(connection: apsw.Connection) -> None:
             known = row_of(connection, workspace, memory)
             if known is None:
-                raise InvalidInput(f"no memory {memory!r}; see them with `contextd memories`")
+                raise InvalidInput(f"no such memory: {memory!r}; run `contextd memories` for a list")
             self.erase(connection, workspace, memory)
             mark = (workspace, memory, known.author, self._record.clocks.tick(connection))
             connection.execute("insert or replace into tombstone values (?, ?, ?, ?)", mark)
@@ -232,7 +232,7 @@ class SqliteMemories:
     ) -> Memory:
         before = row_of(connection, memory.workspace, memory.id)
         if before is None:
-            raise InvalidInput(f"memory {memory.id!r} is not there any more")
+            raise InvalidInput(f"memory {memory.id!r} no longer exists")
         self.keep_version(connection, before, memory.changed, by)
         if parsed is not None or before.principals != memory.principals:
             self.write_text(connection, memory, parsed, vectors)

@@ -115,7 +115,7 @@ class SqliteStore:
     def changes(self, after: int) -> Iterator[Change]:
         """Every change behind a position, in order."""
         if after < self._head().collected:
-            raise IndexMismatch(f"the changes after {after} have been collected; read everything again")
+            raise IndexMismatch(f"the changes after {after} are no longer stored; read the whole index again")
         for seq, document, what in self.rows(_CHANGES, after):
             yield Change(seq, self.workspace, document, what)
 
@@ -355,9 +355,9 @@ class SqliteStore:
 
     def _misfit(self, error: Exception) -> StorageError:
         """Rows that do not fit together: pages were damaged in a way that SQLite cannot see."""
-        remedy = "`contextd salvage`" if self.folder is None else "`contextd index --verify`, or `contextd rebuild`,"
-        what = f"{self.database.path} does not fit together ({type(error).__name__}: {error})"
-        return StorageError(f"{what}; {remedy} mends it, and if it comes back it is a bug", code="corrupt")
+        remedy = "`contextd salvage`" if self.folder is None else "`contextd index --verify` or `contextd rebuild`"
+        what = f"{self.database.path} is inconsistent ({type(error).__name__}: {error})"
+        return StorageError(f"{what}; run {remedy}. If the error returns, report a bug", code="corrupt")
 
     def _next(self, connection: apsw.Connection) -> int:
         connection.execute(_REGISTER, (self.workspace,))

@@ -18,50 +18,50 @@ from contextd.errors import ContextdError
 
 # Command: the module it lives in, and what it does.
 COMMANDS = {
-    "up": ("index", "Set up this project, index it, and say how to ask."),
-    "init": ("index", "Write a context.toml with the defaults."),
-    "index": ("index", "Bring the index up to date with the folder."),
-    "watch": ("keep", "Keep the index up to date while you work."),
-    "refresh": ("keep", "Look at some files again."),
-    "rebuild": ("keep", "Make the index again from the files."),
-    "jobs": ("keep", "List, show and cancel the work on this index."),
-    "errors": ("keep", "List the files that failed."),
-    "retry": ("keep", "Read the files again that failed."),
-    "search": ("ask", "Find the places that answer a question."),
-    "context": ("ask", "Answer a question with text of at most so many tokens."),
-    "task": ("ask", "Print a task's prompt with the project's context in it."),
-    "explain": ("ask", "Show how an answer comes about, step by step."),
-    "symbols": ("structure", "Show where a name is defined."),
-    "callers": ("structure", "Show who calls a name or inherits from it."),
-    "impact": ("structure", "Show what depends on a file or a name, and which tests touch it."),
-    "map": ("structure", "Show the project's central files and signatures within a budget."),
-    "history": ("structure", "Show what changed a file lately, who knows it, and what changes with it."),
-    "why": ("structure", "Show the commit that last changed a line, and what it said."),
-    "remember": ("memory", "Keep a fact, personal or of this project."),
-    "recall": ("memories", "Find the memories that answer a question."),
-    "facets": ("facets", "Answer from what you told, side by side, within a budget."),
-    "memories": ("memories", "List what is remembered, look at it, change it, relate it."),
-    "topics": ("topics", "List your topics; add, rename, merge and delete them."),
-    "import": ("chats", "Take conversations, notes and memories from other programs."),
-    "chats": ("chats", "List the conversations and notes that were imported; forget them."),
-    "forget": ("memory", "Erase a memory for good."),
-    "share": ("memory", "Let others read this project's documents."),
-    "unshare": ("memory", "Take the right to read this project's documents back."),
-    "who": ("memory", "Show who may read this project's documents."),
-    "salvage": ("memory", "Save what can be read of a damaged record."),
-    "secrets": ("look", "List the secrets that were scrubbed, without their values."),
-    "status": ("status", "Show on one screen whether this project is indexed, up to date and watched."),
-    "projects": ("projects", "List the indexed projects; remove them."),
-    "stats": ("look", "Show what is indexed."),
-    "export": ("export", "Write this project's index as JSON lines, with a manifest."),
-    "config": ("settings", "Show every setting and where it comes from; change one."),
-    "validate-config": ("look", "Check the settings and what they would index."),
-    "list-indexable": ("look", "List the files that would be indexed."),
-    "check-file": ("look", "Say whether a file is indexed, and why not."),
-    "project-stats": ("look", "Count the files inside and outside the project's boundaries."),
-    "models": ("models", "List, fetch and verify model weights."),
+    "up": ("index", "Set up this project, index it, and print example commands."),
+    "init": ("index", "Write a context.toml with the default settings."),
+    "index": ("index", "Update the index of this project."),
+    "watch": ("keep", "Update the index whenever a file changes."),
+    "refresh": ("keep", "Read the given files again and update the index."),
+    "rebuild": ("keep", "Rebuild the index from the files."),
+    "jobs": ("keep", "List, show and cancel index jobs."),
+    "errors": ("keep", "List the files that could not be indexed."),
+    "retry": ("keep", "Index the failed files again."),
+    "search": ("ask", "Search the project."),
+    "context": ("ask", "Print the context for a question within a token budget."),
+    "task": ("ask", "Print the prompt of a task with the project's context."),
+    "explain": ("ask", "Show every step of a query and its result."),
+    "symbols": ("structure", "Show where a symbol is defined."),
+    "callers": ("structure", "Show the callers and subclasses of a symbol."),
+    "impact": ("structure", "Show the files and tests that depend on a file or a symbol."),
+    "map": ("structure", "Show the project's central files and signatures within a token budget."),
+    "history": ("structure", "Show the latest commits, the authors and the related files of a path."),
+    "why": ("structure", "Show the commit that last changed a line."),
+    "remember": ("memory", "Save a memory, personal or in this project."),
+    "recall": ("memories", "Search your memories."),
+    "facets": ("facets", "Print the memories for a question, grouped by facet, within a token budget."),
+    "memories": ("memories", "List, show, update, link, export and import memories."),
+    "topics": ("topics", "List, add, rename, merge and delete topics."),
+    "import": ("chats", "Import conversations, notes and memories from other programs."),
+    "chats": ("chats", "List, export and delete imported conversations and notes."),
+    "forget": ("memory", "Delete a memory permanently."),
+    "share": ("memory", "Grant readers access to this project's documents."),
+    "unshare": ("memory", "Revoke access to this project's documents."),
+    "who": ("memory", "Show the access list of this project."),
+    "salvage": ("memory", "Recover the readable data of a damaged record.db."),
+    "secrets": ("look", "List the secrets that were removed from the index, without their values."),
+    "status": ("status", "Show whether this project is indexed, up to date and watched."),
+    "projects": ("projects", "List and remove indexed projects."),
+    "stats": ("look", "Show statistics of the index."),
+    "export": ("export", "Export this project's index as JSON lines with a manifest."),
+    "config": ("settings", "Show and change settings."),
+    "validate-config": ("look", "Check the settings and count the files they include."),
+    "list-indexable": ("look", "List the files that contextd indexes."),
+    "check-file": ("look", "Show whether a file is indexed, with the reason."),
+    "project-stats": ("look", "Count the included and excluded files of the project."),
+    "models": ("models", "List, download and verify model weights."),
     "mcp": ("serve", "Serve this project to an agent over MCP (stdio)."),
-    "eval": ("evaluate", "Measure retrieval on questions with known answers."),
+    "eval": ("evaluate", "Measure retrieval quality on questions with known answers."),
 }
 
 
@@ -83,8 +83,8 @@ class _Lazy(click.Group):
             from difflib import get_close_matches
 
             close = get_close_matches(args[0], COMMANDS, 1)
-            hint = f"did you mean {close[0]}?" if close else "`contextd --help` lists them"
-            raise click.UsageError(f"there is no command {args[0]!r}; {hint}")
+            hint = f"did you mean {close[0]}?" if close else "run `contextd --help` for a list"
+            raise click.UsageError(f"no such command: {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -99,7 +99,7 @@ def cli(ctx: click.Context) -> None:
     """Give any AI the right context, in the right number of tokens.
 
     \b
-    Begin in a project:
+    Start in a project directory:
       contextd up
       contextd search "where are routes registered"
       contextd context "how does login work" --budget 800
@@ -127,7 +127,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         _fail(
             arguments,
             "out_of_memory",
-            "not enough memory; close other programs, or lower bootstrap.parallel_workers and bootstrap.batch_size",
+            "out of memory; close other programs, or lower bootstrap.parallel_workers and bootstrap.batch_size",
         )
         code = 3
     except (KeyboardInterrupt, click.Abort):

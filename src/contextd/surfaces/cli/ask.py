@@ -32,22 +32,20 @@ from contextd.values.document import CHAT, COMMIT, MEMORY
 def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option(
-            "--also", multiple=True, metavar="PROJECT", help="Ask this one, too: a folder or a name; may be repeated."
+            "--also", multiple=True, metavar="PROJECT", help="Also search this project (a directory or a name). Repeatable."
         ),
-        click.option("--path", "paths", multiple=True, metavar="PATH", help="Only below this path; may be repeated."),
-        click.option(
-            "--exclude", multiple=True, metavar="PATTERN", help="Not at or below this path or pattern; may be repeated."
-        ),
-        click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated."),
+        click.option("--path", "paths", multiple=True, metavar="PATH", help="Limit results to this path. Repeatable."),
+        click.option("--exclude", multiple=True, metavar="PATTERN", help="Exclude this path or pattern. Repeatable."),
+        click.option("--lang", "languages", multiple=True, metavar="NAME", help="Limit results to this language. Repeatable."),
         click.option(
             "--kind",
             "kinds",
             multiple=True,
             metavar="KIND",
-            help="Only this kind, such as code_function, code_class, markdown_section, memory; may be repeated.",
+            help="Limit results to this kind, such as code_function, code_class, markdown_section or memory. Repeatable.",
         ),
-        click.option("--min-score", type=float, default=None, help="Leave out hits below this relevance (0 to 1)."),
-        click.option("--timeout", type=float, default=None, metavar="SECONDS", help="Give up after so long."),
+        click.option("--min-score", type=float, default=None, help="Minimum relevance of a hit (0 to 1)."),
+        click.option("--timeout", type=float, default=None, metavar="SECONDS", help="Timeout in seconds."),
     ):
         command = option(command)
     return command
@@ -56,16 +54,22 @@ def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
 def ordered(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say in which order hits come, and what came before the question."""
     for option in (
-        click.option("--after", "history", multiple=True, metavar="TEXT", help="What was said before it; may be repeated."),
-        click.option("--rerank", is_flag=True, help="Read the best of chats and memories once more: better, and slower."),
+        click.option(
+            "--after", "history", multiple=True, metavar="TEXT", help="Earlier message of the conversation. Repeatable."
+        ),
+        click.option("--rerank", is_flag=True, help="Rerank the best chats and memories (slower, more accurate)."),
         click.option(
             "--ranker",
             default="relevance",
             show_default=True,
-            help="The order: relevance, default, similarity, recency, confidence, or weights: relevance=0.5,recency=0.5.",
+            help="Order: relevance, default, similarity, recency, confidence, or weights such as relevance=0.5,recency=0.5.",
         ),
         click.option(
-            "--mmr-lambda", type=float, default=None, metavar="NUMBER", help="1: by relevance alone; 0: as diverse as can be."
+            "--mmr-lambda",
+            type=float,
+            default=None,
+            metavar="NUMBER",
+            help="Weight of relevance: 1 for relevance only, 0 for maximum diversity.",
         ),
     ):
         command = option(command)
@@ -87,13 +91,13 @@ def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a command that answers within a budget."""
     for option in (
         click.option("-b", "--budget", type=int, default=None, help="Maximum number of tokens (default: 1500)."),
-        limited("hits to choose from"),
+        limited("candidate hits"),
         click.option(
             "-t",
             "--template",
             default="markdown",
             show_default=True,
-            help="xml, markdown, chat, detailed, summary, json, or your own.",
+            help="Output template: xml, markdown, chat, detailed, summary, json, or your own template.",
         ),
     ):
         command = option(command)
@@ -126,8 +130,8 @@ def _answer(
 @click.argument("query", nargs=-1, required=True)
 @project_options
 @limited("hits (default: 12; 100 with --exact or --regex)")
-@click.option("--exact", is_flag=True, help="Find QUERY as it is written, letter by letter, in all indexed files.")
-@click.option("--regex", is_flag=True, help="Find the pattern QUERY (RE2) in all indexed files.")
+@click.option("--exact", is_flag=True, help="Search all indexed files for QUERY as literal text.")
+@click.option("--regex", is_flag=True, help="Search all indexed files for QUERY as a regular expression (RE2).")
 @ordered
 @_narrowing
 def search(
@@ -136,7 +140,9 @@ def search(
     rerank: bool, ranker: str, history: tuple[str, ...], exact: bool, regex: bool, exclude: tuple[str, ...],
     mmr_lambda: float | None,
 ) -> int:  # fmt: skip
-    """Find the places that answer QUERY, best first, grouped by file. The path of a file gives its outline.
+    """Search the project for QUERY. The hits are sorted by relevance and grouped by file.
+
+    If QUERY is the path of an indexed file, the outline of the file is printed.
 
     \b
     Examples:
@@ -153,7 +159,7 @@ def search(
     order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda}
     if exact or regex:
         if exact and regex:
-            raise click.UsageError("use --exact or --regex, not both")
+            raise click.UsageError("--exact and --regex cannot be used together")
         find = session.find if exact else session.find_pattern
         return show_occurrences(find, text, limit or 100, narrow, timeout, json_output)
     outline = outline_of(session, text, project)
@@ -225,7 +231,7 @@ def _marked(line: str, wanted: Mapping[str, float]) -> str:
 @project_options
 @_answering
 def context(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
-    """Answer QUERY with text of at most so many tokens, ready for a model.
+    """Print the context for QUERY within a token budget, ready for a model.
 
     \b
     Examples:
@@ -253,7 +259,7 @@ def context(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
 @project_options
 @_answering
 def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
-    """Show how the answer to QUERY comes about: what each step found and dropped, and why.
+    """Show every step of QUERY: its hits, its dropped hits and the reasons.
 
     \b
     Example:
@@ -278,11 +284,17 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
 
 
 @click.command()
-@click.option("--title", required=True, help="What is to be done, in a line.")
-@click.option("--description", default="", help="More about it; - reads it from a pipe.")
-@click.option("--type", "kind", default="implementation", show_default=True, help=f"One of {', '.join(TYPES)}.")
-@click.option("--complexity", type=int, default=5, show_default=True, help="1 to 10: hard tasks get more context.")
-@click.option("--id", "number", default="", help="The task's number, for the prompt.")
+@click.option("--title", required=True, help="Title of the task.")
+@click.option("--description", default="", help="Description of the task. Use - to read it from standard input.")
+@click.option("--type", "kind", default="implementation", show_default=True, help=f"Type of the task: {', '.join(TYPES)}.")
+@click.option(
+    "--complexity",
+    type=int,
+    default=5,
+    show_default=True,
+    help="Complexity of the task (1 to 10). It raises or lowers the token budget.",
+)
+@click.option("--id", "number", default="", help="Number of the task in the prompt.")
 @project_options
 @_narrowing
 def task(
@@ -290,7 +302,7 @@ def task(
     also: tuple[str, ...], paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None,
     timeout: float | None, exclude: tuple[str, ...],
 ) -> int:  # fmt: skip
-    """Print the prompt of a task with the project's context in it, within the budget the task deserves.
+    """Print the prompt of a task with the project's context. The type and the complexity set the token budget.
 
     \b
     Examples:

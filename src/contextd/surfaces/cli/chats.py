@@ -24,11 +24,11 @@ _EVERY = 2.0  # seconds between lines of progress
     "kind",
     default=None,
     metavar="KIND",
-    help="chatgpt, claude, claude-code, codex, contextd, obsidian, jsonl or memories.",
+    help="Format of PATH (default: detected): chatgpt, claude, claude-code, codex, contextd, obsidian, jsonl or memories.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what is in it.")
-@click.option("--in-project", is_flag=True, help="Into the project given with -p, not into what is personal.")
-@click.option("--deep", is_flag=True, help="Embed deeply at once; otherwise `contextd chats deepen` does it later.")
+@click.option("--dry-run", is_flag=True, help="Show the contents of PATH without importing them.")
+@click.option("--in-project", is_flag=True, help="Import into the project instead of the personal chats.")
+@click.option("--deep", is_flag=True, help="Also compute deep vectors now. `contextd chats deepen` computes them later.")
 @personal_options
 def import_(
     path: str,
@@ -40,10 +40,11 @@ def import_(
     reader: str,
     json_output: bool,
 ) -> int:
-    """Take conversations, notes or memories from PATH, a file or a folder. Doing it again takes only what is new.
+    """Import conversations, notes or memories from PATH, a file or a directory. A repeated import adds only new entries.
 
-    It knows exports of ChatGPT and Claude (zip or conversations.json), sessions of Claude Code and Codex, Obsidian vaults,
-    JSON lines with a message on each, files of `contextd chats export`, and everything `contextd memories import` knows.
+    Supported formats: exports of ChatGPT and Claude (zip or conversations.json), sessions of Claude Code and Codex, Obsidian
+    vaults, JSON lines with one message per line, files of `contextd chats export`, and all formats of `contextd memories
+    import`.
 
     \b
     Examples:
@@ -80,10 +81,10 @@ def import_(
 @click.group(invoke_without_command=True)
 @personal_options
 @limited("conversations", 50)
-@click.option("--in-project", is_flag=True, help="Those of the project given with -p.")
+@click.option("--in-project", is_flag=True, help="Use the chats of the project instead of the personal chats.")
 @click.pass_context
 def chats(ctx: click.Context, project: str | None, reader: str, json_output: bool, limit: int, in_project: bool) -> None:
-    """List the conversations and notes that were imported, the latest first.
+    """List imported conversations and notes, latest first.
 
     \b
     Examples:
@@ -99,15 +100,15 @@ def chats(ctx: click.Context, project: str | None, reader: str, json_output: boo
         as_json([{"uri": one.uri, "title": one.title, "at": _day(one.at), "pieces": one.messages} for one in found[:limit]])
         return
     table(("chat", "day", "count", "title"), [(one.uri, _day(one.at), one.messages, one.title) for one in found[:limit]])
-    note(f"{len(found)} in all" + ("" if found else "; `contextd import` takes some in"))
+    note(f"{len(found)} in all" + ("" if found else "; run `contextd import` to add some"))
 
 
 @chats.command("forget")
 @click.argument("chat")
-@click.option("--in-project", is_flag=True, help="One of the project given with -p.")
+@click.option("--in-project", is_flag=True, help="Use the chats of the project instead of the personal chats.")
 @personal_options
 def forget(chat: str, in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Erase CHAT, a conversation or one sitting of it, for good; an import does not bring it back."""
+    """Delete CHAT permanently (a conversation or one sitting). A later import does not restore CHAT."""
     count, state = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).forget(chat)
     as_json({"forgotten": count, "state": state}) if json_output else out(f"{count} forgotten: {state}")
     return 0
@@ -115,12 +116,12 @@ def forget(chat: str, in_project: bool, project: str | None, reader: str, json_o
 
 @chats.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, writable=True), default="-")
-@click.option("--in-project", is_flag=True, help="Those of the project given with -p.")
+@click.option("--in-project", is_flag=True, help="Use the chats of the project instead of the personal chats.")
 @personal_options
 def export(file: str, in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Write the chats and notes you imported to FILE (or to a pipe); `contextd import` reads it on another device.
+    """Export your imported chats and notes to FILE (default: standard output). `contextd import` reads FILE on another device.
 
-    Forgotten chats are in it as keyed hashes without content: importing the file forgets them there too.
+    FILE contains deleted chats as keyed hashes without content. Importing FILE also deletes these chats there.
 
     \b
     Examples:
@@ -145,10 +146,10 @@ def export(file: str, in_project: bool, project: str | None, reader: str, json_o
 
 
 @chats.command("deepen")
-@click.option("--in-project", is_flag=True, help="Those of the project given with -p.")
+@click.option("--in-project", is_flag=True, help="Use the chats of the project instead of the personal chats.")
 @personal_options
 def deepen(in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Embed deeply what has only static vectors: better answers to questions in other words."""
+    """Compute deep vectors for chats that have only static vectors. Deep vectors find answers in other words."""
     done = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).deepen(_counted())
     as_json({"embedded_deeply": done}) if json_output else out(f"{done} pieces embedded deeply")
     return 0

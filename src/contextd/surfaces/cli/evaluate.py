@@ -20,18 +20,20 @@ if TYPE_CHECKING:
 @click.command("eval")
 @click.argument("file", type=click.Path(path_type=Path))
 @project_options
-@click.option("--per-query", is_flag=True, help="Also show every question.")
+@click.option("--per-query", is_flag=True, help="Also show the score of every question.")
 @click.option(
-    "--budgets", default="", help="Token budgets, separated by commas. Default: 500,1000,2000; for lines also 1500 and 4000."
+    "--budgets",
+    default="",
+    help="Comma-separated token budgets (default: 500,1000,2000; for answers by lines also 1500 and 4000).",
 )
 def eval_command(file: Path, project: str, reader: str, json_output: bool, per_query: bool, budgets: str) -> int:
-    """Measure retrieval on FILE: one question a line, with the files or the lines that answer it.
+    """Measure retrieval quality on FILE. Each line of FILE is a question with the files or the lines that answer it.
 
     \b
-    A line of the file, answered by files:
+    A question answered by files:
       {"query": "where are routes registered", "relevant": ["src/app.py"], "secondary": [], "category": "semantic"}
     \b
-    Answered by lines: a list of alternatives, each a list of spans that are all required:
+    A question answered by lines. Each alternative lists its required spans:
       {"query": "how is a route matched", "answer": [[{"path": "src/app.py", "start_line": 10, "end_line": 24}]]}
     \b
     Example:
@@ -61,7 +63,7 @@ def _sizes(budgets: str) -> list[int]:
     try:
         sizes = [int(size) for size in budgets.split(",") if size.strip()]
     except ValueError:
-        raise InvalidInput(f"--budgets takes numbers separated by commas, not {budgets!r}") from None
+        raise InvalidInput(f"invalid value for --budgets: {budgets!r} (must be comma-separated numbers)") from None
     return sorted(set(sizes))
 
 

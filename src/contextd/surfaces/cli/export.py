@@ -16,13 +16,13 @@ from contextd.surfaces.cli.show import as_json, asked, out, project_options
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
-@click.option("--vectors", is_flag=True, help="The vectors as well.")
+@click.option("--vectors", is_flag=True, help="Also export the vectors.")
 @project_options
 def export(folder: str, vectors: bool, project: str, reader: str, json_output: bool) -> int:
-    """Write the index of this project to FOLDER: manifest.json, bm25.jsonl and, with --vectors, vectors.jsonl.
+    """Export the index of this project to FOLDER: manifest.json, bm25.jsonl and, with --vectors, vectors.jsonl.
 
-    Each line of bm25.jsonl is a chunk with its text, its normalized words and its place. Secrets are not in the index.
-    Memories are exported by `contextd memories export`, chats by `contextd chats export`.
+    Each line of bm25.jsonl is a chunk with its text, its normalized terms and its location. The index contains no secrets.
+    Use `contextd memories export` for memories and `contextd chats export` for chats.
 
     \b
     Example:
@@ -31,7 +31,7 @@ def export(folder: str, vectors: bool, project: str, reader: str, json_output: b
     from contextd.app import index_export as exporting
 
     if not folder.strip():
-        raise InvalidInput("an empty path is no folder; name the folder to write to")
+        raise InvalidInput("the path is empty; give the directory to write to")
     session, target = asked(project, reader), Path(folder)
     manifest = exporting.manifest(session)
     try:

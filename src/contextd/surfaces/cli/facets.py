@@ -11,30 +11,29 @@ from contextd.surfaces.cli.show import as_json, asked, block, note, personal_opt
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("-b", "--budget", type=int, default=500, show_default=True, help="The most tokens.")
-@click.option("--count", type=int, default=5, show_default=True, help="How many facets, 3 to 7.")
+@click.option("-b", "--budget", type=int, default=500, show_default=True, help="Maximum number of tokens.")
+@click.option("--count", type=int, default=5, show_default=True, help="Number of facets (3 to 7).")
 @click.option(
-    "--facet", "own", multiple=True, metavar="NAME: QUESTION", help="A facet of your own, instead of ours; may be repeated."
+    "--facet", "own", multiple=True, metavar="NAME: QUESTION", help="Use this facet instead of the built-in facets. Repeatable."
 )
 @click.option(
     "--min-score",
     type=float,
     default=0.7,
     show_default=True,
-    help="The least relevance, 0 to 1; the best of a side, if it would be empty, three quarters.",
+    help="Minimum relevance of a memory (0 to 1). An empty facet accepts its best memory at three quarters of this value.",
 )
-@click.option(
-    "--after", "history", multiple=True, metavar="TEXT", help="What was said before, for a follow-up; may be repeated."
-)
-@click.option("--explain", is_flag=True, help="Show the facets with their weights, and why each fact is there.")
+@click.option("--after", "history", multiple=True, metavar="TEXT", help="Earlier message of the conversation. Repeatable.")
+@click.option("--explain", is_flag=True, help="Show the facets with their weights and the score of each memory.")
 @personal_options
 def facets(
     query: tuple[str, ...], budget: int, count: int, own: tuple[str, ...], min_score: float, history: tuple[str, ...],
     explain: bool, project: str | None, reader: str, json_output: bool,
 ) -> int:  # fmt: skip
-    """Answer QUERY with what you told that matters for it, by its facets, ready to be put before a question to any model.
+    """Print your memories that are relevant for QUERY, grouped by the facets of QUERY, ready for a model.
 
-    A question to which nothing matters gets nothing. What sounds like something to remember is proposed, not kept.
+    Without a relevant memory, nothing is printed. If QUERY states a new fact, the command proposes it as a memory and does
+    not save it.
 
     \b
     Examples:
@@ -58,9 +57,9 @@ def facets(
     if answer.text:
         block(answer.text)
     elif not answer.truncated:
-        note("nothing you told matters for this" if text.strip() else "the question is empty")
+        note("no relevant memory found" if text.strip() else "the question is empty")
     if answer.plan.proposal:
-        note(f"this sounds like something to remember; to keep it: contextd remember {_quoted(answer.plan.proposal)}")
+        note(f"the question states a new fact; to save it, run: contextd remember {_quoted(answer.plan.proposal)}")
     note(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")
     return 0 if answer.hits else 1
 
@@ -70,7 +69,7 @@ def _facet(text: str) -> Any:
 
     name, colon, question = text.partition(":")
     if not colon or not name.strip() or not question.strip():
-        raise click.UsageError(f"a facet is a name and a question, such as 'Money: What may it cost?'; {text!r} is not")
+        raise click.UsageError(f"invalid facet: {text!r} (must be a name and a question, such as 'Money: What may it cost?')")
     return Facet(name.strip(), name.strip(), question.strip())
 
 

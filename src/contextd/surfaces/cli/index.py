@@ -30,9 +30,9 @@ default_max_tokens = 1500
 @click.command()
 @click.argument("folder", required=False)
 @project_options
-@click.option("--deep", is_flag=True, help="Also embed with the deep model now (slow, better on questions in words).")
+@click.option("--deep", is_flag=True, help="Also compute deep vectors now (slower, better for questions in natural language).")
 def up(folder: str | None, project: str, reader: str, json_output: bool, deep: bool) -> int:
-    """Set up FOLDER (default: the project around this one), index it, and say how to ask.
+    """Set up and index FOLDER (default: the current project), then print example commands.
 
     \b
     Examples:
@@ -73,9 +73,9 @@ def _program() -> str:
 @click.command()
 @click.argument("folder", required=False)
 @project_options
-@click.option("--force", is_flag=True, help="Replace a context.toml that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing context.toml.")
 def init(folder: str | None, project: str, reader: str, json_output: bool, force: bool) -> int:
-    """Write a context.toml with the defaults into FOLDER (default: the project around this one).
+    """Write a context.toml with the default settings into FOLDER (default: the current project).
 
     \b
     Example:
@@ -86,7 +86,7 @@ def init(folder: str | None, project: str, reader: str, json_output: bool, force
 
     path = project_root(folder or project) / "context.toml"
     if path.exists() and not force:
-        raise InvalidInput(f"{path} is there already; edit it, or replace it with --force")
+        raise InvalidInput(f"{path} already exists; edit it, or use --force to overwrite it")
     path.write_text(_TEMPLATE, "utf-8")
     as_json({"written": str(path)}) if json_output else out(f"wrote {path}")
     return 0
@@ -95,10 +95,10 @@ def init(folder: str | None, project: str, reader: str, json_output: bool, force
 @click.command()
 @click.argument("folder", required=False)
 @project_options
-@click.option("--verify", is_flag=True, help="Read every file again, whatever its times say.")
-@click.option("--deep", is_flag=True, help="Also embed with the deep model.")
+@click.option("--verify", is_flag=True, help="Read every file again, even if its timestamp is unchanged.")
+@click.option("--deep", is_flag=True, help="Also compute deep vectors.")
 def index(folder: str | None, project: str, reader: str, json_output: bool, verify: bool, deep: bool) -> int:
-    """Bring the index up to date with FOLDER (default: the project around this one).
+    """Update the index of FOLDER (default: the current project).
 
     \b
     Examples:
@@ -131,9 +131,9 @@ def _summary(report: Any, session: Any) -> None:
         f"{report.unchanged} unchanged, {report.removed} removed{commits}, in {report.seconds:.1f} s"
     )
     if not report.written and not report.unchanged:
-        out("nothing to index here; `contextd list-indexable --skipped` says why")
+        out("no files to index; run `contextd list-indexable --skipped` to see the reasons")
     if report.finds:
-        out(f"{report.finds} secrets were left out; `contextd secrets` lists them")
+        out(f"{report.finds} secrets were removed; run `contextd secrets` to list them")
     if report.failed:
         table(("failed", "why"), sorted(report.failed.items()))
     warn(report.warnings[:10])

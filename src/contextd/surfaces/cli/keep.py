@@ -34,7 +34,7 @@ _BYTES_PER_CHUNK = 900
 @click.command()
 @project_options
 def watch(project: str, reader: str, json_output: bool) -> int:
-    """Keep the index up to date until stopped: saves are searchable within two seconds, deep vectors come when there is time.
+    """Update the index until stopped. A saved file is searchable within two seconds. Deep vectors follow in idle time.
 
     \b
     Example:
@@ -72,24 +72,24 @@ def _with_new_settings(session: Any, root: Path, reader: str, say: Callable[[str
     """A session by the settings as they are now; the one before while they cannot be used."""
     try:
         session = opened(str(root), reader)
-        say("the settings have changed and are followed")
+        say("the settings have changed and were reloaded")
     except ContextdError as error:
-        say(f"the settings have changed and cannot be used, the old ones stay: {error}")
+        say(f"the changed settings are invalid, the previous settings stay in use: {error}")
     return session
 
 
 @click.command()
 @click.argument("paths", nargs=-1)
 @project_options
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
-@click.option("--force", is_flag=True, help="Do not ask.")
-@click.option("--no-vacuum", is_flag=True, help="Leave free space in the database.")
-@click.option("--keep-errors", is_flag=True, help="Keep the list of files that failed.")
+@click.option("--dry-run", is_flag=True, help="Show the plan without changing the index.")
+@click.option("--force", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--no-vacuum", is_flag=True, help="Do not compact the database.")
+@click.option("--keep-errors", is_flag=True, help="Keep the list of failed files.")
 def rebuild(
     paths: tuple[str, ...], project: str, reader: str, json_output: bool, dry_run: bool, force: bool, no_vacuum: bool,
     keep_errors: bool,
 ) -> int:  # fmt: skip
-    """Make the index of PATHS (default: everything) again from the files; the old one answers meanwhile.
+    """Rebuild the index of PATHS (default: all files). Queries use the old index until the rebuild is complete.
 
     \b
     Examples:
@@ -147,9 +147,9 @@ def _show_report(report: Any, json_output: bool) -> None:
 @click.command()
 @click.argument("paths", nargs=-1, required=True)
 @project_options
-@click.option("--force", is_flag=True, help="Also what did not change.")
+@click.option("--force", is_flag=True, help="Also index unchanged files again.")
 def refresh(paths: tuple[str, ...], project: str, reader: str, json_output: bool, force: bool) -> int:
-    """Look at PATHS again, whatever their times say.
+    """Read PATHS again and update the index, even if their timestamps are unchanged.
 
     \b
     Example:
@@ -163,7 +163,7 @@ def refresh(paths: tuple[str, ...], project: str, reader: str, json_output: bool
 @click.command()
 @project_options
 def retry(project: str, reader: str, json_output: bool) -> int:
-    """Read the files again that failed.
+    """Index the failed files again.
 
     \b
     Example:
@@ -177,7 +177,7 @@ def retry(project: str, reader: str, json_output: bool) -> int:
 @click.command()
 @project_options
 def errors(project: str, reader: str, json_output: bool) -> int:
-    """List the files that failed, and why.
+    """List the files that could not be indexed, with the reason.
 
     \b
     Example:
@@ -188,7 +188,7 @@ def errors(project: str, reader: str, json_output: bool) -> int:
         as_json([{"path": uri, "error": error, "retries": retries} for uri, error, retries in failures])
     else:
         table(("path", "error", "retries"), failures)
-        note(f"{len(failures)} files failed" + ("; `contextd retry` reads them again" if failures else ""))
+        note(f"{len(failures)} files failed" + ("; run `contextd retry` to index them again" if failures else ""))
     return 0
 
 
@@ -197,7 +197,7 @@ def errors(project: str, reader: str, json_output: bool) -> int:
 @limited("jobs", 20)
 @click.pass_context
 def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit: int) -> None:
-    """List the work on this index: what, for whom, how far; without a word more, the newest.
+    """List the latest index jobs with their state and progress.
 
     \b
     Examples:
@@ -238,7 +238,7 @@ def show_job(job: str, project: str, reader: str, json_output: bool) -> int:
 @click.argument("job")
 @project_options
 def cancel_job(job: str, project: str, reader: str, json_output: bool) -> int:
-    """Ask JOB to end: at once if it waits, at the next file if it runs."""
+    """Cancel JOB. A waiting job ends at once. A running job ends after the current file."""
     found = asked(project, reader).jobs.cancel(job)
     as_json(_payload(found)) if json_output else out(f"{found.id[:8]} is {found.state}")
     return 0

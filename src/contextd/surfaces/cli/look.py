@@ -19,7 +19,7 @@ def _session(project: str, reader: str) -> Any:
 @click.command()
 @project_options
 def secrets(project: str, reader: str, json_output: bool) -> int:
-    """List the secrets that were scrubbed, in files and in commits: place, line and rule, never the value.
+    """List the secrets that were removed from files and commits: path, line and rule, never the value.
 
     \b
     Example:
@@ -37,7 +37,7 @@ def secrets(project: str, reader: str, json_output: bool) -> int:
 @click.command()
 @project_options
 def stats(project: str, reader: str, json_output: bool) -> int:
-    """Show what is indexed.
+    """Show statistics of the index: documents, chunks, vectors and languages.
 
     \b
     Example:
@@ -60,7 +60,7 @@ def stats(project: str, reader: str, json_output: bool) -> int:
 @click.command("validate-config")
 @project_options
 def validate_config(project: str, reader: str, json_output: bool) -> int:
-    """Check the settings, the watch paths and the patterns, and count what they would index.
+    """Check the settings, the watch paths and the patterns, and count the files they include.
 
     \b
     Example:
@@ -88,9 +88,9 @@ def validate_config(project: str, reader: str, json_output: bool) -> int:
 @click.command("list-indexable")
 @project_options
 @limited("files (default: all)")
-@click.option("--skipped", is_flag=True, help="List the files that are left out, with the reason.")
+@click.option("--skipped", is_flag=True, help="List the excluded files, with the reason.")
 def list_indexable(project: str, reader: str, json_output: bool, limit: int | None, skipped: bool) -> int:
-    """List the files that would be indexed, or those left out and why.
+    """List the files that contextd indexes, or the excluded files with the reason.
 
     \b
     Examples:
@@ -116,7 +116,7 @@ def list_indexable(project: str, reader: str, json_output: bool, limit: int | No
 @click.argument("path")
 @project_options
 def check_file(path: str, project: str, reader: str, json_output: bool) -> int:
-    """Say whether PATH belongs to the project, whether it is indexed, and why not.
+    """Show whether PATH belongs to the project and is indexed, with the reason.
 
     \b
     Example:
@@ -137,7 +137,7 @@ def check_file(path: str, project: str, reader: str, json_output: bool) -> int:
 @click.command("project-stats")
 @project_options
 def project_stats(project: str, reader: str, json_output: bool) -> int:
-    """Count the files inside and outside the project's boundaries.
+    """Count the included and excluded files of the project.
 
     \b
     Example:

@@ -35,31 +35,37 @@ def date(text: str | None, *, end: bool = False) -> int | None:
         except ValueError:
             continue
         return int(time.mktime(parsed) * 1_000_000) + (86_400_000_000 - 1 if end and pattern == "%Y-%m-%d" else 0)
-    raise click.UsageError(f"{text!r} is no date; write it as 2026-05-31")
+    raise click.UsageError(f"invalid date: {text!r} (use the form 2026-05-31)")
 
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @personal_options
 @limited("memories (default: 12)")
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind, such as constraint; may be repeated.")
-@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only of this topic; may be repeated.")
-@click.option("--since", metavar="DATE", help="Only what was said on this day or later.")
-@click.option("--until", metavar="DATE", help="Only what was said on this day or earlier.")
-@click.option("--as-of", metavar="DATE", help="What held on this day, instead of now.")
-@click.option("--min-confidence", type=float, default=0.0, help="Only what was guessed at least as surely, or said.")
-@click.option("--conversation", default="", metavar="ID", help="Only of this conversation.")
-@click.option("--min-score", type=float, default=None, help="The least relevance, 0 to 1 (default: 0.3).")
+@click.option(
+    "--kind", "kinds", multiple=True, metavar="KIND", help="Limit results to this kind, such as constraint. Repeatable."
+)
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Limit results to this topic. Repeatable.")
+@click.option("--since", metavar="DATE", help="Limit results to memories from this date or later.")
+@click.option("--until", metavar="DATE", help="Limit results to memories from this date or earlier.")
+@click.option("--as-of", metavar="DATE", help="Use the memories that were valid on this date (default: today).")
+@click.option("--min-confidence", type=float, default=0.0, help="Minimum confidence of a memory (0 to 1).")
+@click.option("--conversation", default="", metavar="ID", help="Limit results to this conversation.")
+@click.option("--min-score", type=float, default=None, help="Minimum relevance of a memory, 0 to 1 (default: 0.3).")
 @ordered
 @click.option(
-    "--links", type=click.IntRange(0, 5), default=0, show_default=True, help="With what is linked, so many steps away."
+    "--links",
+    type=click.IntRange(0, 5),
+    default=0,
+    show_default=True,
+    help="Maximum number of link steps to follow from each hit.",
 )
 def recall(
     query: tuple[str, ...], project: str | None, reader: str, json_output: bool, limit: int | None, kinds: tuple[str, ...],
     topics: tuple[str, ...], since: str | None, until: str | None, as_of: str | None, min_confidence: float, conversation: str,
     min_score: float | None, links: int, rerank: bool, ranker: str, history: tuple[str, ...], mmr_lambda: float | None,
 ) -> int:  # fmt: skip
-    """Find the memories that answer QUERY.
+    """Search your memories for QUERY.
 
     \b
     Examples:
@@ -101,16 +107,16 @@ def _linked(hit: Any) -> str:
 
 @click.group(invoke_without_command=True)
 @personal_options
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated.")
-@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only of this topic; may be repeated.")
-@click.option("--all", "everything", is_flag=True, help="Those that hold no longer as well.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Limit the list to this kind. Repeatable.")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Limit the list to this topic. Repeatable.")
+@click.option("--all", "everything", is_flag=True, help="Also list memories that are no longer valid.")
 @limited("memories (default: all)")
 @click.pass_context
 def memories(
     ctx: click.Context, project: str | None, reader: str, json_output: bool, kinds: tuple[str, ...], topics: tuple[str, ...],
     everything: bool, limit: int | None,
 ) -> None:  # fmt: skip
-    """List what is remembered, the latest first; with a word more, look at one or change it.
+    """List memories, latest first. The subcommands show and change a memory.
 
     \b
     Examples:
@@ -141,7 +147,7 @@ def memories(
 @click.argument("memory")
 @personal_options
 def show(memory: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Show everything that is known of MEMORY (its id, or the beginning of it)."""
+    """Show all fields of MEMORY (an id, or the beginning of an id)."""
     desk = asked(project, reader).memories
     one, links = desk.get(memory), desk.links(memory)
     if json_output:
@@ -160,21 +166,21 @@ def show(memory: str, project: str | None, reader: str, json_output: bool) -> in
 @click.argument("memory")
 @click.argument("text", nargs=-1)
 @personal_options
-@click.option("--kind", default=None, help="What kind of fact it is.")
-@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Its topics; may be repeated.")
-@click.option("--attribute", default=None, help="What it states, such as shoe_size.")
-@click.option("--value", default=None, help="The value of the attribute.")
-@click.option("--unit", default=None, help="The unit of the value.")
-@click.option("--share-with", "principals", multiple=True, metavar="NAME", help="Who else may read it; may be repeated.")
-@click.option("--until", metavar="DATE", help="It holds no longer after this day.")
+@click.option("--kind", default=None, help="New kind of the memory.")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="New topic of the memory. Repeatable.")
+@click.option("--attribute", default=None, help="Attribute that the memory states, such as shoe_size.")
+@click.option("--value", default=None, help="Value of the attribute.")
+@click.option("--unit", default=None, help="Unit of the value.")
+@click.option("--share-with", "principals", multiple=True, metavar="NAME", help="Additional reader of the memory. Repeatable.")
+@click.option("--until", metavar="DATE", help="Last date on which the memory is valid.")
 def update(
     memory: str, text: tuple[str, ...], project: str | None, reader: str, json_output: bool, kind: str | None,
     topics: tuple[str, ...], attribute: str | None, value: str | None, unit: str | None, principals: tuple[str, ...],
     until: str | None,
 ) -> int:  # fmt: skip
-    """Change MEMORY: its TEXT, or what is known of it.
+    """Update the TEXT or other fields of MEMORY.
 
-    What you set is never guessed again; what it was stays in its history.
+    The fields that you set are never detected again. The previous version stays in the history of the memory.
 
     \b
     Examples:
@@ -200,19 +206,19 @@ def _flag(name: str, field: str, on: bool, text: str) -> click.Command:
     return made
 
 
-_flag("pin", "pinned", True, "Pin MEMORY: it comes before others as relevant.")
-_flag("unpin", "pinned", False, "Take the pin of MEMORY off.")
-_flag("never-recall", "silent", True, "Keep MEMORY, and never use it in an answer.")
-_flag("recall-again", "silent", False, "Use MEMORY in answers again.")
-_flag("private", "private", True, "Keep MEMORY on this machine: it answers you here, and no agent.")
-_flag("public", "private", False, "Let MEMORY answer agents as well.")
+_flag("pin", "pinned", True, "Pin MEMORY. A pinned memory is listed before other memories of equal relevance.")
+_flag("unpin", "pinned", False, "Unpin MEMORY.")
+_flag("never-recall", "silent", True, "Exclude MEMORY from answers. The memory is not deleted.")
+_flag("recall-again", "silent", False, "Include MEMORY in answers again.")
+_flag("private", "private", True, "Hide MEMORY from agents. You can still recall it on this machine.")
+_flag("public", "private", False, "Show MEMORY to agents again.")
 
 
 @memories.command("verify")
 @click.argument("memory")
 @personal_options
 def verify(memory: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Say that what was guessed of MEMORY is right: it is never guessed again."""
+    """Confirm the detected fields of MEMORY. Confirmed fields are never detected again."""
     return _told(asked(project, reader).memories.verify(memory), json_output, "verified")
 
 
@@ -221,7 +227,7 @@ def verify(memory: str, project: str | None, reader: str, json_output: bool) -> 
 @click.argument("verdict", type=click.Choice(["useful", "useless"]))
 @personal_options
 def feedback(memory: str, verdict: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Say whether MEMORY was useful or useless in an answer: it comes earlier or later from now on."""
+    """Rate MEMORY as useful or useless. The rating raises or lowers its rank in later answers."""
     return _told(asked(project, reader).memories.feedback(memory, useful=verdict == "useful"), json_output, verdict)
 
 
@@ -229,7 +235,7 @@ def feedback(memory: str, verdict: str, project: str | None, reader: str, json_o
 @click.argument("memory")
 @personal_options
 def history(memory: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Show what MEMORY was before each change, the latest first."""
+    """Show the previous versions of MEMORY, latest first."""
     versions = asked(project, reader).memories.history(memory)
     if json_output:
         as_json([{"at": _day(one.at), "by": one.by} | _payload(one.before) for one in versions])
@@ -241,10 +247,10 @@ def history(memory: str, project: str | None, reader: str, json_output: bool) ->
 @memories.command("link")
 @click.argument("memory")
 @click.argument("other")
-@click.option("--kind", default="related", show_default=True, help="How MEMORY relates to OTHER.")
+@click.option("--kind", default="related", show_default=True, help="Kind of the link from MEMORY to OTHER.")
 @personal_options
 def link(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Relate MEMORY to OTHER; both show it."""
+    """Link MEMORY to OTHER. Both memories show the link."""
     made = asked(project, reader).memories.link(memory, other, kind)
     as_json({"start": made.start, "end": made.end, "kind": made.kind}) if json_output else out(
         f"{made.kind}: {made.start[:8]} → {made.end[:8]}"
@@ -255,20 +261,20 @@ def link(memory: str, other: str, kind: str, project: str | None, reader: str, j
 @memories.command("unlink")
 @click.argument("memory")
 @click.argument("other")
-@click.option("--kind", default="", help="Only relationships of this kind.")
+@click.option("--kind", default="", help="Limit the removal to links of this kind.")
 @personal_options
 def unlink(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Take the relationships between MEMORY and OTHER back."""
+    """Remove the links between MEMORY and OTHER."""
     count = asked(project, reader).memories.unlink(memory, other, kind)
-    as_json({"unlinked": count}) if json_output else out(f"{count} relationships taken back")
+    as_json({"unlinked": count}) if json_output else out(f"{count} links removed")
     return 0 if count else 1
 
 
 @memories.command("enrich")
-@click.option("--all", "everything", is_flag=True, help="Guess again of all of them, not only of older ones.")
+@click.option("--all", "everything", is_flag=True, help="Detect the fields of all memories again.")
 @personal_options
 def enrich(everything: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Guess kind, attribute, topics and language of memories that have none yet, and report how well that went."""
+    """Detect the kind, attribute, topics and language of memories without them, and report the result."""
     desk = asked(project, reader).memories
     quality = desk.enrich(everything=everything, progress=_progress)
     if json_output:
@@ -290,12 +296,12 @@ def enrich(everything: bool, project: str | None, reader: str, json_output: bool
     "shape",
     type=click.Choice(["json", "jsonl", "markdown"]),
     default=None,
-    help="Default: by the file's name, else json.",
+    help="Output format (default: from the file name, otherwise json).",
 )
-@click.option("--vectors", is_flag=True, help="With vectors, so that nothing has to be embedded again.")
+@click.option("--vectors", is_flag=True, help="Include the vectors. An import then skips the embedding.")
 @personal_options
 def export(file: str, shape: str | None, vectors: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Write everything you told, with its history, links and tombstones, to FILE (or to a pipe).
+    """Export your memories with their history, links and tombstones to FILE (default: standard output).
 
     \b
     Examples:
@@ -327,13 +333,13 @@ def export(file: str, shape: str | None, vectors: bool, project: str | None, rea
 
 @memories.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@click.option("--dry-run", is_flag=True, help="Only say what is in it.")
+@click.option("--dry-run", is_flag=True, help="Show the contents of FILE without importing them.")
 @personal_options
 def import_(file: str, dry_run: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Read memories from FILE: an export, JSON lines, a Markdown list, or a backup with gems.
+    """Import memories from FILE: an export, JSON lines, a Markdown list, or a backup with gems.
 
-    If a memory was changed on two devices, the later text is kept and the other one stays in its history. Forgotten
-    memories, removed links and deleted topics stay so. Memories that another person wrote are left out.
+    If a memory was changed on two devices, the later text is kept. The other text stays in the history. Deleted memories,
+    links and topics stay deleted. Memories of other authors are skipped.
 
     \b
     Examples:

@@ -13,21 +13,21 @@ from contextd.values.memory import UNKNOWN
 @click.command()
 @click.argument("text", nargs=-1, required=True)
 @project_options
-@click.option("--here", is_flag=True, help="A memory of this project, not a personal one.")
-@click.option("--share-with", "principals", multiple=True, metavar="NAME", help="Who else may read it; may be repeated.")
-@click.option("--kind", default=None, help="What kind of fact it is; guessed otherwise.")
-@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Its topics, guessed otherwise; may be repeated.")
-@click.option("--since", metavar="DATE", help="It has held since this day.")
-@click.option("--private", is_flag=True, help="It answers you on this machine, and no agent.")
-@click.option("--pin", is_flag=True, help="It comes before others as relevant.")
+@click.option("--here", is_flag=True, help="Save the memory in this project. The default is a personal memory.")
+@click.option("--share-with", "principals", multiple=True, metavar="NAME", help="Additional reader of the memory. Repeatable.")
+@click.option("--kind", default=None, help="Kind of the memory (default: detected).")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Topic of the memory (default: detected). Repeatable.")
+@click.option("--since", metavar="DATE", help="First date on which the memory is valid.")
+@click.option("--private", is_flag=True, help="Hide the memory from agents. You can still recall it on this machine.")
+@click.option("--pin", is_flag=True, help="Pin the memory. A pinned memory is listed before others of equal relevance.")
 def remember(
     text: tuple[str, ...], project: str, reader: str, json_output: bool, here: bool, principals: tuple[str, ...],
     kind: str | None, topics: tuple[str, ...], since: str | None, private: bool, pin: bool,
 ) -> int:  # fmt: skip
-    """Keep a fact, personal or of this project.
+    """Save TEXT as a memory, personal or in this project.
 
-    What kind of fact it is, what it states and its topics are guessed; what you say is taken. The same fact again is one
-    memory; a new value of the same thing replaces the old one, which stays in the history.
+    The kind, the attribute and the topics are detected from TEXT unless you set them. A repeated fact does not create a
+    second memory. A new value of an attribute replaces the old value. The old value stays in the history.
 
     \b
     Examples:
@@ -76,7 +76,7 @@ _STATES = {
 @click.argument("memory")
 @project_options
 def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
-    """Erase MEMORY (its id) for good: record, search structures and log.
+    """Delete MEMORY (an id) permanently from the record, the search index and the log.
 
     \b
     Example:
@@ -91,11 +91,11 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
 
 @click.command()
 @click.argument("principals", nargs=-1, required=True)
-@click.option("--only", is_flag=True, help="PRINCIPALS and nobody else.")
-@click.option("--force", is_flag=True, help="With --only: even if you lose the right to read the project.")
+@click.option("--only", is_flag=True, help="Limit access to PRINCIPALS.")
+@click.option("--force", is_flag=True, help="With --only: apply the change even if you lose access.")
 @project_options
 def share(principals: tuple[str, ...], only: bool, force: bool, project: str, reader: str, json_output: bool) -> int:
-    """Let PRINCIPALS read this project's documents, in addition to those who may already.
+    """Grant PRINCIPALS access to this project's documents. Existing readers keep their access.
 
     \b
     Examples:
@@ -113,10 +113,10 @@ def share(principals: tuple[str, ...], only: bool, force: bool, project: str, re
 
 @click.command()
 @click.argument("principals", nargs=-1, required=True)
-@click.option("--force", is_flag=True, help="Even if you lose the right to read the project.")
+@click.option("--force", is_flag=True, help="Apply the change even if you lose access.")
 @project_options
 def unshare(principals: tuple[str, ...], force: bool, project: str, reader: str, json_output: bool) -> int:
-    """Take the right to read this project's documents from PRINCIPALS.
+    """Revoke the access of PRINCIPALS to this project's documents.
 
     \b
     Example:
@@ -132,7 +132,7 @@ def unshare(principals: tuple[str, ...], force: bool, project: str, reader: str,
 @click.command()
 @project_options
 def who(project: str, reader: str, json_output: bool) -> int:
-    """Show who may read this project's documents.
+    """Show the access list of this project.
 
     \b
     Example:
@@ -146,7 +146,7 @@ def who(project: str, reader: str, json_output: bool) -> int:
 @click.command()
 @click.option("--json", "json_output", is_flag=True, help="Print JSON.")
 def salvage(json_output: bool) -> int:
-    """Save what can be read of a damaged record.db into a new one; the damaged file is kept beside it.
+    """Recover the readable data of a damaged record.db into a new file. The damaged file is kept beside it.
 
     \b
     Example:

@@ -12,7 +12,7 @@ from contextd.surfaces.cli.show import as_json, note, out, table
 @click.group(invoke_without_command=True)
 @click.pass_context
 def models(ctx: click.Context) -> None:
-    """List, fetch and verify model weights; without a word more, list them.
+    """List, download and verify model weights. Without a subcommand, the models are listed.
 
     \b
     Examples:
@@ -27,7 +27,7 @@ def models(ctx: click.Context) -> None:
 @models.command("list")
 @click.option("--json", "json_output", is_flag=True, help="Print JSON.")
 def list_models(json_output: bool) -> int:
-    """List the models contextd knows, and which are here."""
+    """List the supported models with their state (here or missing)."""
     from contextd.models import weights
     from contextd.settings.config import home
 
@@ -56,11 +56,11 @@ def list_models(json_output: bool) -> int:
     "source",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Take them from this data directory instead of the network.",
+    help="Copy the models from this data directory instead of the network.",
 )
 @click.option("--json", "json_output", is_flag=True, help="Print JSON.")
 def fetch(names: tuple[str, ...], source: Path | None, json_output: bool) -> int:
-    """Fetch NAMES (default: all) from the first source that has the pinned bytes.
+    """Download NAMES (default: all models) and verify their pinned checksums.
 
     \b
     Examples:
@@ -80,7 +80,7 @@ def fetch(names: tuple[str, ...], source: Path | None, json_output: bool) -> int
 @models.command()
 @click.option("--json", "json_output", is_flag=True, help="Print JSON.")
 def verify(json_output: bool) -> int:
-    """Compare every byte of the weights with the pinned SHA-256."""
+    """Verify the SHA-256 checksums of the model weights."""
     from contextd.models import weights
     from contextd.settings.config import home
 

@@ -13,14 +13,14 @@ from contextd.errors import InvalidInput
 from contextd.surfaces.cli.show import as_json, counted, note, out, table
 
 _json = click.option("--json", "json_output", is_flag=True, help="Print JSON.")
-_yes = click.option("--yes", is_flag=True, help="Do not ask.")
+_yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 @click.group(invoke_without_command=True)
 @_json
 @click.pass_context
 def projects(ctx: click.Context, json_output: bool) -> None:
-    """List the indexed projects with their folder, size and last run; remove them.
+    """List the indexed projects with directory, size and last run.
 
     \b
     Examples:
@@ -48,11 +48,11 @@ def projects(ctx: click.Context, json_output: bool) -> None:
 
 @projects.command("remove")
 @click.argument("project")
-@click.option("--with-memories", is_flag=True, help="Also erase the memories and chats that you keep with the project.")
+@click.option("--with-memories", is_flag=True, help="Also delete your memories and chats of the project.")
 @_yes
 @_json
 def remove(project: str, with_memories: bool, yes: bool, json_output: bool) -> int:
-    """Delete the index of PROJECT (a name or a folder). Its files are not touched; its memories and chats are kept.
+    """Delete the index of PROJECT (a name or a directory). Its files, memories and chats are kept.
 
     \b
     Examples:
@@ -68,9 +68,9 @@ def remove(project: str, with_memories: bool, yes: bool, json_output: bool) -> i
 @_yes
 @_json
 def prune(yes: bool, json_output: bool) -> int:
-    """Delete the index of every project whose folder is gone. Memories and chats are kept.
+    """Delete the index of every project whose directory is missing. Memories and chats are kept.
 
-    A folder on a disk that is not mounted is gone, too: look at the list before you agree.
+    A directory on an unmounted disk counts as missing. Check the list before you confirm.
 
     \b
     Example:
@@ -87,10 +87,10 @@ def _named(known: Sequence[Any], project: str) -> Any:
     folder = str(Path(project).expanduser().resolve())
     found = [one for one in known if folder in one.roots] or [one for one in known if one.name == project]
     if not found:
-        raise InvalidInput(f"no project {project!r}; `contextd projects` lists them")
+        raise InvalidInput(f"no such project: {project!r}; run `contextd projects` for a list")
     if len(found) > 1:
         raise InvalidInput(
-            f"several projects are called {project!r}: {', '.join(one.roots[0] for one in found)}. Name a folder."
+            f"several projects have the name {project!r}: {', '.join(one.roots[0] for one in found)}. Give a directory."
         )
     return found[0]
 
@@ -103,7 +103,7 @@ def _remove(chosen: Sequence[Any], with_memories: bool, yes: bool, json_output: 
         note(f"{one.name}: {' '.join(one.roots)}, {one.size / 1e6:.1f} MB, {one.memories} memories and chats")
     if chosen and not yes:
         if not sys.stdin.isatty():
-            raise InvalidInput("nothing was removed; use --yes to remove without a question")
+            raise InvalidInput("nothing was removed; use --yes to remove without confirmation")
         click.confirm(f"Remove {'the index' if len(chosen) == 1 else f'{len(chosen)} indexes'}?", abort=True, err=True)
     known, erased = catalog(), 0
     for one in chosen:

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("-p", "--project", default=".", metavar="PATH", help="The project (default: the one around this folder).")
-@click.option("--as", "reader", default="owner", metavar="NAME", help="Serve what this reader may see (default: owner).")
-@click.option("--no-watch", is_flag=True, help="Do not index the project or follow its files; answer from the index as it is.")
+@click.option("-p", "--project", default=".", metavar="PATH", help="Project directory (default: the current project).")
+@click.option("--as", "reader", default="owner", metavar="NAME", help="Run the server as this reader (default: owner).")
+@click.option("--no-watch", is_flag=True, help="Do not index or watch the project. Use the existing index.")
 def mcp(project: str, reader: str, no_watch: bool) -> int:
-    """Serve this project to an agent over MCP, on standard input and output.
+    """Serve this project to an agent over MCP on standard input and output.
 
-    A project without an index is indexed. A child process follows its files and ends with the server.
+    A project without an index is indexed first. A child process watches the files and ends with the server.
 
     \b
     Examples:

@@ -11,7 +11,7 @@ from contextd.surfaces.cli.show import as_json, out, project_options, table, war
 @project_options
 @click.pass_context
 def config(ctx: click.Context, project: str, reader: str, json_output: bool) -> None:
-    """Show every setting, its value, and where it comes from; change one.
+    """Show every setting with its value and its source.
 
     \b
     Examples:
@@ -50,10 +50,10 @@ def _short(value: object) -> str:
 @config.command("set")
 @click.argument("key")
 @click.argument("value")
-@click.option("--project-file", is_flag=True, help="Write the project's context.toml instead of your own config.toml.")
+@click.option("--project-file", is_flag=True, help="Write to the project's context.toml instead of your config.toml.")
 @project_options
 def set_(key: str, value: str, project_file: bool, project: str, reader: str, json_output: bool) -> int:
-    """Set KEY to VALUE in your own config.toml. The value is checked first; comments in the file stay.
+    """Set KEY to VALUE in your config.toml. The value is validated first. Comments in the file are kept.
 
     \b
     Examples:

@@ -153,8 +153,10 @@ def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options every command about a project has."""
     for option in (
         click.option("--json", "json_output", is_flag=True, help="Print JSON."),
-        click.option("--as", "reader", default="owner", metavar="NAME", help="Ask as this reader (default: owner)."),
-        click.option("-p", "--project", default=".", metavar="PATH", help="The project (default: the one around this folder)."),
+        click.option(
+            "--as", "reader", default="owner", metavar="NAME", help="Run the command as this reader (default: owner)."
+        ),
+        click.option("-p", "--project", default=".", metavar="PATH", help="Project directory (default: the current project)."),
     ):
         command = option(command)
     return command
@@ -178,8 +180,12 @@ def personal_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of commands about memories: of the person, and of a project when there is one here."""
     for option in (
         click.option("--json", "json_output", is_flag=True, help="Print JSON."),
-        click.option("--as", "reader", default="owner", metavar="NAME", help="Ask as this reader (default: owner)."),
-        click.option("-p", "--project", default=None, metavar="PATH", help="With the memories of this project."),
+        click.option(
+            "--as", "reader", default="owner", metavar="NAME", help="Run the command as this reader (default: owner)."
+        ),
+        click.option(
+            "-p", "--project", default=None, metavar="PATH", help="Project directory. Its memories and chats are included."
+        ),
     ):
         command = option(command)
     return command

@@ -15,7 +15,7 @@ from contextd.surfaces.cli.show import as_json, asked, out, project_options
 @click.command()
 @project_options
 def status(project: str, reader: str, json_output: bool) -> int:
-    """Show on one screen whether this project is indexed, up to date and watched, which models there are, and what you told.
+    """Show the state of the index, the watcher, the models and your memories.
 
     \b
     Example:
@@ -51,7 +51,7 @@ def _index_rows(found: Any) -> list[tuple[str, str]]:
         ("size", f"{found.files} files, {found.commits} commits, {found.chunks} chunks{failed}"),
         ("files", state),
         ("job", found.job or "none"),
-        ("writer", found.writer or "none; `contextd watch` keeps the index up to date"),
+        ("writer", found.writer or "none; run `contextd watch` to keep the index up to date"),
         ("deep", f"{found.deep} of {found.chunks} chunks ({100 * found.deep // max(1, found.chunks)} %)"),
     ]
 

@@ -13,7 +13,7 @@ from contextd.surfaces.cli.show import as_json, asked, block, counted, here, lim
 @click.argument("name")
 @project_options
 def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
-    """Show where NAME is defined: a function, class, method or type, qualified or not.
+    """Show where NAME is defined. NAME is a function, class, method or type, qualified or not.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def _unknown(name: str) -> str:
 @click.argument("name")
 @project_options
 def callers(name: str, project: str, reader: str, json_output: bool) -> int:
-    """Show who calls NAME or inherits from it. What could be another one of the same name is marked with a question mark.
+    """Show the callers and subclasses of NAME. A question mark marks uses of a possible namesake.
 
     \b
     Examples:
@@ -60,9 +60,9 @@ def callers(name: str, project: str, reader: str, json_output: bool) -> int:
 @click.command()
 @click.argument("what")
 @project_options
-@click.option("--depth", type=click.IntRange(1, 5), default=2, show_default=True, help="How many steps outwards.")
+@click.option("--depth", type=click.IntRange(1, 5), default=2, show_default=True, help="Maximum number of dependency steps.")
 def impact(what: str, project: str, reader: str, json_output: bool, depth: int) -> int:
-    """Show what depends on WHAT, a file or a name, and which tests touch it.
+    """Show the files and tests that depend on WHAT, a file or a symbol.
 
     \b
     Examples:
@@ -83,9 +83,9 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
 
 @click.command("map")
 @project_options
-@click.option("-b", "--budget", type=int, default=1000, show_default=True, help="The most tokens.")
+@click.option("-b", "--budget", type=int, default=1000, show_default=True, help="Maximum number of tokens.")
 def map_command(project: str, reader: str, json_output: bool, budget: int) -> int:
-    """Show the project's most central files with their signatures, within a budget.
+    """Show the project's most central files with their signatures within a token budget.
 
     \b
     Example:
@@ -105,7 +105,7 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
 @project_options
 @limited("edits", 10)
 def history(path: str, project: str, reader: str, json_output: bool, limit: int) -> int:
-    """Show what changed PATH lately, who knows it, and which files change together with it.
+    """Show the latest commits of PATH, its authors, and the files that change together with it.
 
     \b
     Examples:
@@ -134,7 +134,7 @@ def history(path: str, project: str, reader: str, json_output: bool, limit: int)
 def why(place: str, project: str, reader: str, json_output: bool) -> int:
     """Show the commit that last changed PLACE (a path and a line) and its message.
 
-    The line is the one in the file as it is now. A line with uncommitted changes has no commit; that is an error.
+    The line number refers to the current file. A line with uncommitted changes is an error.
 
     \b
     Example:
@@ -144,7 +144,7 @@ def why(place: str, project: str, reader: str, json_output: bool) -> int:
 
     path, _, line = place.rpartition(":")
     if not path or not line.isdigit():
-        raise InvalidInput("name a path and a line, such as src/app/store.py:42")
+        raise InvalidInput("give a path and a line, such as src/app/store.py:42")
     edit, message = asked(project, reader).structure.why(here(path, project), int(line))
     if json_output:
         as_json(edit._asdict() | {"message": message})

@@ -11,7 +11,7 @@ from contextd.surfaces.cli.show import as_json, opened, out, personal_options, t
 @personal_options
 @click.pass_context
 def topics(ctx: click.Context, project: str | None, reader: str, json_output: bool) -> None:
-    """List your topics, with how many memories each has; add, rename, merge and delete them.
+    """List your topics with the number of memories of each topic.
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def topics(ctx: click.Context, project: str | None, reader: str, json_output: bo
 
 @topics.command("add")
 @click.argument("name")
-@click.option("--below", default="", metavar="TOPIC", help="The topic it is a part of.")
+@click.option("--below", default="", metavar="TOPIC", help="Parent topic.")
 @personal_options
 def add_topic(name: str, below: str, project: str | None, reader: str, json_output: bool) -> int:
     """Add the topic NAME."""
@@ -50,7 +50,7 @@ def add_topic(name: str, below: str, project: str | None, reader: str, json_outp
 @click.argument("new")
 @personal_options
 def rename_topic(name: str, new: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Give the topic NAME the name NEW; its memories go with it."""
+    """Rename the topic NAME to NEW. The memories of the topic are updated."""
     count = opened(project, reader).memories.rename_topic(name, new)
     as_json({"name": new, "memories": count}) if json_output else out(f"{name} is {new} now, with {count} memories")
     return 0
@@ -61,7 +61,7 @@ def rename_topic(name: str, new: str, project: str | None, reader: str, json_out
 @click.argument("into")
 @personal_options
 def merge_topic(name: str, into: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Merge the topic NAME into the topic INTO: its memories get that instead."""
+    """Merge the topic NAME into the topic INTO. The memories of NAME move to INTO."""
     count = opened(project, reader).memories.merge_topic(name, into)
     as_json({"name": into, "memories": count}) if json_output else out(f"{count} memories of {name} are of {into} now")
     return 0
@@ -71,7 +71,7 @@ def merge_topic(name: str, into: str, project: str | None, reader: str, json_out
 @click.argument("name")
 @personal_options
 def delete_topic(name: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Delete the topic NAME; its memories stay, without it."""
+    """Delete the topic NAME. Its memories are kept without the topic."""
     count = opened(project, reader).memories.delete_topic(name)
     as_json({"deleted": name, "memories": count}) if json_output else out(f"deleted {name}; {count} memories had it")
     return 0

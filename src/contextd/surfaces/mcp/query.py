@@ -137,7 +137,9 @@ def _json(found: Context, query: str, notes: Sequence[str], budget: int, count: 
         if count(text) <= budget:
             return text
         if not hits:
-            raise InvalidInput(f"a budget of {budget} tokens holds no answer as JSON; ask for more, or for format text")
+            raise InvalidInput(
+                f"a budget of {budget} tokens is too small for a JSON answer; raise the budget, or use format text"
+            )
         hits.pop()
 
 
