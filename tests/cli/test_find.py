@@ -72,7 +72,7 @@ def test_a_pattern_takes_linear_time(session: Session, project: Path) -> None:
 def test_a_reader_finds_only_what_they_may_read(session: Session) -> None:
     assert session.find("load_user")
     session = replace(session, reader=Reader("ana"))
-    with pytest.raises(InvalidInput, match="ana has no access"):
+    with pytest.raises(InvalidInput, match="ana has no access to this project"):
         session.find("load_user")
 
 

@@ -56,7 +56,7 @@ def test_sharing_adds_and_locks_nobody_out(committed: Session) -> None:
 
 def test_the_callers_own_right_is_taken_only_by_force(committed: Session) -> None:
     for attempt in (lambda: committed.share_only(["ana"]), lambda: committed.unshare(["owner"])):
-        with pytest.raises(InvalidInput, match=r"owner could no longer read .*--force"):
+        with pytest.raises(InvalidInput, match=r"owner would lose access .*--force"):
             attempt()
     assert committed.who() == {"owner"}
     assert committed.share_only(["everyone"]) == {"everyone"}, "the owner is one of everyone"

@@ -169,7 +169,7 @@ def test_what_is_indexed_is_answered_though_it_cannot_be_followed(session: Sessi
 def test_a_reader_who_may_not_read_the_project_has_it_neither_read_nor_indexed(project: Path, home: Path) -> None:
     server = Server(project, home, "--as", "mallory")
     answer = server.called(1, query="load_user")["result"]
-    assert "load_user" not in answer["content"][0]["text"] and "mallory has no access" in answer["content"][0]["text"]
+    assert "load_user" not in answer["content"][0]["text"] and "mallory has no access to" in answer["content"][0]["text"]
     server.close()
     session = open_session(project, home=home, environment={})
     assert not session.search("load_user").hits

@@ -216,7 +216,10 @@ def test_the_answer_says_that_nothing_is_indexed_and_how_far_a_first_run_is(proj
     warned = session.search("load_user").trace.warnings
     assert "This project is not indexed yet. Run `contextd index`." in warned
     job = session.request_index()
-    assert any("not indexed yet, a run is under way. Ask again" in one for one in session.search("load_user").trace.warnings)
+    assert any(
+        "not indexed yet. Indexing is in progress. Repeat the query" in one
+        for one in session.search("load_user").trace.warnings
+    )
     assert session.request_index() == job, "one run is enough"
     session.project.store.jobs.begin(job)
     session.project.store.jobs.progress(job, 3, 10)

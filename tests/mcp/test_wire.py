@@ -87,7 +87,7 @@ TOO_MUCH: list[tuple[dict[str, Any], str]] = [
     ({"query": "a", "scope": {"languages": ["x"] * 10_000}}, "languages: too many entries: 10,000 (maximum 100)"),
     ({"query": "a", "scope": {"kinds": ["x" * 10_000]}}, "kinds: too many characters: 10,000 (maximum 100)"),
     ({"query": "a " * 100_000}, "query: too many characters: 200,000 (maximum 100,000)"),
-    ({"query": "a", "filters": {"maxTokens": 10**12}}, "invalid value for budget: 1,000,000,000,000 (maximum 1,000,000,000)"),
+    ({"query": "a", "filters": {"maxTokens": 10**12}}, "budget: value too large: 1,000,000,000,000 (maximum 1,000,000,000)"),
 ]
 
 

@@ -246,7 +246,7 @@ def test_reports_and_writes_did_not_ask_for_rights(session: Session, project: Pa
         ["remember", "--here", "x y"],
     ):
         run = contextd(*command, "--as", "eve", cwd=project)
-        assert run.code == 2 and "eve has no access" in run.err, command
+        assert run.code == 2 and "eve has no access to this project" in run.err, command
     contextd("share", "owner", "eve", cwd=project)
     assert contextd("stats", "--as", "eve", cwd=project).code == 0
     for name in ("", "everyone"):
