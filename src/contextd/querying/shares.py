@@ -9,7 +9,7 @@ from typing import Any
 from contextd.values.query import Plan
 
 SEMANTIC, SYMBOL, FULL_TEXT, GIT_HISTORY = "semantic", "symbol", "full_text", "git_history"
-# The weights of the founding documents stand for the fitted ones: twice the default counts double.
+# A weight stands beside its default: twice the default counts double.
 DEFAULTS = {SEMANTIC: 0.6, SYMBOL: 0.3, FULL_TEXT: 0.1, GIT_HISTORY: 0.2}
 _ARMS = {
     SEMANTIC: ("static", "deep", "pair", "vector_company"),

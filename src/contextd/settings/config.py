@@ -1,6 +1,6 @@
 """Settings: defaults, then the user's file, the project's `context.toml`, the environment, and flags; later ones win.
 
-A key nobody knows is an error with a suggestion; keys of the founding documents without effect (`other_keys.py`) are one
+A key nobody knows is an error with a suggestion; accepted keys without effect (`other_keys.py`) are one
 warning. A project's own file is not trusted to widen anything: it cannot name places outside the project, choose models,
 or switch scrubbing off.
 """
