@@ -159,7 +159,7 @@ def test_what_nothing_is_known_of_is_refused_with_a_hint(tmp_path: Path) -> None
     (tmp_path / "x.bin").write_bytes(b"\0")
     with pytest.raises(InvalidInput, match="--from"):
         kind_of(tmp_path / "x.bin")
-    with pytest.raises(InvalidInput, match="no 'icq'"):
+    with pytest.raises(InvalidInput, match="no such import format: 'icq'"):
         list(read(tmp_path, "icq"))
 
 

@@ -219,7 +219,7 @@ def test_I11_limits_of_ignore_files_are_told(make_project: Callable[..., Path]) 
         f"n{MOST}.py",
     }
     told = "\n".join(files.warnings())
-    assert ".gitignore is too long" in told and "sub/.contextignore: patterns longer" in told
+    assert ".gitignore is too long" in told and "sub/.contextignore: 1 patterns longer" in told
 
 
 def test_I11_a_linked_ignore_file_is_not_followed(make_project: Callable[..., Path], tmp_path: Path) -> None:
