@@ -53,9 +53,7 @@ def _settings() -> str:
     )
     lines.append("Keys that are accepted under another name:\n\n| key | sets |\n|---|---|")
     lines += [f"| `{key}` | `{own}` |" for key, own in RENAMED.items()]
-    lines.append(
-        "\nKeys that are accepted without effect; a file that has some gets one warning:\n\n| key | why |\n|---|---|"
-    )
+    lines.append("\nKeys that are accepted without effect; a file that has some gets one warning:\n\n| key | why |\n|---|---|")
     lines += [f"| `{key}` | {why} |" for key, why in WITHOUT_EFFECT.items()]
     lines.append("")
     return "\n".join(lines)
