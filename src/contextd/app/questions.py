@@ -35,13 +35,12 @@ def warn(session: Session, hits: Sequence[Hit], query: Query, plan: Plan, trace:
     """Say what an answer has to be taken with."""
     if session.unindexed is not None:
         trace.warn(NOT_INDEXED)
-    if query.deadline is not None and time.monotonic() > query.deadline:
-        return
+    late = query.deadline is not None and time.monotonic() > query.deadline
     sources = sources_of(session)
     for project in projects_of(session):
         if project.source.id not in sources:
             trace.warn(staleness.unreadable(session.reader, "this project" if project is session.project else project.name))
-        elif project is session.project and query.text.strip():
+        elif project is session.project and query.text.strip() and not late:
             staleness.warn(project, session.reader, sources, hits, trace)
             if plan.wants_people:
                 staleness.tell_who(project, hits, trace)

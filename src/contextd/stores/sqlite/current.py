@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import apsw
@@ -21,8 +20,7 @@ class Current:
 
     def __init__(self, database: Database, workspace: int, folder: Path | None) -> None:
         self._database, self._workspace, self._folder = database, workspace, folder
-        self._kept: Snapshot | None = None
-        self._file = 0  # the one it was read from
+        self._kept: tuple[int, Snapshot] | None = None  # with the file it was read from: one value, so that no reader sees half
         self._lock = threading.Lock()
 
     def at(self, connection: apsw.Connection, *, patient: bool = True, deadline: float | None = None) -> Snapshot:
@@ -34,20 +32,24 @@ class Current:
         A transaction on a file that has been replaced gets a snapshot of its own, made of that file alone: the base files
         beside it are the new one's.
         """
-        kept, head = self._kept, self._head(connection)
-        if kept is not None and kept.head == head and self._file == self._database.opened and not self._database.replaced():
-            return kept  # without waiting for a thread that reads a newer one
+        head, file = self._head(connection), self._database.opened
+        known = self._known(file)
+        if known is not None and known.head == head and not self._database.replaced():
+            return known  # without waiting for a thread that reads a newer one
         patience = -1.0 if deadline is None else max(0.0, deadline - time.monotonic()) / 2
         if not self._lock.acquire(timeout=patience):
             raise Unavailable("the index is being loaded; ask again, or give it more time")
-        with ExitStack() as held:
-            held.callback(self._lock.release)
-            found = None if self._database.replaced() else self._advanced(connection, head, patient)
+        try:
+            known = self._known(file)
+            old = known if known is not None and head.seq >= known.head.seq else None
+            found = None if self._database.replaced() else self._loaded(connection, old, patient)
             if found is None or self._database.replaced():
                 return fold.rebuilt(connection, self._workspace)
-            if self._kept is None or found.head.seq >= self._kept.head.seq:
-                self._kept = found
+            if known is None or found.head.seq >= known.head.seq:
+                self._kept = file, found
             return found
+        finally:
+            self._lock.release()
 
     def anew(self, connection: apsw.Connection) -> Snapshot:
         """The same, read from disk, whatever is known."""
@@ -65,13 +67,10 @@ class Current:
             heads = self._database.once("heads", lambda: heads_of(connection))
         return heads.get(self._workspace, Head(0, 0, 0, 0))
 
-    def _advanced(self, connection: apsw.Connection, head: Head, patient: bool) -> Snapshot:
-        if self._file != self._database.opened:  # another index has taken its place
-            self._kept, self._file = None, self._database.opened
-        old = self._kept
-        if old is not None and head.seq < old.head.seq:
-            old = None
-        return self._loaded(connection, old, patient)
+    def _known(self, file: int) -> Snapshot | None:
+        """The snapshot that is kept, if it was read from that file: another index may have taken its place."""
+        kept = self._kept
+        return kept[1] if kept is not None and kept[0] == file else None
 
     def _loaded(self, connection: apsw.Connection, old: Snapshot | None, patient: bool) -> Snapshot:
         """From an older snapshot or from disk. A missing or damaged base is made again in memory, until the next fold."""
