@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from contextd.app.assemble import open_session
 from contextd.app.questions import query_of
 from contextd.app.session import Session
+from contextd.stores.search.vectors import quantize, restore
 from contextd.stores.sqlite.store import open_index
-from contextd.stores.sqlite.vectors import quantize, restore
 from contextd.surfaces import payloads
 from contextd.text.terms import key
 from contextd.values.query import Reader, Scope
 from tests.conftest import with_setup
 from tests.stores.asking import near, words
-from tests.stores.test_conformance import SPACE, WORKSPACE, Shelf
+from tests.stores.shelf import SPACE, WORKSPACE, Shelf
 
 ANA = Reader("ana")
 

@@ -14,9 +14,11 @@ from typing import Any
 
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
+from contextd.ports.world import Batch
 from contextd.stores.sqlite.database import Database
 from contextd.values.conversation import Note
 from tests.conftest import Run
+from tests.stores.shelf import HELD
 
 _HEADER = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
 
@@ -103,9 +105,9 @@ def test_F17_names_and_errors_of_deleted_files_are_gone_from_failures_logs_and_r
         (project / "src" / where).write_text("x = 1\n")
         store.notes.note_error(name, f"a line with {canary} cannot be read")
         job = store.jobs.add("index", "owner", (), {})
-        store.jobs.begin(job.id)
+        store.jobs.lease(job.id)
         store.jobs.log(job.id, f"failed: {name}: {canary}")
-        store.jobs.end(job.id, "completed", "", {"failed": {name: canary}, "warnings": [f"{name}: {canary}"]})
+        store.jobs.finish(job.id, "completed", "", {"failed": {name: canary}, "warnings": [f"{name}: {canary}"]})
     assert canary in left_in(folder_of(session), [canary])
     session.index()
     assert store.notes.failures() == []
@@ -121,8 +123,9 @@ def test_F17_a_run_that_was_killed_before_it_wiped_is_made_up_for(
     session.index()
     take_out(root, range(30), random.Random(6))
     assert session.project is not None
-    session.project.store.remove(session.project.source.id, [f"src/c{n}.py" for n in range(30)])
-    session.project.store.finish(vacuum=False)  # and here its process dies
+    known = session.project.store.documents(session.project.source.id)
+    session.project.store.apply(Batch(removed=[known[f"src/c{n}.py"].id for n in range(30)]), HELD)
+    session.project.store.settle(HELD, vacuum=False)  # and here its process dies
     session.close()
     assert left_in(home, canaries), "it is left in pages that are free"
     assert contextd("index", "-p", str(root)).code == 0

@@ -35,7 +35,7 @@ def dead(session: Session, kind: str = "index", attempts: int = 1) -> Job:
     jobs = jobs_of(session)
     job = jobs.add(kind, "a process that is dead", (), {"epoch": 7})
     for _ in range(attempts):
-        assert jobs.begin(job.id)
+        assert jobs.lease(job.id)
     return jobs.get(job.id)
 
 

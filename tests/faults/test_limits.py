@@ -19,7 +19,7 @@ from contextd.app.session import Session
 from contextd.app.tasks import Task
 from contextd.errors import InvalidInput
 from contextd.settings.limits import LIMITS
-from contextd.stores.sqlite.choose import below
+from contextd.stores.search.choose import below
 from contextd.values.memory import Recall
 from contextd.values.query import Facet, Narrow
 from tests.conftest import Run

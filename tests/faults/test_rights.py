@@ -146,7 +146,7 @@ def test_C6_a_reader_sees_all_or_nothing_while_rights_change(committed: Session)
     assert sizes == {0, whole}
 
 
-@pytest.mark.parametrize("step", ["record.SqliteRecord.set_source_right", "store.SqliteStore.share"])
+@pytest.mark.parametrize("step", ["record.SqliteRecord.set_source_right", "writer.Writer.share"])
 def test_C6_a_kill_between_record_and_index_leaves_the_stricter_right(committed: Session, home: Path, step: str) -> None:
     """{owner, ana} → {owner, bob}, killed before a step: never both, and who had lost the right before the kill has none after."""
     assert committed.project is not None

@@ -280,7 +280,7 @@ def test_F11_a_record_of_the_first_version_is_brought_up_to_date(home: Path) -> 
 
 
 def test_F6_flipped_bytes_in_the_word_structures_are_noticed_and_mended(session: Session, project: Path) -> None:
-    from contextd.stores.sqlite import arrays
+    from contextd.stores.search import arrays
 
     assert session.project is not None
     (base,) = session.project.folder.glob("base-*.arrays")

@@ -155,10 +155,10 @@ def test_an_answer_during_a_run_says_how_much_is_known(session: Session) -> None
     jobs = session.project.store.jobs
     job = jobs.add("index", "another process", (), {})
     assert not session.search("load_user").trace.warnings, "it has not begun"
-    jobs.begin(job.id)
-    jobs.progress(job.id, 3, 10)
+    jobs.lease(job.id)
+    jobs.extend(job.id, 3, 10)
     assert any("3 of 10 files are indexed" in warning for warning in session.search("load_user").trace.warnings)
-    jobs.end(job.id, "completed", "", {})
+    jobs.finish(job.id, "completed", "", {})
     assert not session.search("load_user").trace.warnings
 
 
@@ -166,7 +166,7 @@ def test_who_may_not_read_a_project_is_not_told_of_its_runs(session: Session, pr
     assert session.project is not None
     jobs = session.project.store.jobs
     job = jobs.add("index", "another process", (), {})
-    jobs.begin(job.id)
-    jobs.progress(job.id, 3, 10)
+    jobs.lease(job.id)
+    jobs.extend(job.id, 3, 10)
     guest = open_session(project, home=home, environment={}, reader="guest")
     assert not any("3 of 10" in warning for warning in guest.search("load_user").trace.warnings)

@@ -221,8 +221,8 @@ def test_the_answer_says_that_nothing_is_indexed_and_how_far_a_first_run_is(proj
         for one in session.search("load_user").trace.warnings
     )
     assert session.request_index() == job, "one run is enough"
-    session.project.store.jobs.begin(job)
-    session.project.store.jobs.progress(job, 3, 10)
+    session.project.store.jobs.lease(job)
+    session.project.store.jobs.extend(job, 3, 10)
     assert any("3 of 10 files are indexed" in one for one in session.search("load_user").trace.warnings)
     session.project.store.jobs.cancel(job)
     session.index()

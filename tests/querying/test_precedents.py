@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.chunking.commit_text import ChangedFile, RawCommit, commit_text, files_of, packed_commit
+from contextd.ports.world import Batch
 from tests.sources.test_commits import commit
+from tests.stores.shelf import HELD
 
 REPORT = "Amounts are doubled again: when a page stays open over night and the visitor comes back the next morning the total is wrong"
 
@@ -88,8 +90,7 @@ def test_a_reader_learns_nothing_from_a_past_that_is_not_theirs(mended: Session,
     assert guest.search(REPORT, min_score=0).hits == []
     mended.share(["guest"])
     assert guest.search(REPORT).hits[0].chunk.uri == "part7.py", "theirs now, and its past with it"
-    source = mended.known().commits.id
-    mended.known().store.share((source,), mended.known().store.grant(frozenset({"ana"})))
+    mended.known().store.apply(Batch(shared={mended.known().commits.id: frozenset({"ana"})}), HELD)
     assert all("history" not in hit.why for hit in guest.search(REPORT, min_score=0).hits), "files alone"
 
 

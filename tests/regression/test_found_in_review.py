@@ -14,7 +14,7 @@ from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.privacy import scrub
 from contextd.querying.render import TEMPLATES
-from contextd.stores.sqlite import fold
+from contextd.stores.sqlite import store as sqlite_store
 from tests.conftest import Run
 from tests.stores.asking import near
 
@@ -28,7 +28,7 @@ def test_the_tail_of_an_overlapping_secret_leaked() -> None:
 def test_a_moved_file_lost_its_words_when_a_fold_came_between(
     session: Session, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fold, "missing", lambda connection, workspace: 0)
+    monkeypatch.setattr(sqlite_store, "missing", lambda connection, workspace: 0)
     (project / "src/app/store.py").rename(project / "src/app/zz_users.py")
     for number in range(200):
         (project / f"src/app/a{number}.py").write_text(f"def heron_{number}():\n    return {number}\n" * 3)

@@ -1,70 +1,21 @@
-"""What every store must do, asked of each arrangement the SQLite store can be in; a second store joins the parameters."""
+"""What every store must do, asked through its port alone: no SQL, no paths; the stores are in `conftest.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+import threading
 
 import numpy as np
 import pytest
 
-from contextd.chunking.cut import Limits
-from contextd.chunking.parse import parse
 from contextd.errors import IndexMismatch
-from contextd.models.tokens import Estimate
-from contextd.stores.sqlite.database import Database
-from contextd.stores.sqlite.store import SqliteStore, open_index
-from contextd.text.terms import DEFINED, NAME, STEM, key
-from contextd.values.answer import Found, Suggestion
-from contextd.values.document import DocumentRow, Stamp
+from contextd.ports.world import Batch
+from contextd.text.terms import key
+from contextd.values.answer import Suggestion
+from contextd.values.document import ChunkId, Stamp
 from contextd.values.query import Reader, Scope
 from contextd.values.retrieval import Wanted
 from tests.stores.asking import near, words
-
-WORKSPACE = 77
-OWNER = Reader("owner")
-SPACE = "static/test/4/1"
-
-
-class Shelf:
-    """A store with a short way to put texts into it."""
-
-    def __init__(self, store: SqliteStore, fold: bool) -> None:
-        self.store, self._fold = store, fold
-
-    def put(
-        self, uri: str, text: str, principals: frozenset[str] = frozenset({"owner"}), vector: list[float] | None = None
-    ) -> int:
-        parsed = parse(text.encode(), "python" if uri.endswith(".py") else "text", Limits(small=0), Estimate().count)
-        number, content = abs(hash(("document", uri))) >> 2, abs(hash(("content", text))) >> 2
-        acl = self.store.grant(principals)
-        row = DocumentRow(number, 5, uri, content, acl, "python", Stamp(1, 2, 3, 4), b"digest", 1_000_000)
-        vectors = {SPACE: np.array([vector] * len(parsed.pieces), np.float32)} if vector else {}
-        if not self.store.reuse(row):
-            self.store.put([(row, parsed, vectors)])
-        if self._fold:
-            self.store.fold(force=True)
-        return number
-
-    def words(self, query: str, reader: Reader = OWNER, field: str = "chunk", **scope: object) -> list[Found]:
-        salt = {"name": NAME, "stem": STEM, "defined": DEFINED}.get(field, "")
-        with self.store.view(Scope((WORKSPACE,), reader, **scope)) as view:  # type: ignore[arg-type]
-            return words(view, {key(term, salt): 1.0 for term in query.split()}, 10, field=field)
-
-    def texts(self, query: str, reader: Reader = OWNER, **scope: object) -> list[str]:
-        with self.store.view(Scope((WORKSPACE,), reader, **scope)) as view:  # type: ignore[arg-type]
-            found = words(view, {key(term): 1.0 for term in query.split()}, 10, field="chunk")
-            return [chunk.text for chunk in view.get([hit.chunk for hit in found])]
-
-
-@pytest.fixture(params=["in the delta", "in the base", "in a durable database"])
-def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
-    if request.param == "in a durable database":
-        store = SqliteStore(Database(tmp_path / "record.db", durable=True, schemas=("index", "record")), WORKSPACE)
-    else:
-        store = open_index(tmp_path, WORKSPACE)
-    yield Shelf(store, request.param == "in the base")
-    store.close()
+from tests.stores.shelf import OWNER, SOURCE, SPACE, WORKSPACE, Shelf, number_of
 
 
 def test_a_document_is_found_by_its_words_when_put_returns(shelf: Shelf) -> None:
@@ -90,16 +41,16 @@ def test_a_new_version_replaces_the_old_one_at_once(shelf: Shelf) -> None:
 
 def test_a_removed_document_is_gone(shelf: Shelf) -> None:
     shelf.put("a.txt", "the quick fox")
-    shelf.store.remove(5, ["a.txt"])
+    shelf.remove("a.txt")
     assert shelf.texts("fox") == []
-    shelf.store.finish()
+    shelf.settle()
     assert shelf.texts("fox") == []
 
 
 def test_content_that_comes_back_is_found_again(shelf: Shelf) -> None:
     shelf.put("a.txt", "the quick fox")
-    shelf.store.remove(5, ["a.txt"])
-    shelf.store.finish()
+    shelf.remove("a.txt")
+    shelf.settle()
     shelf.put("b.txt", "the quick fox")
     assert shelf.texts("fox") == ["the quick fox"]
 
@@ -107,7 +58,7 @@ def test_content_that_comes_back_is_found_again(shelf: Shelf) -> None:
 def test_content_is_stored_once_and_answers_for_the_path_in_scope(shelf: Shelf) -> None:
     shelf.put("src/a.txt", "the same text")
     shelf.put("lib/b.txt", "the same text")
-    assert shelf.store.rows("select count(*) from content where workspace_id = ?") == [(1,)]
+    assert shelf.store.holds(number_of("content", "the same text"))
     assert len(shelf.words("same")) == 1
     with shelf.store.view(Scope((WORKSPACE,), OWNER, paths=("src",))) as view:
         found = words(view, {key("same"): 1.0}, 10, field="chunk")
@@ -173,17 +124,15 @@ def test_the_change_feed_tells_every_change_in_order_deletions_too(shelf: Shelf)
     a = shelf.put("a.txt", "one")
     b = shelf.put("b.txt", "two")
     shelf.put("a.txt", "three")
-    shelf.store.remove(5, ["b.txt"])
+    shelf.remove("b.txt")
     seen = [(change.document, change.what) for change in shelf.store.changes(start)]
     assert seen == [(a, "put"), (b, "put"), (a, "put"), (b, "gone")]
-    shelf.store.finish()
+    shelf.settle()
     with pytest.raises(IndexMismatch):
         list(shelf.store.changes(start))
 
 
 def test_a_view_does_not_change_while_it_is_open(shelf: Shelf) -> None:
-    import threading
-
     shelf.put("a.txt", "the old fox")
     with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
         before = words(view, {key("fox"): 1.0}, 10, field="chunk")
@@ -208,15 +157,13 @@ def test_rights_are_equality_and_nobody_is_a_superuser(shelf: Shelf) -> None:
 
 def test_rights_are_checked_again_when_texts_are_fetched(shelf: Shelf) -> None:
     number = shelf.put("ana.txt", "fox two", frozenset({"ana"}))
-    from contextd.values.document import ChunkId
-
     with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
         assert view.get([ChunkId(number, 0)]) == []
 
 
 def test_a_change_of_rights_counts_at_once(shelf: Shelf) -> None:
     shelf.put("a.txt", "fox one")
-    shelf.store.share((5,), shelf.store.grant(frozenset({"ana"})))
+    shelf.apply(Batch(shared={SOURCE: frozenset({"ana"})}))
     assert shelf.texts("fox") == []
     assert shelf.texts("fox", Reader("ana")) == ["fox one"]
 
@@ -230,47 +177,78 @@ def test_scope_narrows_before_ranking(shelf: Shelf) -> None:
     assert shelf.texts("fox", kinds=frozenset({"nothing"})) == []
 
 
-def test_another_process_sees_the_same(shelf: Shelf, tmp_path: Path) -> None:
+def test_another_process_sees_the_same(shelf: Shelf, other_process: Shelf) -> None:
     shelf.put("a.txt", "the quick fox")
-    path = shelf.store.database.path
-    other = SqliteStore(Database(path, durable=False, schemas=("index",) if path.name == "index.db" else ("index", "record")), WORKSPACE, shelf.store.folder)  # fmt: skip
-    try:
-        assert Shelf(other, False).texts("fox") == ["the quick fox"]
-        shelf.put("b.txt", "another fox")
-        assert set(Shelf(other, False).texts("fox")) == {"the quick fox", "another fox"}
-    finally:
-        other.close()
+    assert other_process.texts("fox") == ["the quick fox"]
+    shelf.put("b.txt", "another fox")
+    assert set(other_process.texts("fox")) == {"the quick fox", "another fox"}
 
 
-def test_a_missing_or_damaged_base_is_made_again_from_the_database(tmp_path: Path) -> None:
-    shelf = Shelf(open_index(tmp_path, WORKSPACE), True)
-    shelf.put("src/session.py", "def open_session(user):\n    return user\n", vector=[1, 0, 0, 0])
-    expected = shelf.words("session"), shelf.words("open_session", field="name")
-    (base,) = tmp_path.glob("base-*.arrays")
-    for damage in (lambda: base.unlink(), lambda: base.write_bytes(b"garbage"), lambda: base.write_bytes(b"")):
-        damage()
-        again = Shelf(open_index(tmp_path, WORKSPACE), False)
-        assert (again.words("session"), again.words("open_session", field="name")) == expected
-        with again.store.view(Scope((WORKSPACE,), OWNER)) as view:
-            assert view.spaces == {}, "a vector that only the base had is made again, from its text"
+def test_a_batch_has_one_position_and_an_empty_one_has_none(shelf: Shelf) -> None:
+    start = shelf.apply(Batch())
+    numbers = shelf.put_all({"a.txt": "one fox", "b.txt": "two foxes", "c.txt": "three"})
+    changes = list(shelf.store.changes(start))
+    assert {change.document for change in changes} == set(numbers) and len({change.seq for change in changes}) == 1
+    assert shelf.apply(Batch()) == changes[0].seq
+    shelf.put("a.txt", "changed fox")
+    shelf.remove("b.txt", "c.txt")
+    assert [change.seq - changes[0].seq for change in shelf.store.changes(changes[0].seq)] == [1, 2, 2]
 
 
-def test_scores_do_not_depend_on_when_things_were_folded(tmp_path: Path) -> None:
-    texts = {f"{n}.txt": f"fox number {n} " + "word " * (n % 7) for n in range(40)}
-    results = []
-    for folder, every in (("a", 1), ("b", 7), ("c", 1000)):
-        store = open_index(tmp_path / folder, WORKSPACE)
-        shelf = Shelf(store, False)
-        for number, (uri, text) in enumerate(texts.items(), 1):
-            shelf.put(uri, text)
-            if number % every == 0:
-                store.fold(force=True)
-        results.append(shelf.words("fox number word"))
-        store.close()
-    assert results[0] == results[1] == results[2]
+def test_a_document_written_twice_in_one_batch_is_the_last_one(shelf: Shelf) -> None:
+    shelf.put("a.txt", "old fox")
+    first, second = Recorder(), Recorder()
+    Shelf(first, fold=False).put("a.txt", "first fox")
+    Shelf(second, fold=False).put("a.txt", "second fox")
+    assert first.batch and second.batch
+    shelf.apply(Batch([*first.batch.written, *second.batch.written]))
+    assert shelf.texts("fox") == ["second fox"]
 
 
-Make = Callable[..., Path]
+class Recorder:
+    """A store that only notes the batch it is handed."""
+
+    batch: Batch | None = None
+
+    def holds(self, content: int) -> bool:
+        return False
+
+    def apply(self, batch: Batch, lease: object) -> int:
+        self.batch = batch
+        return 0
+
+
+def test_touched_documents_change_for_no_reader(shelf: Shelf) -> None:
+    shelf.put("a.txt", "the quick fox")
+    (row,) = shelf.store.documents(SOURCE).values()
+    before = shelf.apply(Batch())
+    moved = row.__class__(*(getattr(row, name) if name != "stamp" else Stamp(9, 9, 9, 9) for name in row.__slots__))
+    assert shelf.apply(Batch(touched=[moved])) == before
+    assert shelf.store.documents(SOURCE)["a.txt"].stamp == Stamp(9, 9, 9, 9)
+    assert list(shelf.store.changes(before)) == [] and shelf.texts("fox") == ["the quick fox"]
+
+
+def test_sharing_what_is_shared_so_already_is_no_change(shelf: Shelf) -> None:
+    shelf.put("a.txt", "fox one")
+    first = shelf.apply(Batch(shared={SOURCE: frozenset({"owner", "ana"})}))
+    assert shelf.apply(Batch(shared={SOURCE: frozenset({"owner", "ana"})})) == first
+    assert shelf.texts("fox", Reader("ana")) == ["fox one"]
+
+
+def test_vectors_may_come_later_and_older_spaces_go(shelf: Shelf) -> None:
+    shelf.put("a.txt", "fox one", vector=[1, 0, 0, 0])
+    shelf.put("b.txt", "fox two")
+    (waiting,) = shelf.store.missing_vectors(SPACE, 10)
+    assert waiting == (number_of("content", "fox two"), ["fox two"])
+    shelf.store.add_vectors(SPACE, {waiting[0]: np.array([[0, 1, 0, 0]], np.float32), 4711: np.zeros((1, 4), np.float32)})
+    assert shelf.store.missing_vectors(SPACE, 10) == []
+    newer = "static/test/4/2"
+    contents = [content for content, _ in shelf.store.missing_vectors(newer, 10)]
+    shelf.store.add_vectors(newer, {content: np.array([[0, 0, 1, 0]], np.float32) for content in contents})
+    assert shelf.store.adopt(newer) == 2
+    with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
+        assert view.spaces == {newer: 2}
+        assert len(near(view, np.array([0, 0, 1, 0], np.float32), 10, space=newer)) == 2
 
 
 def test_several_chunks_of_one_file_can_be_suggested_and_a_file_by_its_name(shelf: Shelf) -> None:

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.stores.sqlite.choose import best_of
+from contextd.stores.search.choose import best_of
 from contextd.stores.sqlite.store import open_index
 from contextd.text.terms import key
 from contextd.values.query import Reader, Scope
 from contextd.values.retrieval import Wanted, Words
 from tests.stores.asking import near, words
-from tests.stores.test_conformance import SPACE, WORKSPACE, Shelf
+from tests.stores.shelf import SPACE, WORKSPACE, Shelf
 
 SCOPE = Scope((WORKSPACE,), Reader("owner"))
 WORDS = ("heron", "owl", "crane")

@@ -9,6 +9,7 @@ from contextd.app import staleness
 from contextd.app.project import Project
 from contextd.errors import Busy, InvalidInput
 from contextd.ports.record import Record
+from contextd.ports.world import Batch, Lease
 from contextd.values.document import OWNER
 from contextd.values.query import Reader
 
@@ -49,11 +50,10 @@ class Access:
                 f"only {OWNER} can change the access list of this project; the current reader is {self.reader.name}"
             )
         try:
-            with project.lease("contextd share"):
+            with project.lease("contextd share") as lease:
                 names = self._changed(project, change, force)
-                acl = project.store.grant(names)
                 self.record.set_source_right(project.workspace, project.source.id, names)
-                share(project, acl)
+                share(project, names, lease)
         except Busy:
             names = self._changed(project, change, force)
             if not names < self.readers(project):
@@ -70,6 +70,6 @@ class Access:
         return names
 
 
-def share(project: Project, acl: int) -> None:
-    """Give all documents of a project an access list."""
-    project.store.share((project.source.id, project.commits.id), acl)
+def share(project: Project, principals: frozenset[str], lease: Lease) -> None:
+    """Give all documents of a project an access list. Nothing is written if they have it."""
+    project.store.apply(Batch(shared=dict.fromkeys((project.source.id, project.commits.id), principals)), lease)

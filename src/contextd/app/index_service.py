@@ -14,7 +14,8 @@ from contextd.app.access import Access, share
 from contextd.app.project import Project, inside
 from contextd.app.setup import Setup
 from contextd.errors import Busy, InvalidInput, StorageError
-from contextd.ports.world import FileState, Parser
+from contextd.ports.world import FileState, Lease, Parser
+from contextd.values.document import access_list_id
 from contextd.values.job import Job
 
 if TYPE_CHECKING:  # loaded when used: a question needs neither
@@ -93,8 +94,8 @@ class IndexService:
         job = self._job_for(project, kind, tuple(paths), options)
 
         def run_here() -> None:
-            with project.lease(f"contextd {kind}"), project.parser(keep=False) as parser:
-                upkeep = self._upkeep(parser, on_deep)
+            with project.lease(f"contextd {kind}") as lease, project.parser(keep=False) as parser:
+                upkeep = self._upkeep(lease, parser, on_deep)
                 run_all(project.store.jobs, upkeep.work, lambda one, report: progress(report) if one.id == job.id else None)
 
         report = see_through(project.store.jobs, job.id, run_here, progress)
@@ -140,8 +141,8 @@ class IndexService:
         from contextd.indexing.upkeep import Watching
 
         project = self.project
-        with project.lease("contextd watch"), project.parser(keep=True) as parser:
-            Watching(self._upkeep(parser), project.arm, stop, say, project.machine).run()
+        with project.lease("contextd watch") as lease, project.parser(keep=True) as parser:
+            Watching(self._upkeep(lease, parser), project.arm, stop, say, project.machine).run()
 
     def estimate(self, paths: Iterable[str] = ()) -> dict[str, tuple[int, int]]:
         """Files and bytes by language that a rebuild would read."""
@@ -152,7 +153,7 @@ class IndexService:
                 found[state.language] = files + 1, size + state.stamp.size
         return found
 
-    def _upkeep(self, parser: Parser, on_deep: Callable[[int], None] = lambda _: None) -> Upkeep:
+    def _upkeep(self, lease: Lease, parser: Parser, on_deep: Callable[[int], None] = lambda _: None) -> Upkeep:
         from contextd.indexing.pipeline import Options
         from contextd.indexing.upkeep import Upkeep
 
@@ -165,16 +166,17 @@ class IndexService:
             warn_bytes=self.setup.settings.indexing.warn_file_size_mb * (1 << 20),
             most_bytes=self.setup.settings.storage.max_mb * 1_000_000,
         )
-        acl = project.store.grant(self.access.readers(project))
+        readers = self.access.readers(project)
         if project.store.notes.setting(where := f"root {project.source.id}") != str(project.root):
             project.store.notes.set_setting(where, str(project.root))
-        share(project, acl)  # what a crash between record and index may have left undone
+        share(project, readers, lease)  # what a crash between record and index may have left undone
         return Upkeep(
             (project.source, project.commits),
             project.store,
+            lease,
             project.recipe,
             options,
-            acl,
+            access_list_id(readers),
             parser,
             self.setup.static,
             self.setup.deep,

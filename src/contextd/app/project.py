@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contextd.errors import InvalidInput
-from contextd.ports.world import Events, FileSource, Machine, Parser, Past, ProjectStore, Recipe, Source
+from contextd.ports.world import Events, FileSource, Lease, Machine, Parser, Past, ProjectStore, Recipe, Source
 from contextd.settings.limits import checked_path
 
 NOT_INDEXED = "This project is not indexed yet. Run `contextd index`."
@@ -34,7 +34,7 @@ class Project:
     parser: Callable[..., AbstractContextManager[Parser]]
     arm: Callable[[Collection[str]], Events]
     machine: Machine
-    lease: Callable[[str], AbstractContextManager[None]]
+    lease: Callable[[str], AbstractContextManager[Lease]]
     writer: Callable[[], str]
     mark: Callable[[], int]
     renew: Callable[[int], None]

@@ -72,12 +72,12 @@ def _report_of(job: Job) -> Report:
 def run(job: Job, jobs: Jobs, work: Work, shown: Progress = lambda _: None) -> None:
     """Run one job to its end."""
     if job.state == "cancelling":
-        jobs.end(job.id, "cancelled", "cancelled before it went on", {})
+        jobs.finish(job.id, "cancelled", "cancelled before it went on", {})
         return
     if job.attempts >= MOST_ATTEMPTS:
         _end(job, jobs, "failed", f"{job.attempts} attempts ended without a result, as by a kill; not begun again", Report())
         return
-    if not jobs.begin(job.id):
+    if not jobs.lease(job.id):
         return
     jobs.log(job.id, "goes on after an interruption" if job.started else f"started, asked for by {job.who}")
     report = Report()
@@ -96,7 +96,7 @@ def run(job: Job, jobs: Jobs, work: Work, shown: Progress = lambda _: None) -> N
         what = f"{type(error).__name__}: {error}".removesuffix(": ")
         _end(job, jobs, "failed", f"an error in contextd ({what}); `contextd jobs show {job.id[:8]}` says where", report)
     else:
-        jobs.progress(job.id, report.files, report.total)
+        jobs.extend(job.id, report.files, report.total)
         for warning in report.warnings:
             jobs.log(job.id, f"warning: {warning}")
         for uri, why in report.failed.items():
@@ -107,7 +107,7 @@ def run(job: Job, jobs: Jobs, work: Work, shown: Progress = lambda _: None) -> N
 
 
 def _end(job: Job, jobs: Jobs, state: str, message: str, report: Report, code: str = "") -> None:
-    ended = jobs.end(job.id, state, message, asdict(report) | ({"code": code} if code else {}))
+    ended = jobs.finish(job.id, state, message, asdict(report) | ({"code": code} if code else {}))
     jobs.log(job.id, f"{ended}: {message}")
 
 
@@ -119,7 +119,7 @@ def _noted(job: Job, jobs: Jobs, shown: Progress) -> Progress:
         shown(report)
         if time.monotonic() - last >= _EVERY:
             last = time.monotonic()
-            if not jobs.progress(job.id, report.files, report.total):
+            if not jobs.extend(job.id, report.files, report.total):
                 raise Cancelled("the job was cancelled")
 
     return progress

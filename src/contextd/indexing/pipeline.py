@@ -7,6 +7,7 @@ that is killed has written some documents and not others, and the next one goes 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -15,7 +16,7 @@ from blake3 import blake3
 from contextd.errors import ContextdError, Unavailable
 from contextd.indexing.changes import Changes, changes
 from contextd.indexing.embed import embed, embed_missing
-from contextd.ports.world import Embedder, FileState, Parser, ProjectStore, Recipe, Skip, Source, Written
+from contextd.ports.world import Batch, Embedder, FileState, Lease, Parser, ProjectStore, Recipe, Skip, Source, Written
 from contextd.text.indexed_text import texts_of
 from contextd.values.document import COMMIT, DocumentRow, Outcome, Parsed, Raw, Stamp
 
@@ -79,6 +80,7 @@ _PIECE = 4096  # bytes that a piece takes with its words and vector, and some to
 class _Run:
     source: Source
     store: ProjectStore
+    lease: Lease
     parser: Parser
     embedder: Embedder | None
     recipe: Recipe
@@ -91,6 +93,8 @@ class _Run:
     recipe_changed: bool
     rebuilt: bool = False  # another worktree was, since this one was read
     pending: dict[str, DocumentRow] = field(default_factory=dict)
+    stored: deque[DocumentRow] = field(default_factory=deque)  # to be written without parsing: their content is stored
+    touched: deque[DocumentRow] = field(default_factory=deque)  # with a new stamp and the same content
     refused: list[str] = field(default_factory=list)
     full: bool = False  # the index has reached its quota: what is known is kept up to date, nothing is added
     room: int = 0  # bytes that are left of the quota
@@ -99,6 +103,7 @@ class _Run:
 def index(
     source: Source,
     store: ProjectStore,
+    lease: Lease,
     parser: Parser,
     embedder: Embedder | None,
     recipe: Recipe,
@@ -116,7 +121,7 @@ def index(
         store.notes.set_setting(f"recipe {source.id}", recipe.text)
     # Another worktree was rebuilt since: what is stored for it is shared again by looking at every file once.
     rebuilt = bool(known and epoch) and store.notes.setting(f"epoch {source.id}") != str(epoch)
-    run = _Run(source, store, parser, embedder, recipe, options, acl, known, Report(), progress, epoch, changed, rebuilt)
+    run = _Run(source, store, lease, parser, embedder, recipe, options, acl, known, Report(), progress, epoch, changed, rebuilt)
     found = changes(
         _listed(run, source.scan(options.paths)),
         known,
@@ -196,9 +201,10 @@ def _raws(run: _Run, files: Sequence[FileState]) -> Iterator[Raw]:
         row = _row(run, state.uri, language, stamp, digest)
         old = run.known.get(state.uri)
         if old is not None and (old.content, old.acl) == (row.content, row.acl):
-            run.store.touch([row])
+            run.touched.append(row)
             run.report.unchanged += 1
-        elif run.store.reuse(row):
+        elif run.store.holds(row.content):
+            run.stored.append(row)
             run.report.reused += 1
         elif run.full and old is None:
             _skip(run, state, Skip(state.uri, _OVER))
@@ -265,12 +271,17 @@ def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
         own = {run.embedder.space: vectors[start:end]} if vectors is not None and run.embedder and end > start else {}
         written.append((row, parsed, own))
         start = end
-    run.store.put(written)
     run.report.parsed += len(written)
+    stored, touched = _taken(run.stored), _taken(run.touched)
+    run.store.apply(Batch([*written, *((row, None, {}) for row in stored)], touched), run.lease)
     if batch:
-        run.store.fold()
         _mind_quota(run)
     batch.clear()
+
+
+def _taken(rows: deque[DocumentRow]) -> list[DocumentRow]:
+    """Take out all rows of a queue to which another thread may be adding."""
+    return [rows.popleft() for _ in range(len(rows))]
 
 
 def _mind_quota(run: _Run) -> None:
@@ -290,7 +301,7 @@ def _end(run: _Run, found: Changes) -> None:
         quota = f"the index has reached its quota of {run.options.most_bytes / 1e6:g} MB"
         run.report.warnings.append(f"{quota}: {left} documents are not indexed; raise storage.max_mb, or add ignore_patterns")
     if gone := [*found.gone, *run.refused]:
-        run.store.remove(run.source.id, gone)
+        run.store.apply(Batch(removed=[run.known[uri].id for uri in gone if uri in run.known]), run.lease)
         run.store.notes.clear_errors([uri for uri in gone if uri not in run.report.failed])
         run.store.jobs.redact(found.gone)
         run.report.removed = len(gone)
@@ -305,11 +316,12 @@ def _end(run: _Run, found: Changes) -> None:
 
 def _settle(run: _Run) -> None:
     """What takes longer than a few files do: vectors that are missing, what nothing refers to, the space it took."""
-    dropped = 0
+    if run.report.written or run.report.removed:
+        _tell(run, FOLDING, 0, 0)
     if run.embedder is not None:
         try:
-            embedded = embed_missing(run.store, run.embedder)
-            dropped = embedded + run.store.drop_other_spaces(run.embedder.space)
+            embed_missing(run.store, run.embedder)
+            run.store.adopt(run.embedder.space)
         except Unavailable as error:
             run.report.warnings.append(str(error))
     if not run.options.most_files and not run.options.paths:  # else some documents may still be of the old recipe
@@ -318,7 +330,4 @@ def _settle(run: _Run) -> None:
             run.store.notes.set_setting("epoch", str(run.options.epoch))
         if run.epoch and run.store.notes.setting(own := f"epoch {run.source.id}") != str(run.epoch):
             run.store.notes.set_setting(own, str(run.epoch))
-    if run.report.written or run.report.removed or dropped:
-        _tell(run, FOLDING, 0, 0)
-        run.store.fold(force=True)
-    run.store.finish(vacuum=run.options.vacuum)
+    run.store.settle(run.lease, vacuum=run.options.vacuum)

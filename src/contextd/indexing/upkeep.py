@@ -12,7 +12,7 @@ from contextd.indexing.embed import embed_missing
 from contextd.indexing.jobs import run_all
 from contextd.indexing.pipeline import Options, Progress, Report, index
 from contextd.indexing.watch import Hooks, Watch
-from contextd.ports.world import Embedder, Events, Machine, Parser, ProjectStore, Recipe, Source
+from contextd.ports.world import Embedder, Events, Lease, Machine, Parser, ProjectStore, Recipe, Source
 from contextd.values.job import Job
 
 _BUSY = 5.0  # seconds until a busy machine is looked at again
@@ -25,6 +25,7 @@ class Upkeep:
 
     sources: tuple[Source, ...]  # the files first
     store: ProjectStore
+    lease: Lease
     recipe: Recipe
     options: Options
     acl: int
@@ -70,7 +71,7 @@ class Upkeep:
             report.warnings += more.warnings
 
     def _run(self, source: Source, options: Options, progress: Progress) -> Report:
-        return index(source, self.store, self.parser, self.static, self.recipe, self.acl, options, progress)
+        return index(source, self.store, self.lease, self.parser, self.static, self.recipe, self.acl, options, progress)
 
     def _options(self, job: Job) -> Options:
         asked = job.options
@@ -93,8 +94,7 @@ class Upkeep:
         except Unavailable as error:
             report.warnings.append(str(error))
             return
-        self.store.drop_other_spaces(embedder.space)
-        self.store.fold(force=True)
+        self.store.adopt(embedder.space)
 
 
 @dataclass(slots=True)
@@ -134,7 +134,6 @@ class Watching:
     def _some(self, paths: Collection[str]) -> None:
         options = replace(self.upkeep.options, paths=tuple(sorted(paths)), light=True)
         self._told(self.upkeep.index(options))
-        self.upkeep.store.fold()
 
     def _everything(self) -> None:
         self._told(self.upkeep.index(self.upkeep.options))
@@ -195,8 +194,7 @@ class Watching:
             done += embed_missing(store, embedder, go_on=lambda: self._may_embed(over), besides=self._left_out)
             again = bool(self._watch.restless() - self._left_out)
         if done and not over.is_set():
-            store.drop_other_spaces(embedder.space)
-            store.fold(force=True)
+            store.adopt(embedder.space)
             self.say(f"{done} chunks embedded deeply")
 
     def _may_embed(self, over: threading.Event) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +19,8 @@ from contextd.values.query import Plan, Scope
 from contextd.values.retrieval import Wanted
 
 Matrix = NDArray[np.float32]
-Written = tuple[DocumentRow, Parsed, Mapping[str, Matrix]]  # a document, what is in it, its vectors by space
+# A document, its content (None if that is stored already), and its vectors by space.
+Written = tuple[DocumentRow, Parsed | None, Mapping[str, Matrix]]
 
 
 class Tokens(Protocol):
@@ -323,8 +324,26 @@ class Notes(Protocol):
         """Bytes on disk."""
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Changes to one workspace that readers see together, at one position of the change feed."""
+
+    written: Sequence[Written] = ()
+    touched: Sequence[DocumentRow] = ()  # documents with a new stamp and the same content: no change for readers
+    removed: Collection[int] = ()  # documents
+    granted: Collection[frozenset[str]] = ()  # access lists that its documents name by `access_list_id`
+    shared: Mapping[int, frozenset[str]] = field(default_factory=dict)  # sources, each with a new access list for its documents
+
+
+class Lease(Protocol):
+    """The right to write one project, held by one process at a time."""
+
+    def check(self) -> None:
+        """Raise `Busy` if the lease was lost."""
+
+
 class ProjectStore(Store, Waiting, Protocol):
-    """The same for the one writer, who holds the project's lease."""
+    """The documents of one project, for its one writer, who holds the lease. When to fold is the store's decision."""
 
     @property
     def jobs(self) -> Jobs:
@@ -332,43 +351,28 @@ class ProjectStore(Store, Waiting, Protocol):
 
     @property
     def notes(self) -> Notes:
-        """What is noted beside the documents."""
+        """Settings, failures, finds and counts."""
 
     def documents(self, source: int) -> dict[str, DocumentRow]:
-        """The living documents of a source by uri."""
+        """The documents of a source by uri."""
 
     def stamps(self, source: int, documents: Sequence[int]) -> dict[str, Stamp]:
-        """The stamps of some living documents of a source, by uri."""
+        """The stamps of some documents of a source, by uri."""
 
-    def reuse(self, document: DocumentRow) -> bool:
-        """Write a document whose content is stored already; False, and nothing is written, when it is not."""
+    def holds(self, content: int) -> bool:
+        """Whether a content is stored with its words, so that a document can be written without parsing it."""
 
-    def put(self, written: Sequence[Written]) -> None:
-        """Write some documents in one transaction."""
+    def apply(self, batch: Batch, lease: Lease) -> int:
+        """Write a batch in one transaction; the position it has. A batch without a change takes none."""
 
-    def remove(self, source: int, uris: Sequence[str]) -> int:
-        """Take documents out; their contents go when nothing refers to them."""
+    def adopt(self, space: str) -> int:
+        """Drop the vectors of older spaces of the same tier, now that contents have theirs in this one; how many."""
 
-    def touch(self, rows: Sequence[DocumentRow]) -> None:
-        """Note new stamps of documents whose content is the same."""
-
-    def grant(self, principals: frozenset[str]) -> int:
-        """The id of an access list, kept."""
-
-    def share(self, sources: Sequence[int], acl: int) -> None:
-        """Give all documents of some sources another access list, at one moment."""
-
-    def drop_other_spaces(self, space: str) -> int:
-        """Drop the vectors of older spaces of the same tier; the number of contents that had one."""
-
-    def fold(self, *, force: bool = False) -> bool:
-        """Bring derived structures up to date when it is worth it."""
-
-    def finish(self, *, vacuum: bool = True) -> None:
-        """Collect what nothing refers to, and give the space back to the disk."""
+    def settle(self, lease: Lease, *, vacuum: bool = True) -> None:
+        """End a run: collect contents without a document, bring derived structures up to date, erase deleted text."""
 
     def check(self) -> None:
-        """Look at everything that is stored; damage is an error."""
+        """Read everything that is stored. Raises `StorageError` for damage."""
 
     def close(self) -> None:
-        """Let go of files and memory; the next reader opens them again."""
+        """Close files and drop what is held in memory; the next reader opens them again."""

@@ -24,9 +24,25 @@ _SILENCE = 5.0  # seconds without one after which nobody is said to hold the lea
 _UNNAMED = "another process"
 
 
+class HeldLease:
+    """The lease of a project while this process holds it."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        self._path, self._file = path, file
+
+    def check(self) -> None:
+        """Raise `Busy` if the lock file was replaced or removed: another process may hold the lease of the new one."""
+        try:
+            held = os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
+        except OSError:
+            held = False
+        if not held:
+            raise Busy(*_holder(self._path))
+
+
 @contextmanager
-def lease(folder: Path, who: str, wait: float = 0.0) -> Iterator[None]:
-    """Hold the project's write lease; refuse at once, or after `wait` seconds, when another process has it."""
+def lease(folder: Path, who: str, wait: float = 0.0) -> Iterator[HeldLease]:
+    """Hold the project's write lease. Raises `Busy` at once, or after `wait` seconds, if another process has it."""
     path = folder / "writer.lock"
     try:
         file = open_file(path, "a+b")
@@ -45,7 +61,7 @@ def lease(folder: Path, who: str, wait: float = 0.0) -> Iterator[None]:
         over = threading.Event()
         threading.Thread(target=_give_signs, args=(path, over), daemon=True).start()
         try:
-            yield
+            yield HeldLease(path, file)
         finally:
             over.set()
             _write_holder(path, "")

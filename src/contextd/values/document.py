@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import NamedTuple
 
 OWNER = "owner"
@@ -188,3 +190,9 @@ class Change:
     workspace: int
     document: int
     what: str
+
+
+def access_list_id(principals: frozenset[str]) -> int:
+    """The id of an access list: the same principals have the same id."""
+    data = json.dumps(sorted(principals)).encode()
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little") >> 1

@@ -57,13 +57,13 @@ class Jobs(Protocol):
     def next(self) -> Job | None:
         """The oldest job that is not done: one whose process died first."""
 
-    def begin(self, job: str) -> bool:
-        """Note that a job runs, again perhaps; False when it was cancelled meanwhile."""
+    def lease(self, job: str) -> bool:
+        """Take a job to run it; False if it was cancelled. Each time counts as an attempt."""
 
-    def progress(self, job: str, done: int, total: int) -> bool:
-        """Note how far a job is; False when somebody wants it to end."""
+    def extend(self, job: str, done: int, total: int) -> bool:
+        """Extend the time for which a job is taken, and note how far it is; False if it is to be cancelled."""
 
-    def end(self, job: str, state: str, message: str, report: Mapping[str, Any]) -> str:
+    def finish(self, job: str, state: str, message: str, report: Mapping[str, Any]) -> str:
         """Note what became of a job; the state it ends in, `cancelled` for one that was to be cancelled."""
 
     def cancel(self, job: str) -> Job:

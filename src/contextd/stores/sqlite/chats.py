@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager
 from hashlib import blake2b
 from itertools import pairwise
 
 import apsw
-import numpy as np
-from numpy.typing import NDArray
 
 from contextd.ports.record import Kept
 from contextd.ports.world import Matrix
-from contextd.stores.sqlite.access import acl_id
-from contextd.stores.sqlite.arms import SqliteArms
+from contextd.stores.search.chats import ChatView
+from contextd.stores.search.view import only
 from contextd.stores.sqlite.database import packed, unpacked, wiping
 from contextd.stores.sqlite.forgotten import Marks, is_well_formed
 from contextd.stores.sqlite.store import SqliteStore
-from contextd.stores.sqlite.view import Bools, Float, Ints, SqliteView
-from contextd.values.answer import Found
 from contextd.values.conversation import ChatSession, Conversation, Forgotten, Message, Note, Said
-from contextd.values.document import CHATS, Change, ChunkId, DocumentRow, Parsed, Stamp
+from contextd.values.document import CHATS, Change, DocumentRow, Parsed, Stamp, access_list_id
 from contextd.values.query import Reader, Scope
-from contextd.values.retrieval import Wanted
 
 _SESSIONS = """
 select d.uri, d.modified, count(*), min(iif(k.ordinal = 0, k.heading, null)) from document d
@@ -60,8 +54,6 @@ _PUT = "insert or replace into chat values (?, ?, ?, ?, ?)"
 _DROP = "delete from chat where workspace_id = ? and document_id = ?"
 _NAMELESS = "update document set uri = '', digest = x'', path_terms = x'' where workspace_id = ? and document_id = ?"
 _LINK = 12  # bytes of a digest
-_NOTHING = -1  # no source has this id
-_AROUND = 40  # of the best in an arm: those whose neighbors are candidates as well
 
 
 class ChatStore:
@@ -73,11 +65,9 @@ class ChatStore:
 
     # Reading
 
-    @contextmanager
-    def view(self, scope: Scope, deadline: float | None = None) -> Iterator[SqliteView]:
-        """What of the chats may be seen now."""
-        with SqliteStore.view(self._store, scope, deadline) as plain:
-            yield ChatView(plain._connection, plain._snapshot, only(scope, CHATS))
+    def view(self, scope: Scope, deadline: float | None = None) -> AbstractContextManager[ChatView]:
+        """The chats that may be seen now."""
+        return self._store.seen(only(scope, CHATS), deadline, ChatView)
 
     def changes(self, after: int) -> Iterator[Change]:
         """Every change behind a position, in order."""
@@ -163,14 +153,13 @@ class ChatStore:
             gone = self._marks.forgotten(connection, {one.uri: one.chain for one in kept}, author)
             for one in (one for one in kept if one.uri not in gone):
                 readers = principals | one.principals
-                store.grant_row(connection, readers)
+                store.writer(connection).grant(readers)
                 number = self.number(one.uri, author)
-                store.erase_row(connection, number)
+                store.writer(connection).erase(number)
                 content = self.number(f"{one.uri}\n{one.digest.hex()}", author)
-                row = DocumentRow(
-                    number, CHATS, one.uri, content, acl_id(readers), one.language, Stamp(0, 0, 0, 0), one.digest, one.at
-                )
-                store.put_row(connection, row, one.parsed, one.vectors)
+                acl, no_file = access_list_id(readers), Stamp(0, 0, 0, 0)
+                row = DocumentRow(number, CHATS, one.uri, content, acl, one.language, no_file, one.digest, one.at)
+                store.writer(connection).put(row, one.parsed, one.vectors)
                 self._describe(connection, one, author)
             return len(kept) - len(gone)
 
@@ -226,14 +215,14 @@ class ChatStore:
 
     def put(self, connection: apsw.Connection, row: DocumentRow, parsed: Parsed, vectors: Mapping[str, Matrix]) -> None:
         """Write a document as it is, inside a transaction of the caller's."""
-        self._store.put_row(connection, row, parsed, vectors)
+        self._store.writer(connection).put(row, parsed, vectors)
 
     def erase_rows(self, connection: apsw.Connection, numbers: Sequence[int]) -> None:
         """Erase documents with their names and what is kept beside them, inside a transaction of the caller's."""
         store = self._store
         wiping(connection)
         for number in numbers:
-            store.erase_row(connection, number)
+            store.writer(connection).erase(number)
             connection.execute(_NAMELESS, (store.workspace, number))
             connection.execute(_DROP, (store.workspace, number))
 
@@ -266,61 +255,6 @@ def _written(uri: str, at: int, text: str, said: Said, principals: frozenset[str
         start += count
     place, _, sitting = place.rpartition("#")
     return Conversation(place, said.title, messages, said.name, int(sitting), principals)
-
-
-class ChatView(SqliteView):
-    """A view whose rows have neighbors: the messages before and after."""
-
-    fields = frozenset({"chunk", "document", "name", "turns", "mention"})
-
-    def within(self, scope: Scope) -> SqliteView:
-        """The same moment, seen by another scope."""
-        return ChatView(self._connection, self._snapshot, only(scope, CHATS))
-
-    def retrieve(self, wanted: Wanted) -> SqliteArms:
-        """The best of every arm that is asked, with their neighbors."""
-        return ChatArms(self._connection, self._snapshot, self._masks, self._map, wanted)
-
-
-class ChatArms(SqliteArms):
-    """Arms of messages: the neighbors of the very best are candidates, and how the neighbors stand counts."""
-
-    def scores(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
-        """The scores of some chunks in every arm, and those of the messages beside them."""
-        found = dict(super().scores(chunks))
-        if not chunks:
-            return found
-        rows = self._map.rows(chunks)
-        for name in [name for name in found if name == "chunk" or "/" in name]:
-            found[f"before {name}"] = self._beside(name, rows, -1)
-            found[f"after {name}"] = self._beside(name, rows, 1)
-        return found
-
-    def _beside(self, arm: str, rows: Ints, step: int) -> NDArray[np.float64]:
-        """An arm's scores of the rows so far away; outside the same sitting there is nothing."""
-        scores, nothing = self._rows[arm], -2.0 if "/" in arm else 0.0
-        there = np.clip(rows + step, 0, self._snapshot.total - 1)
-        return np.where(self._same(rows, step), scores[there], nothing).astype(np.float64)
-
-    def _same(self, rows: Ints, step: int) -> Bools:
-        """Whether the rows so far away are of the same sitting: what stands beside it in the store is none of its business."""
-        there = np.clip(rows + step, 0, self._snapshot.total - 1)
-        of = self._snapshot.content_of_row
-        return np.asarray((there == rows + step) & (of[there] == of[rows]))
-
-    def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0) -> list[Found]:
-        """The best rows, and the neighbors of the very best."""
-        best = super()._top(scores, coverage, k, offset)
-        rows = self._map.rows([one.chunk for one in best[:_AROUND]])
-        near = np.unique(np.concatenate([rows[self._same(rows, step)] + step for step in (-1, 1)]))
-        near = np.setdiff1d(near[self._masks.answering[near]], self._map.rows([one.chunk for one in best]))
-        return best + self._map.found(near, (scores[near] + offset).astype(np.float32), coverage[near])
-
-
-def only(scope: Scope, source: int) -> Scope:
-    """The scope narrowed to one source: nothing, where that one is not asked for."""
-    asked = not scope.sources or source in scope.sources
-    return replace(scope, sources=frozenset({source if asked else _NOTHING}))
 
 
 def _title(heading: Sequence[str]) -> str:

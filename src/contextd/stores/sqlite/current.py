@@ -6,13 +6,13 @@ import threading
 import time
 from pathlib import Path
 
-import apsw
-
 from contextd.errors import StorageError, Unavailable
-from contextd.stores.sqlite import fold
+from contextd.stores.search.fold import rebuilt
+from contextd.stores.search.reading import Head
+from contextd.stores.search.snapshot import Snapshot, advance, load
 from contextd.stores.sqlite.connect import translated
 from contextd.stores.sqlite.database import Database
-from contextd.stores.sqlite.snapshot import Head, Snapshot, advance, heads_of, load
+from contextd.stores.sqlite.reading import SqliteReading, heads_of
 
 
 class Current:
@@ -23,7 +23,7 @@ class Current:
         self._kept: tuple[int, Snapshot] | None = None  # with the file it was read from: one value, so that no reader sees half
         self._lock = threading.Lock()
 
-    def at(self, connection: apsw.Connection, *, patient: bool = True, deadline: float | None = None) -> Snapshot:
+    def at(self, reading: SqliteReading, *, patient: bool = True, deadline: float | None = None) -> Snapshot:
         """The snapshot at a transaction's position. A patient caller is told by `FileNotFoundError` to begin another one.
 
         A caller with a deadline waits half of its time for another thread that reads a snapshot, then it raises `Unavailable`:
@@ -32,7 +32,7 @@ class Current:
         A transaction on a file that has been replaced gets a snapshot of its own, made of that file alone: the base files
         beside it are the new one's.
         """
-        head, file = self._head(connection), self._database.opened
+        head, file = self._head(reading), self._database.opened
         known = self._known(file)
         if known is not None and known.head == head and not self._database.replaced():
             return known  # without waiting for a thread that reads a newer one
@@ -42,29 +42,29 @@ class Current:
         try:
             known = self._known(file)
             old = known if known is not None and head.seq >= known.head.seq else None
-            found = None if self._database.replaced() else self._loaded(connection, old, patient)
+            found = None if self._database.replaced() else self._loaded(reading, old, patient)
             if found is None or self._database.replaced():
-                return fold.rebuilt(connection, self._workspace)
+                return rebuilt(reading)
             if known is None or found.head.seq >= known.head.seq:
                 self._kept = file, found
             return found
         finally:
             self._lock.release()
 
-    def anew(self, connection: apsw.Connection) -> Snapshot:
+    def anew(self, reading: SqliteReading) -> Snapshot:
         """The same, read from disk, whatever is known."""
         self.forget()
-        return self.at(connection, patient=False)
+        return self.at(reading, patient=False)
 
     def forget(self) -> None:
         """Drop what is kept: the next reader reads from disk."""
         with self._lock:
             self._kept = None
 
-    def _head(self, connection: apsw.Connection) -> Head:
+    def _head(self, reading: SqliteReading) -> Head:
         """The position of the workspace in the transaction of this thread; those of all workspaces are read at once."""
         with translated(self._database.path):
-            heads = self._database.once("heads", lambda: heads_of(connection))
+            heads = self._database.once("heads", lambda: heads_of(reading.connection))
         return heads.get(self._workspace, Head(0, 0, 0, 0))
 
     def _known(self, file: int) -> Snapshot | None:
@@ -72,17 +72,17 @@ class Current:
         kept = self._kept
         return kept[1] if kept is not None and kept[0] == file else None
 
-    def _loaded(self, connection: apsw.Connection, old: Snapshot | None, patient: bool) -> Snapshot:
+    def _loaded(self, reading: SqliteReading, old: Snapshot | None, patient: bool) -> Snapshot:
         """From an older snapshot or from disk. A missing or damaged base is made again in memory, until the next fold."""
         with translated(self._database.path):
             try:
-                return advance(old, connection, self._folder) if old else load(connection, self._workspace, self._folder)
+                return advance(old, reading, self._folder) if old else load(reading, self._folder)
             except FileNotFoundError as error:
                 missing = error
             except StorageError as error:
                 if error.code != "derived":
                     raise
-                return fold.rebuilt(connection, self._workspace)
+                return rebuilt(reading)
         if patient:
             raise missing
-        return fold.rebuilt(connection, self._workspace)
+        return rebuilt(reading)

@@ -124,6 +124,14 @@ class Database:
         result: T = known[name]
         return result
 
+    def once_written(self, name: str, make: Callable[[], T]) -> T:
+        """A value made once in the write transaction of this thread, such as its position."""
+        made: dict[str, Any] = self._moment.made
+        if name not in made:
+            made[name] = make()
+        result: T = made[name]
+        return result
+
     def transact(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run some writes in one transaction; all of them happen or none."""
         if self.read_only:
@@ -137,6 +145,7 @@ class Database:
                 what = f"the disk failed ({self._failed}) and writing is disabled"
                 raise StorageError(f"{self.path}: {what}. Check the disk, then start contextd again", code="io")
             connection.execute("begin immediate")
+            self._moment.made = {}
             try:
                 result = work(connection)
                 connection.execute("commit")

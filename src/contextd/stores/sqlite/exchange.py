@@ -213,7 +213,7 @@ class SqliteExchange:
         return Taken("changed" if winner is there and there.clock != here.clock else "known", conflict)
 
     def _write(self, connection: apsw.Connection, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix]) -> None:
-        self._record.store(memory.workspace).grant_row(connection, memory.principals)
+        self._record.store(memory.workspace).writer(connection).grant(memory.principals)
         self._record.memories.write_text(connection, memory, parsed, vectors)
         self._record.memories.insert(connection, memory)
 

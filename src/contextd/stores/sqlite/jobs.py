@@ -74,19 +74,19 @@ class SqliteJobs:
         found = self._select(f"{_OPEN} order by state = 'queued', created limit 1")
         return found[0] if found else None
 
-    def begin(self, job: str) -> bool:
-        """Note that a job runs, again perhaps; False when it was cancelled meanwhile."""
+    def lease(self, job: str) -> bool:
+        """Take a job to run it; False if it was cancelled. Each time counts as an attempt."""
         what = (
             """state = 'in_progress', started = coalesce(started, ?), heartbeat = ?, lease_end = ?, attempts = attempts + 1"""
         )
         return self._update(job, what, _now(), _now(), _now() + _LEASE, only="state in ('queued', 'in_progress')")
 
-    def progress(self, job: str, done: int, total: int) -> bool:
-        """Note how far a job is; False when somebody wants it to end."""
+    def extend(self, job: str, done: int, total: int) -> bool:
+        """Extend the time for which a job is taken, and note how far it is; False if it is to be cancelled."""
         self._update(job, "done = ?, total = ?, heartbeat = ?, lease_end = ?", done, total, _now(), _now() + _LEASE)
         return self.get(job).state != "cancelling"
 
-    def end(self, job: str, state: str, message: str, report: Mapping[str, Any]) -> str:
+    def finish(self, job: str, state: str, message: str, report: Mapping[str, Any]) -> str:
         """Note what became of a job, and forget the oldest ones; the state, `cancelled` for one that was to be cancelled."""
         done = (message, json.dumps(dict(report)), _now())
         what = "state = ?, message = ?, report = ?, ended = ?, lease_end = null, reason = ?"

@@ -17,13 +17,12 @@ import numpy as np
 
 from contextd.errors import InvalidInput
 from contextd.ports.world import Matrix
-from contextd.stores.sqlite.access import acl_id
+from contextd.stores.search.vectors import restore
 from contextd.stores.sqlite.clocks import Clocks
 from contextd.stores.sqlite.database import Database, packed, rows, unpacked, wiping
 from contextd.stores.sqlite.store import SqliteStore
-from contextd.stores.sqlite.vectors import restore
 from contextd.text.terms import plain
-from contextd.values.document import MEMORIES, DocumentRow, Parsed, Stamp
+from contextd.values.document import MEMORIES, DocumentRow, Parsed, Stamp, access_list_id
 from contextd.values.memory import Decided, Memory, TopicChange, Version, renamed
 from contextd.values.query import Reader
 
@@ -142,7 +141,7 @@ class SqliteMemories:
         """Write a changed memory, and what it was into its history; `parsed` when its text is another."""
 
         def write(connection: apsw.Connection) -> Memory:
-            self._record.store(memory.workspace).grant_row(connection, memory.principals)
+            self._record.store(memory.workspace).writer(connection).grant(memory.principals)
             return self._changed(connection, memory, by, parsed, vectors or {})
 
         return self._record.database.transact(write)
@@ -163,7 +162,7 @@ class SqliteMemories:
             noted = change(now)
             self.insert(connection, noted, self.told_topics(connection, now) if noted.topics == now.topics else None)
             if parsed is None:
-                self._record.store(noted.workspace).add_vectors_of(connection, number_of(noted.id), vectors or {})
+                self._record.store(noted.workspace).writer(connection).add_vectors_of(number_of(noted.id), vectors or {})
                 return
             kept = self.vectors(noted.workspace, [noted.id]).get(noted.id, {})  # of models that are not at hand
             self.write_text(connection, noted, parsed, {**kept, **(vectors or {})})
@@ -216,9 +215,9 @@ class SqliteMemories:
         vectors: Mapping[str, Matrix],
         decide: Callable[[Memory, Sequence[Memory]], Decided],
     ) -> Decided:
-        self._record.store(memory.workspace).grant_row(connection, memory.principals)
+        self._record.store(memory.workspace).writer(connection).grant(memory.principals)
         workspace, mark = memory.workspace, fingerprint(memory.text)
-        alike = (workspace, mark, workspace, memory.attribute, memory.about, memory.author, acl_id(memory.principals))
+        alike = (workspace, mark, workspace, memory.attribute, memory.about, memory.author, access_list_id(memory.principals))
         decided = decide(memory, _found(connection, memory.workspace, _ALIKE, alike))
         if decided.known:
             return replace(decided, memory=self._changed(connection, decided.memory, memory.author, None, {}))
@@ -246,13 +245,11 @@ class SqliteMemories:
         query = "select content_id from document where workspace_id = ? and document_id = ? and dead_seq is null"
         old = [row[0] for row in connection.execute(query, (memory.workspace, number))]
         if parsed is not None and old:
-            store.erase_row(connection, number)
+            store.writer(connection).erase(number)
         content = old[0] if parsed is None else number_of(memory.id + secrets.token_hex(8))
-        row = DocumentRow(
-            number, MEMORIES, f"memory:{memory.id}", content, acl_id(memory.principals), "memory", Stamp(0, 0, 0, 0), b"",
-            memory.said,
-        )  # fmt: skip
-        store.put_row(connection, row, parsed, vectors)
+        acl, no_file = access_list_id(memory.principals), Stamp(0, 0, 0, 0)
+        row = DocumentRow(number, MEMORIES, f"memory:{memory.id}", content, acl, "memory", no_file, b"", memory.said)
+        store.writer(connection).put(row, parsed, vectors)
 
     def keep_version(self, connection: apsw.Connection, before: Memory, at: int, by: str) -> None:
         """Keep what a memory was until `at`."""
@@ -262,7 +259,7 @@ class SqliteMemories:
     def erase(self, connection: apsw.Connection, workspace: int, memory: str) -> None:
         """Erase a memory with its text, history and relationships."""
         wiping(connection)
-        self._record.store(workspace).erase_row(connection, number_of(memory))
+        self._record.store(workspace).writer(connection).erase(number_of(memory))
         connection.execute(_GIVE_BACK, (workspace, memory))
         for query in _ERASE:
             connection.execute(query, (workspace, memory))

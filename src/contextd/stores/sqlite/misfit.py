@@ -10,7 +10,7 @@ def from_the_store(error: Exception) -> bool:
     modules = [
         str(frame.f_globals.get("__name__"))
         for frame, _ in walk_tb(error.__traceback__)
-        if frame.f_code.co_name != "view"  # through which every error inside a view comes
+        if frame.f_code.co_name != "seen"  # through which every error inside a view comes
     ]
     ours = [module for module in modules if module.startswith("contextd.")]
     return bool(ours) and ours[-1].startswith("contextd.stores.")

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from contextd.stores.sqlite.database import Database
-from contextd.stores.sqlite.snapshot import head_of
+from contextd.stores.sqlite.reading import SqliteReading
 from contextd.values.document import Stamp
 
 _FINDS = """
@@ -101,7 +101,7 @@ class SqliteNotes:
     def summary(self) -> dict[str, object]:
         """Counts and sizes, for people."""
         with self.database.reading() as connection:
-            head = head_of(connection, self.workspace)
+            head = SqliteReading(connection, self.workspace).head()
         spaces = dict(self.rows("select space, count(*) from vector where workspace_id = ? group by space"))
         languages = dict(self.rows(_LANGUAGES))
         return {

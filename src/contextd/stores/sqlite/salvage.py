@@ -14,10 +14,11 @@ from typing import Any
 import apsw
 
 from contextd.errors import StorageError
+from contextd.stores.search.postings import pack
+from contextd.stores.search.snapshot import load
 from contextd.stores.sqlite.connect import migrations, translated
 from contextd.stores.sqlite.database import Database, rows, unpacked
-from contextd.stores.sqlite.postings import pack
-from contextd.stores.sqlite.snapshot import load
+from contextd.stores.sqlite.reading import SqliteReading
 from contextd.text.indexed_text import words_of
 from contextd.values.document import OWNER, Piece
 
@@ -80,7 +81,7 @@ def _healthy(path: Path, schemas: tuple[str, ...]) -> bool:
         for (data,) in source.execute("select text from content"):
             unpacked(data)
         for (workspace,) in rows(source, "select workspace_id from workspace"):
-            load(source, workspace, None)
+            load(SqliteReading(source, workspace), None)
     except (apsw.Error, StorageError, IndexError, KeyError, ValueError, TypeError):
         return False
     finally:

@@ -7,50 +7,34 @@ begins as a writer, so that none can deadlock half-way.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
 from contextd.errors import IndexMismatch, StorageError
-from contextd.ports.world import Matrix, Written
-from contextd.stores.sqlite import fold
-from contextd.stores.sqlite.access import acl_id
+from contextd.ports.world import Batch, Lease, Matrix
+from contextd.stores.search import fold
+from contextd.stores.search.reading import Head
+from contextd.stores.search.snapshot import Snapshot
+from contextd.stores.search.view import SnapshotView
+from contextd.stores.sqlite.base_pointer import lost_vectors, missing, point_to
 from contextd.stores.sqlite.connect import translated
 from contextd.stores.sqlite.current import Current
-from contextd.stores.sqlite.database import Database, packed, unpacked
+from contextd.stores.sqlite.database import Database, unpacked
 from contextd.stores.sqlite.jobs import SqliteJobs
-from contextd.stores.sqlite.links import put_links
 from contextd.stores.sqlite.misfit import from_the_store
 from contextd.stores.sqlite.notes import SqliteNotes
-from contextd.stores.sqlite.postings import pack
-from contextd.stores.sqlite.snapshot import Head, head_of
-from contextd.stores.sqlite.vectors import quantize
-from contextd.stores.sqlite.view import SqliteView
+from contextd.stores.sqlite.reading import SqliteReading
+from contextd.stores.sqlite.writer import OF_CONTENT, Writer
 from contextd.text.indexed_text import with_context
-from contextd.text.terms import encode_path
-from contextd.values.document import COMMIT, Change, DocumentRow, Parsed, Stamp
+from contextd.values.document import Change, DocumentRow, Stamp, access_list_id
 from contextd.values.query import Scope
 
-_REGISTER = "insert or ignore into workspace values (?, 0, 0, 0, 0)"
-_NEXT = "update workspace set seq = seq + 1 where workspace_id = ? returning seq"
-_RETIRE = "update document set dead_seq = ? where workspace_id = ? and document_id = ? and dead_seq is null"
-_INSERT = "insert into document values (?, ?, ?, null, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_CONTENT = "insert or ignore into content values (?, ?, ?, ?)"
-_CHUNK = "insert or ignore into chunk values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_WORDS = "insert or ignore into words values (?, ?, ?, ?)"
-_VECTOR = "insert or replace into vector values (?, ?, ?, ?, ?)"
-_SHARE = """
-insert into document select workspace_id, document_id, ?, null, source_id, uri, content_id, ?, language, size, mtime_ns,
-  ctime_ns, inode, digest, modified, path_terms
-from document where workspace_id = ? and source_id = ? and dead_seq is null and acl_id != ?"""
-_RETIRE_OLD = """
-update document set dead_seq = ?1 where workspace_id = ?2 and dead_seq is null and seq < ?3
-  and exists (select 1 from document n where n.workspace_id = ?2 and n.document_id = document.document_id and n.seq = ?3)"""
-_TOUCH = """update document set size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?
-where workspace_id = ? and document_id = ? and dead_seq is null"""
+V = TypeVar("V", bound=SnapshotView)
+
 _DOCUMENTS = """
 select document_id, source_id, uri, content_id, acl_id, language, size, mtime_ns, ctime_ns, inode, digest, modified
 from document where workspace_id = ? and source_id = ? and dead_seq is null"""
@@ -65,13 +49,13 @@ select 1 from content c where c.workspace_id = ?1 and c.content_id = ?2 and (
   exists (select 1 from document d where d.workspace_id = ?1 and d.content_id = ?2 and d.dead_seq is null)
   or exists (select 1 from words w where w.workspace_id = ?1 and w.content_id = ?2))"""
 _PIECES = "select start_at, end_at, label, heading from chunk where workspace_id = ? and content_id = ? order by ordinal"
-_OF_CONTENT = ("content", "chunk", "words", "vector", "find", "reference", "import", "definition")
-_ERASE = tuple(f"delete from {table} where workspace_id = ? and content_id = ?" for table in _OF_CONTENT)  # noqa: S608
 _COLLECT = tuple(
     f"""delete from {table} where workspace_id = ?1
     and content_id not in (select content_id from document where workspace_id = ?1 and dead_seq is null)"""  # noqa: S608
-    for table in _OF_CONTENT
+    for table in OF_CONTENT
 )
+_SHARED = "select 1 from document where workspace_id = ? and source_id = ? and dead_seq is null and acl_id != ? limit 1"
+_GRANTED = "select count(*) from acl where workspace_id = ? and acl_id = ?"
 _MISSING = """
 select d.content_id from document d where d.workspace_id = ?1 and d.dead_seq is null
   and (?4 is null or d.source_id = ?4) and d.uri not in (select value from json_each(?5))
@@ -89,28 +73,37 @@ class SqliteStore:
         self.jobs = SqliteJobs(database, workspace)
         self.current = Current(database, workspace, folder)
         self._wait = 0  # chunks to be written before it is counted again whether a new base is worth it
+        self._changed = False  # since the last fold, by this process
 
     # Reading
 
+    def view(self, scope: Scope, deadline: float | None = None) -> AbstractContextManager[SnapshotView]:
+        """The documents that may be seen now."""
+        return self.seen(scope, deadline, SnapshotView)
+
     @contextmanager
-    def view(self, scope: Scope, deadline: float | None = None) -> Iterator[SqliteView]:
-        """What may be seen now; one read transaction holds it still."""
+    def seen(self, scope: Scope, deadline: float | None, view: Callable[[Any, Snapshot, Scope], V]) -> Iterator[V]:
+        """A view of the present snapshot. One read transaction holds it still."""
         with ExitStack() as stack:
             connection = stack.enter_context(self.database.reading())
             try:
-                snapshot = self.current.at(connection, deadline=deadline)
+                snapshot = self.current.at(self.reading(connection), deadline=deadline)
             except (IndexError, KeyError, ValueError, TypeError) as error:
                 raise self._misfit(error) from error
             except FileNotFoundError:  # a writer has folded since this transaction began: a new one sees the new base
                 stack.close()
                 connection = stack.enter_context(self.database.reading())
-                snapshot = self.current.at(connection, patient=False, deadline=deadline)
+                snapshot = self.current.at(self.reading(connection), patient=False, deadline=deadline)
             try:
-                yield SqliteView(connection, snapshot, scope)
+                yield view(self.reading(connection), snapshot, scope)
             except (IndexError, KeyError, ValueError, TypeError) as error:
                 if not from_the_store(error):
                     raise
                 raise self._misfit(error) from error
+
+    def reading(self, connection: apsw.Connection) -> SqliteReading:
+        """The rows of this workspace in a transaction."""
+        return SqliteReading(connection, self.workspace)
 
     def changes(self, after: int) -> Iterator[Change]:
         """Every change behind a position, in order."""
@@ -137,101 +130,50 @@ class SqliteStore:
         and source_id = ? and document_id in (select value from json_each(?))"""
         return {uri: Stamp(*rest) for uri, *rest in self.rows(query, source, json.dumps(list(documents)))}
 
+    def holds(self, content: int) -> bool:
+        """Whether a content is stored with its words: in the base file, or in the table of newer ones."""
+        return bool(self.rows(_COMPLETE, content))
+
     # Writing
 
-    def reuse(self, document: DocumentRow) -> bool:
-        """Write a document whose content is stored already; False, and nothing is written, when it is not.
-
-        Stored means with its words: in the base, which holds what living documents have, or in the table of newer ones.
-        """
-        if not self.rows(_COMPLETE, document.content):  # as for nearly all: no transaction of a writer for these
-            return False
-
-        def write(connection: apsw.Connection) -> bool:
-            if not connection.execute(_COMPLETE, (self.workspace, document.content)).fetchone():
-                return False
-            self.put_row(connection, document, None, {})
-            return True
-
-        return self.database.transact(write)
-
-    def put(self, written: Sequence[Written]) -> None:
-        """Write some documents in one transaction; a reader sees the old ones or the new ones."""
-
-        def write(connection: apsw.Connection) -> None:
-            for document, parsed, vectors in written:
-                self.put_row(connection, document, parsed, vectors)
-
-        if written:
-            self.database.transact(write)
-
-    def put_row(
-        self, connection: apsw.Connection, document: DocumentRow, parsed: Parsed | None, vectors: Mapping[str, Matrix]
-    ) -> int:
-        """The same inside a transaction of the caller's."""
-        seq = self._next(connection)
-        connection.execute(_RETIRE, (seq, self.workspace, document.id))
-        s = document.stamp
-        path_terms = encode_path(document.uri) if document.digest and document.language != COMMIT else b""
-        connection.execute(_INSERT, (
-            self.workspace, document.id, seq, document.source, document.uri, document.content, document.acl,
-            document.language, s.size, s.mtime_ns, s.ctime_ns, s.inode, document.digest, document.modified, path_terms,
-        ))  # fmt: skip
-        if parsed is not None:
-            self._put_content(connection, seq, document.content, parsed, vectors)
-        return seq
-
-    def erase_row(self, connection: apsw.Connection, document: int) -> None:
-        """Take a document out and its content with it, inside a transaction of the caller's."""
-        query = "select content_id from document where workspace_id = ? and document_id = ?"
-        contents = {row[0] for row in connection.execute(query, (self.workspace, document))}
-        connection.execute(_RETIRE, (self._next(connection), self.workspace, document))
-        for query in _ERASE:
-            connection.executemany(query, [(self.workspace, content) for content in contents])
-
-    def remove(self, source: int, uris: Sequence[str]) -> int:
-        """Take documents of a source out."""
-        known = self.documents(source)
+    def apply(self, batch: Batch, lease: Lease) -> int:
+        """Write a batch in one transaction; readers see all of it or nothing. The position it has."""
+        lease.check()
+        shared = {source: names for source, names in batch.shared.items() if self._differs(source, names)}
+        if not (batch.written or batch.touched or batch.removed or shared):
+            return self.position()
 
         def write(connection: apsw.Connection) -> int:
-            seq = self._next(connection)
-            for uri in uris:
-                if uri in known:
-                    connection.execute(_RETIRE, (seq, self.workspace, known[uri].id))
-            return seq
+            writer = self.writer(connection)
+            for principals in batch.granted:
+                writer.grant(principals)
+            for document, parsed, vectors in batch.written:
+                writer.put(document, parsed, vectors)
+            writer.touch(batch.touched)
+            if batch.removed:
+                writer.remove(batch.removed)
+            for source, names in shared.items():
+                writer.share(source, names)
+            return writer.seq if batch.written or batch.removed or shared else 0
 
-        return self.database.transact(write)
+        position = self.database.transact(write)
+        self._note_change(sum(len(parsed.pieces) for _, parsed, _ in batch.written if parsed is not None) if position else None)
+        self.fold()
+        return position or self.position()
 
-    def touch(self, rows: Sequence[DocumentRow]) -> None:
-        """Note new stamps of documents whose content is the same: no change for readers."""
-        values = [(r.stamp.size, r.stamp.mtime_ns, r.stamp.ctime_ns, r.stamp.inode, self.workspace, r.id) for r in rows]
-        if values:
-            self.database.transact(lambda connection: connection.executemany(_TOUCH, values))
+    def writer(self, connection: apsw.Connection) -> Writer:
+        """The writer of this workspace in a transaction of `database.transact`: one for all changes of the transaction."""
+        return self.database.once_written(f"writer {self.workspace}", lambda: Writer(connection, self.workspace))
 
-    def grant(self, principals: frozenset[str]) -> int:
-        """The id of an access list, kept."""
-        self.database.transact(lambda connection: self.grant_row(connection, principals))
-        return acl_id(principals)
+    def _differs(self, source: int, principals: frozenset[str]) -> bool:
+        """Whether a source has documents with another access list, or the list is not stored yet."""
+        acl = access_list_id(principals)
+        return bool(self.rows(_SHARED, source, acl)) or self.rows(_GRANTED, acl)[0][0] != len(principals)
 
-    def grant_row(self, connection: apsw.Connection, principals: frozenset[str]) -> None:
-        """The same inside a transaction of the caller's."""
-        values = [(self.workspace, acl_id(principals), principal) for principal in sorted(principals)]
-        connection.executemany("insert or ignore into acl values (?, ?, ?)", values)
-
-    def share(self, sources: Sequence[int], acl: int) -> None:
-        """Give all documents of some sources another access list at one moment: each becomes a new row."""
-
-        differs = "select 1 from document where workspace_id = ? and source_id = ? and dead_seq is null and acl_id != ? limit 1"
-        if not any(self.rows(differs, source, acl) for source in sources):
-            return
-
-        def write(connection: apsw.Connection) -> None:
-            seq = self._next(connection)
-            for source in sources:
-                connection.execute(_SHARE, (seq, acl, self.workspace, source, acl))
-            connection.execute(_RETIRE_OLD, (seq, self.workspace, seq))
-
-        self.database.transact(write)
+    def _note_change(self, chunks: int | None) -> None:
+        """Note what was written, for the decision to fold; None for nothing that readers see."""
+        if chunks is not None:
+            self._changed, self._wait = True, max(0, self._wait - chunks)
 
     def missing_vectors(
         self, space: str, limit: int, besides: Collection[str] = (), *, source: int | None = None
@@ -249,30 +191,12 @@ class SqliteStore:
         return result
 
     def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:
-        """Keep vectors for contents that are still there."""
+        """Store vectors of contents that are still stored. Needs no lease: they belong to contents, not to documents."""
+        self.database.transact(lambda connection: self.writer(connection).add_vectors(space, vectors))
+        self._note_change(0)
 
-        def write(connection: apsw.Connection) -> None:
-            seq = self._next(connection)
-            for content, matrix in vectors.items():
-                if connection.execute(
-                    "select 1 from content where workspace_id = ? and content_id = ?", (self.workspace, content)
-                ).fetchone():
-                    connection.execute(_VECTOR, (self.workspace, content, space, seq, quantize(matrix)))
-
-        self.database.transact(write)
-
-    def add_vectors_of(self, connection: apsw.Connection, document: int, vectors: Mapping[str, Matrix]) -> None:
-        """Keep vectors for the content of a document, inside a transaction of the caller's."""
-        query = "select content_id from document where workspace_id = ? and document_id = ? and dead_seq is null"
-        row = connection.execute(query, (self.workspace, document)).fetchone()
-        if row is None or not vectors:
-            return
-        seq = self._next(connection)
-        for space, matrix in vectors.items():
-            connection.execute(_VECTOR, (self.workspace, row[0], space, seq, quantize(matrix)))
-
-    def drop_other_spaces(self, space: str) -> int:
-        """Drop the vectors of older spaces of the same tier; the number of contents that had one."""
+    def adopt(self, space: str) -> int:
+        """Drop the vectors of older spaces of the same tier; the number of contents that had one. Folds what changed."""
         tier = space.split("/")[0] + "/"
         old = "workspace_id = ? and substr(space, 1, ?) = ? and space != ?"
         values = (len(tier), tier, space)
@@ -280,6 +204,9 @@ class SqliteStore:
         if count:
             query = f"delete from vector where {old}"  # noqa: S608
             self.database.transact(lambda connection: connection.execute(query, (self.workspace, *values)))
+            self._note_change(0)
+        if self._changed:
+            self.fold(force=True)
         return count
 
     # Upkeep
@@ -295,29 +222,32 @@ class SqliteStore:
         with self.database.reading() as connection:
             if not force and (self._wait or self._counted(connection)):
                 return False
-            snapshot = self.current.at(connection, patient=False)
+            snapshot = self.current.at(self.reading(connection), patient=False)
         if snapshot.base.generation != snapshot.head.generation:
-            self.database.transact(lambda connection: fold.lost_vectors(connection, self.workspace))
+            self.database.transact(lambda connection: lost_vectors(connection, self.workspace))
         spaces = {space for (space,) in self.rows("select distinct space from vector where workspace_id = ?")}
         with translated(folder):
             generation = fold.write(snapshot, folder, spaces)
-        pointed = self.database.transact(lambda connection: fold.point_to(connection, snapshot, generation))
+        pointed = self.database.transact(lambda connection: point_to(connection, snapshot, generation))
         if pointed:
-            self._wait = 0
+            self._wait, self._changed = 0, False
             fold.remove_others(folder, generation)
         return pointed
 
     def _counted(self, connection: apsw.Connection) -> int:
         """The chunks that are missing for a new base: counted when there may be enough, not with every batch."""
-        self._wait = fold.missing(connection, self.workspace)
+        self._wait = missing(connection, self.workspace)
         return self._wait
 
-    def finish(self, *, vacuum: bool = True) -> None:
-        """Collect what nothing refers to, and give the space back to the disk; of what was deleted no copy stays."""
+    def settle(self, lease: Lease, *, vacuum: bool = True) -> None:
+        """End a run: fold what changed, collect contents without a document, and leave no copy of deleted text on disk."""
+        lease.check()
+        if self._changed:
+            self.fold(force=True)
 
         def collect(connection: apsw.Connection) -> None:
             self.notes.soil(connection)
-            seq = head_of(connection, self.workspace).seq
+            seq = self.reading(connection).head().seq
             connection.execute("delete from document where workspace_id = ? and dead_seq is not null", (self.workspace,))
             for query in _COLLECT:
                 connection.execute(query, (self.workspace,))
@@ -332,7 +262,7 @@ class SqliteStore:
         """Look at every page and every text; damage is an error. A damaged base is made again from them."""
         self.database.check()
         with self.database.reading() as connection:
-            snapshot = self.current.anew(connection)
+            snapshot = self.current.anew(self.reading(connection))
             newest = self.rows(_NEWEST)[0][0]
         if newest > snapshot.head.seq:  # or its documents would be known and never seen
             raise self._misfit(ValueError(f"a document is of position {newest}, the workspace at {snapshot.head.seq}"))
@@ -351,41 +281,13 @@ class SqliteStore:
 
     def _head(self) -> Head:
         with self.database.reading() as connection:
-            return head_of(connection, self.workspace)
+            return self.reading(connection).head()
 
     def _misfit(self, error: Exception) -> StorageError:
         """Rows that do not fit together: pages were damaged in a way that SQLite cannot see."""
         remedy = "`contextd salvage`" if self.folder is None else "`contextd index --verify` or `contextd rebuild`"
         what = f"{self.database.path} is inconsistent ({type(error).__name__}: {error})"
         return StorageError(f"{what}; run {remedy}. If the error returns, report a bug", code="corrupt")
-
-    def _next(self, connection: apsw.Connection) -> int:
-        connection.execute(_REGISTER, (self.workspace,))
-        return int(next(iter(connection.execute(_NEXT, (self.workspace,))))[0])
-
-    def _put_content(
-        self, connection: apsw.Connection, seq: int, content: int, parsed: Parsed, vectors: Mapping[str, Matrix]
-    ) -> None:
-        self._wait = max(0, self._wait - len(parsed.pieces))
-        connection.execute(_CONTENT, (self.workspace, content, seq, packed(parsed.text)))
-        connection.executemany(
-            _CHUNK,
-            (
-                (self.workspace, content, ordinal, p.kind, p.label, _json(p.heading), _json(p.names), p.start_line, p.end_line,
-                 p.start, p.end, p.tokens)
-                for ordinal, p in enumerate(parsed.pieces)
-            ),
-        )  # fmt: skip
-        connection.execute(_WORDS, (self.workspace, content, seq, pack(parsed.words)))
-        finds = [(self.workspace, content, find.line, find.rule) for find in parsed.finds]
-        connection.executemany("insert or ignore into find values (?, ?, ?, ?)", finds)
-        for space, matrix in vectors.items():
-            connection.execute(_VECTOR, (self.workspace, content, space, seq, quantize(matrix)))
-        put_links(connection, self.workspace, content, parsed)
-
-
-def _json(value: Sequence[str]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else "[]"
 
 
 def _document(row: Any) -> DocumentRow:

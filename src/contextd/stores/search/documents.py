@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.stores.sqlite.choose import below, is_pattern
-from contextd.stores.sqlite.postings import Postings, turn
+from contextd.stores.search.choose import below, is_pattern
+from contextd.stores.search.postings import Postings, turn
+from contextd.stores.search.reading import DocumentTuple
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-# Id, source, uri, content, access list, language, time of change, terms of the path.
-DocumentTuple = tuple[int, int, str, int, int, str, int, bytes]
 Columns = Mapping[str, NDArray[Any]]
 
 _SOME = 1000  # newer documents that are not felt

@@ -10,7 +10,7 @@ from contextd.stores.sqlite.store import open_index
 from contextd.text.terms import key
 from contextd.values.query import Reader, Scope
 from tests.stores.asking import words
-from tests.stores.test_conformance import WORKSPACE, Shelf
+from tests.stores.shelf import WORKSPACE, Shelf
 
 SCOPE = Scope((WORKSPACE,), Reader("owner"))
 

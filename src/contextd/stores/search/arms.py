@@ -5,32 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.stores.sqlite.bm25 import Scores, bm25, in_paths, occurrences
-from contextd.stores.sqlite.choose import best_of, near_the_cut, weights_of
-from contextd.stores.sqlite.database import rows
-from contextd.stores.sqlite.masks import Masks
-from contextd.stores.sqlite.rows import Float, Ints, RowMap
-from contextd.stores.sqlite.snapshot import Snapshot
-from contextd.stores.sqlite.vectors import cosines, exact_cosines
+from contextd.stores.search.bm25 import Scores, bm25, in_paths, occurrences
+from contextd.stores.search.choose import best_of, near_the_cut, weights_of
+from contextd.stores.search.masks import Masks
+from contextd.stores.search.reading import Reading
+from contextd.stores.search.row_map import Float, Ints, RowMap
+from contextd.stores.search.snapshot import Snapshot
+from contextd.stores.search.vectors import cosines, exact_cosines
 from contextd.text.paths import names_file
 from contextd.values.answer import Found, Suggestion
 from contextd.values.document import ChunkId
 from contextd.values.retrieval import Wanted, Words
 
-_AT = """
-select ordinal from chunk where workspace_id = ? and content_id = ? and start_line <= ? and end_line >= ?"""
 _BODY = ("chunk", "document")  # the words of texts, by chunk and by document
 
 
-class SqliteArms:
+class SnapshotArms:
     """The arms of one question. Words come first: the other arms choose by them among chunks that are equal otherwise."""
 
-    def __init__(self, connection: apsw.Connection, snapshot: Snapshot, masks: Masks, row_map: RowMap, wanted: Wanted) -> None:
-        self._connection, self._snapshot, self._masks, self._map = connection, snapshot, masks, row_map
+    def __init__(self, reading: Reading, snapshot: Snapshot, masks: Masks, row_map: RowMap, wanted: Wanted) -> None:
+        self._reading, self._snapshot, self._masks, self._map = reading, snapshot, masks, row_map
         self._rows: dict[str, Float] = {}  # scores by row
         self._contents: dict[str, Float] = {}  # scores by content: the same for all its rows
         self._asked = wanted.vectors
@@ -116,8 +113,8 @@ class SqliteArms:
         for path, line in places:
             for document, _, uri, content, *_ in map(documents.at, documents.named(path)):
                 if names_file(path, uri) and self._map.may_see(document):
-                    at = rows(self._connection, _AT, (self._snapshot.workspace, content, line, line))
-                    score[[self._map.row(ChunkId(document, ordinal)) for (ordinal,) in at]] = 1
+                    at = self._reading.ordinals_at(content, line)
+                    score[[self._map.row(ChunkId(document, ordinal)) for ordinal in at]] = 1
         self._rows["place"] = score
         return self._top(score, score, len(places) * 2)
 
@@ -164,8 +161,7 @@ class SqliteArms:
             return (first + one.chunk.ordinal,) if 0 <= one.chunk.ordinal < end - first else ()
         if not one.line:
             return range(first, end)
-        at = rows(self._connection, _AT, (self._snapshot.workspace, content, one.line, one.line))
-        return [first + ordinal for (ordinal,) in at]
+        return [first + ordinal for ordinal in self._reading.ordinals_at(content, one.line)]
 
     def _near(self, vector: Float, k: int, space: str) -> list[Found]:
         """The chunks nearest to a vector, by exact search."""

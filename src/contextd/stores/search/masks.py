@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.stores.sqlite.choose import one_of
-from contextd.stores.sqlite.snapshot import Snapshot
+from contextd.stores.search.choose import one_of
+from contextd.stores.search.reading import Reading
+from contextd.stores.search.snapshot import Snapshot
 from contextd.values.query import Scope
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-_ACLS = "select distinct acl_id from acl where workspace_id = ? and principal in (select value from json_each(?))"
-
 
 class Masks:
     """The masks of one reader and one scope at one moment."""
 
-    def __init__(self, connection: apsw.Connection, snapshot: Snapshot, scope: Scope) -> None:
-        self._connection, self._snapshot, self._scope = connection, snapshot, scope
+    def __init__(self, reading: Reading, snapshot: Snapshot, scope: Scope) -> None:
+        self._reading, self._snapshot, self._scope = reading, snapshot, scope
 
     @cached_property
     def allowed(self) -> Bools:
@@ -37,8 +34,7 @@ class Masks:
         another one, which makes another snapshot."""
         known, principals = self._snapshot.acls, self._scope.reader.principals
         if principals not in known:
-            values = (self._snapshot.workspace, json.dumps(sorted(principals)))
-            known[principals] = tuple(row[0] for row in self._connection.execute(_ACLS, values))
+            known[principals] = tuple(self._reading.access_lists(principals))
         return known[principals]
 
     @cached_property

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.stores.sqlite import arrays
-from contextd.stores.sqlite.postings import Postings, turn
-from contextd.stores.sqlite.vectors import Vectors
+from contextd.stores.search import arrays
+from contextd.stores.search.postings import Postings, turn
+from contextd.stores.search.vectors import Vectors
 
 Ints = NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contextd.app.session import Session
-from contextd.stores.sqlite.view import SqliteView
+from contextd.stores.search.view import SnapshotView
 
 
 @contextmanager
@@ -29,9 +29,9 @@ def counted(session: Session, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple
 
         return called
 
-    for name, method in vars(SqliteView).items():
+    for name, method in vars(SnapshotView).items():
         if callable(method) and not name.startswith("_"):
-            monkeypatch.setattr(SqliteView, name, counting(name, method))
+            monkeypatch.setattr(SnapshotView, name, counting(name, method))
 
     def note(_: Any, statement: str, __: Any) -> bool:
         if statement.split()[0] == "select":

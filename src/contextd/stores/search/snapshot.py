@@ -13,44 +13,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.stores.sqlite.documents import Documents, OrderedDocuments
-from contextd.stores.sqlite.postings import Postings, unpack
-from contextd.stores.sqlite.segments import MERGED, Base, Ints, Segment, merged, place_in, read_base, segment_of
-from contextd.stores.sqlite.vectors import Vectors, merge_parts, restore
+from contextd.stores.search.documents import Documents, OrderedDocuments
+from contextd.stores.search.postings import Postings, unpack
+from contextd.stores.search.reading import Head, Reading
+from contextd.stores.search.segments import MERGED, Base, Ints, Segment, merged, place_in, read_base, segment_of
+from contextd.stores.search.vectors import Vectors, merge_parts, restore
 
 _MOST_DEAD, _SOME_DEAD = 2, 4096  # rows: from so many times the living ones, and so many more, everything is loaded anew
-
-_HEAD = "select seq, collected_seq, generation, folded_seq from workspace where workspace_id = ?"
-_HEADS = "select workspace_id, seq, collected_seq, generation, folded_seq from workspace"
-_LIVING = """
-select document_id, source_id, uri, content_id, acl_id, language, modified, path_terms
-from document where workspace_id = ? and dead_seq is null"""
-_CHANGED = """
-select document_id, source_id, uri, content_id, acl_id, language, modified, path_terms, dead_seq from (
-  select * from document where workspace_id = ?1 and seq > ?2
-  union all select * from document where workspace_id = ?1 and dead_seq is not null and dead_seq > ?2 and seq <= ?2)
-order by max(seq, coalesce(dead_seq, 0)), dead_seq is null"""  # two indexes, so that it costs what changed
-_WORDS = "select content_id, data from words where workspace_id = ? and seq > ? order by content_id"
-_KINDS = """
-select content_id, kind from chunk
-where workspace_id = ?1 and content_id in (select content_id from words where workspace_id = ?1 and seq > ?2)
-order by content_id, ordinal"""
-_VECTORS = """
-select content_id, space, data from vector where workspace_id = ? and seq > ? and length(data) > 0 order by content_id"""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The position of a workspace and of its base."""
-
-    seq: int
-    collected: int
-    generation: int
-    folded: int
 
 
 class Placed:
@@ -169,55 +141,40 @@ class Snapshot:
             first += len(segment.lengths)
 
 
-def head_of(connection: apsw.Connection, workspace: int) -> Head:
-    """Where a workspace is now."""
-    row = connection.execute(_HEAD, (workspace,)).fetchone()
-    return Head(*row) if row else Head(0, 0, 0, 0)
-
-
-def heads_of(connection: apsw.Connection) -> dict[int, Head]:
-    """Where every workspace of a database is now; one that nothing was written to is missing."""
-    return {workspace: Head(*rest) for workspace, *rest in connection.execute(_HEADS)}
-
-
-def load(connection: apsw.Connection, workspace: int, folder: Path | None) -> Snapshot:
+def load(reading: Reading, folder: Path | None) -> Snapshot:
     """The state of a workspace, from nothing."""
-    head = head_of(connection, workspace)
+    head = reading.head()
     base = read_base(folder, head.generation)
-    segments = _segments(connection, workspace, -1, base, {})
-    return assembled(workspace, head, base, segments, living_documents(connection, workspace), connection)
+    return assembled(reading, head, base, _segments(reading, -1, base, {}), living_documents(reading))
 
 
-def assembled(
-    workspace: int, head: Head, base: Base, segments: tuple[Segment, ...], documents: Documents, connection: apsw.Connection
-) -> Snapshot:
+def assembled(reading: Reading, head: Head, base: Base, segments: tuple[Segment, ...], documents: Documents) -> Snapshot:
     """A snapshot of its parts, with the vectors that are not in the base."""
     newer = _placed({}, segments, len(base.contents))
     documents = documents.in_order() if documents.newer else documents
     placed = Placed(_places(documents.contents, base, newer))
     vectors = {space: (part,) for space, part in base.vectors.items()}
-    start = Snapshot(workspace, head, base, segments, newer, vectors, documents, placed, placed.contents[:0])
-    return with_vectors(start, connection, head.folded if base.generation else -1)
+    start = Snapshot(reading.workspace, head, base, segments, newer, vectors, documents, placed, placed.contents[:0])
+    return with_vectors(start, reading, head.folded if base.generation else -1)
 
 
-def living_documents(connection: apsw.Connection, workspace: int) -> Documents:
+def living_documents(reading: Reading) -> Documents:
     """The documents that are there now."""
-    return Documents(OrderedDocuments(connection.execute(_LIVING, (workspace,))))
+    return Documents(OrderedDocuments(reading.living()))
 
 
-def advance(old: Snapshot, connection: apsw.Connection, folder: Path | None) -> Snapshot:
+def advance(old: Snapshot, reading: Reading, folder: Path | None) -> Snapshot:
     """The same workspace at its present position."""
-    head = head_of(connection, old.workspace)
+    head = reading.head()
     if head == old.head:
         return old
     if head.collected > old.head.seq:
-        return load(connection, old.workspace, folder)
-    changes = connection.execute(_CHANGED, (old.workspace, old.head.seq))
-    documents = old.documents.changed(((*row,), dead is not None) for *row, dead in changes)
+        return load(reading, folder)
+    documents = old.documents.changed(reading.changed(old.head.seq))
     if head.generation != old.head.generation:
         base = read_base(folder, head.generation)
-        return assembled(old.workspace, head, base, _segments(connection, old.workspace, -1, base, {}), documents, connection)
-    fresh = _segments(connection, old.workspace, old.head.seq, old.base, old.newer)
+        return assembled(reading, head, base, _segments(reading, -1, base, {}), documents)
+    fresh = _segments(reading, old.head.seq, old.base, old.newer)
     newer = _placed(old.newer, fresh, len(old.base.contents) + len(old.newer)) if fresh else old.newer
     same = documents.ordered is old.documents.ordered
     placed = old.placed if same else Placed(_places(documents.ordered.columns["contents"], old.base, newer))
@@ -235,20 +192,18 @@ def advance(old: Snapshot, connection: apsw.Connection, folder: Path | None) -> 
         np.concatenate((known, fresh_places)),
     )
     if moved.total > _MOST_DEAD * int(moved.living.sum()) + _SOME_DEAD:  # what nobody has any more takes memory and time
-        return load(connection, old.workspace, folder)
-    return with_vectors(moved, connection, old.head.seq)
+        return load(reading, folder)
+    return with_vectors(moved, reading, old.head.seq)
 
 
-def _segments(
-    connection: apsw.Connection, workspace: int, after: int, base: Base, known: Mapping[int, int]
-) -> tuple[Segment, ...]:
+def _segments(reading: Reading, after: int, base: Base, known: Mapping[int, int]) -> tuple[Segment, ...]:
     """What came after a position and is not known yet, as one segment; nothing for nothing."""
     kinds: dict[int, list[str]] = {}
-    for content, kind in connection.execute(_KINDS, (workspace, after)):
+    for content, kind in reading.kinds(after):
         kinds.setdefault(content, []).append(kind)
     fresh = [
         (content, unpack(data))
-        for content, data in connection.execute(_WORDS, (workspace, after))
+        for content, data in reading.words(after)
         if content not in known and place_in(base, content) is None
     ]
     return (segment_of(fresh, kinds),) if fresh else ()
@@ -273,10 +228,10 @@ def _places(contents: Ints, base: Base, newer: Mapping[int, int]) -> Ints:
     return found
 
 
-def with_vectors(snapshot: Snapshot, connection: apsw.Connection, after: int) -> Snapshot:
+def with_vectors(snapshot: Snapshot, reading: Reading, after: int) -> Snapshot:
     """Add the vectors that came after a position."""
     found: dict[str, list[tuple[Ints, Any, Any]]] = {}
-    for content, space, data in connection.execute(_VECTORS, (snapshot.workspace, after)):
+    for content, space, data in reading.vectors(after):
         place = snapshot.place_of_content(content)
         if place is not None:
             rows = np.arange(snapshot.starts[place], snapshot.starts[place + 1])

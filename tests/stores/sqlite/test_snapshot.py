@@ -8,16 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contextd.chunking.cut import Limits
-from contextd.chunking.parse import parse
-from contextd.models.tokens import Estimate
-from contextd.stores.sqlite import documents, segments, snapshot
+from contextd.stores.search import documents, segments, snapshot
 from contextd.stores.sqlite.store import SqliteStore, open_index
 from contextd.text.terms import FOLDER, STEM, key
-from contextd.values.document import DocumentRow, Stamp
 from contextd.values.query import Reader, Scope
 from contextd.values.retrieval import Wanted, Words
-from tests.stores.test_conformance import SPACE, WORKSPACE, Shelf
+from tests.stores.shelf import SPACE, WORKSPACE, Shelf
 
 OWNER = Reader("owner")
 WORDS = ("heron", "owl", "crane", "lark", "stork")
@@ -84,11 +80,11 @@ def test_a_snapshot_that_was_moved_forward_answers_as_one_that_was_loaded(
             text = f"{chance.choice(WORDS)} = {chance.randrange(6)}\n" * chance.randrange(1, 3)
             shelf.put(uri, text, readers, [chance.random() for _ in range(4)] if chance.random() < 0.7 else None)
         elif turn < 0.85:
-            shelf.store.remove(5, [uri])
+            shelf.remove(uri)
         elif turn < 0.92:
             again(shelf.store, chance)
         elif turn < 0.96:
-            shelf.store.finish()
+            shelf.settle()
         else:
             shelf.store.fold(force=True)
         scope = chance.choice(scopes)
@@ -117,7 +113,7 @@ def test_what_is_gone_does_not_pile_up_in_memory(tmp_path: Path, monkeypatch: py
         with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
             total = view._snapshot.total
         if number % 10 == 9:
-            shelf.store.finish()
+            shelf.settle()
     assert total <= 30
     shelf.store.close()
 
@@ -127,11 +123,8 @@ def test_documents_of_two_sources_with_one_uri_stand_in_one_order(tmp_path: Path
     shelf.put("z.py", "owl = 1\n")
     with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
         assert view.size
-    acl = shelf.store.grant(frozenset({"owner"}))
-    parsed = parse(b"heron = 1\n", "python", Limits(small=0), Estimate().count)
-    for number, source in ((900, 7), (100, 8)):
-        row = DocumentRow(number, source, "same.py", 4711, acl, "python", Stamp(1, 2, 3, 4), b"digest", 1_000_000)
-        shelf.store.put([(row, parsed, {})])
+    for source in (7, 8):
+        shelf.put("same.py", "heron = 1\n", source=source)
     scope = Scope((WORKSPACE,), OWNER)
     loaded = open_index(tmp_path, WORKSPACE)
     assert everything(shelf.store, scope) == everything(loaded, scope)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.stores.sqlite.documents import DocumentTuple
-from contextd.stores.sqlite.masks import Masks
-from contextd.stores.sqlite.snapshot import Snapshot
+from contextd.stores.search.masks import Masks
+from contextd.stores.search.reading import DocumentTuple
+from contextd.stores.search.snapshot import Snapshot
 from contextd.values.answer import Found
 from contextd.values.document import ChunkId
 

@@ -6,44 +6,20 @@ A temporary file, a sync, a rename, then the pointer in the database: a crash at
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import apsw
 import numpy as np
 
-from contextd.stores.sqlite import arrays
-from contextd.stores.sqlite.database import rows, unpacked
-from contextd.stores.sqlite.postings import Counts, Keys, Postings, smallest, turn, unpack
-from contextd.stores.sqlite.segments import EMPTY, Ints, base_path, segment_of
-from contextd.stores.sqlite.snapshot import Snapshot, assembled, head_of, living_documents
+from contextd.stores.search import arrays
+from contextd.stores.search.postings import Counts, Keys, Postings, smallest, turn, unpack
+from contextd.stores.search.reading import PieceRow, Reading
+from contextd.stores.search.segments import EMPTY, Ints, base_path, segment_of
+from contextd.stores.search.snapshot import Snapshot, assembled, living_documents
 from contextd.text.indexed_text import words_of
 from contextd.values.document import Piece
 
-_SOME = 4096  # rows outside the base that can be searched without being felt
 _PARTS = 8  # in which word lists are merged, to hold a part of the entries at a time; a power of two
-
-_POINT = """update workspace set generation = ?, folded_seq = ? where workspace_id = ? and generation = ?"""
-_HERE = "from vector where workspace_id = ? and seq <= ? and length(data) > 0"
-_IN_BASE = "insert into vector (workspace_id, content_id, space, seq, data) values (?, ?, ?, ?, x'')"
-_NEWER = """
-select count(*) from chunk
-where workspace_id = ?1 and content_id in (select content_id from words where workspace_id = ?1)"""
-_ALL = "select count(*) from chunk where workspace_id = ?"
-_WORDS = "select content_id, data from words where workspace_id = ?"
-_TEXTS = "select content_id, text from content where workspace_id = ? order by content_id"
-_PIECES = """
-select kind, label, heading, names, start_at, end_at from chunk
-where workspace_id = ? and content_id = ? order by ordinal"""
-
-
-def missing(connection: apsw.Connection, workspace: int) -> int:
-    """How many more chunks make a new base worth what it costs; 0 if there are enough.
-
-    Half of all: then a first run writes each chunk to a base about twice, however many there are.
-    """
-    newer, total = (int(rows(connection, query, (workspace,))[0][0]) for query in (_NEWER, _ALL))
-    return max(_SOME - newer, total - 2 * newer) + 1 if newer <= _SOME or newer * 2 <= total else 0
 
 
 def write(snapshot: Snapshot, folder: Path, spaces: set[str]) -> int:
@@ -68,29 +44,6 @@ def write(snapshot: Snapshot, folder: Path, spaces: set[str]) -> int:
     return generation
 
 
-def point_to(connection: apsw.Connection, snapshot: Snapshot, generation: int) -> bool:
-    """Make a generation the base, if the one it was made from still is; drop the word lists and vectors it now holds.
-
-    An empty vector says that the base has it; without the base it has to be made again (`lost_vectors`).
-    """
-    head = snapshot.head
-    connection.execute(_POINT, (generation, head.seq, snapshot.workspace, head.generation))
-    if not connection.changes():
-        return False
-    connection.execute("delete from words where workspace_id = ? and seq <= ?", (snapshot.workspace, head.seq))
-    # Not an update, after which a page stays as large as what was in it.
-    values = (snapshot.workspace, head.seq)
-    marked = rows(connection, f"select workspace_id, content_id, space, seq {_HERE}", values)
-    connection.execute(f"delete {_HERE}", values)
-    connection.executemany(_IN_BASE, marked)
-    return True
-
-
-def lost_vectors(connection: apsw.Connection, workspace: int) -> None:
-    """The base is gone, and the vectors that only it had with it: forget that they were there, so that they are made again."""
-    connection.execute("delete from vector where workspace_id = ? and length(data) = 0", (workspace,))
-
-
 def remove_others(folder: Path, generation: int) -> None:
     """Delete base files nobody points to; one that is still open elsewhere goes at the next fold."""
     for path in (*folder.glob("base-*.arrays"), *folder.glob(".base-*.arrays.*")):  # and what a killed fold left
@@ -101,25 +54,23 @@ def remove_others(folder: Path, generation: int) -> None:
                 continue
 
 
-def rebuilt(connection: apsw.Connection, workspace: int) -> Snapshot:
+def rebuilt(reading: Reading) -> Snapshot:
     """A snapshot without a base file: word lists are made again from the stored texts."""
-    head = head_of(connection, workspace)
     fresh, kinds = [], {}
-    stored = {content: unpack(data) for content, data in rows(connection, _WORDS, (workspace,))}
-    for content, packed in connection.execute(_TEXTS, (workspace,)):
-        text = unpacked(packed)
-        pieces = rows(connection, _PIECES, (workspace, content))
-        kinds[content] = [piece[0] for piece in pieces]
-        fresh.append((content, stored.get(content) or _words(pieces, text)))
+    stored = {content: unpack(data) for content, data in reading.words(-1)}
+    for content, text in reading.all_texts():
+        pieces = [piece for _, piece in reading.pieces([content])]
+        kinds[content] = [piece.kind for piece in pieces]
+        fresh.append((content, stored.get(content) or _words(pieces, reading.names(content), text)))
     segments = (segment_of(fresh, kinds),) if fresh else ()
-    return assembled(workspace, head, EMPTY, segments, living_documents(connection, workspace), connection)
+    return assembled(reading, reading.head(), EMPTY, segments, living_documents(reading))
 
 
-def _words(pieces: list[Any], text: str) -> list[tuple[Keys, Counts]]:
+def _words(pieces: Sequence[PieceRow], names: Sequence[str], text: str) -> list[tuple[Keys, Counts]]:
     encoded = []
-    for kind, label, heading, names, start, end in pieces:
-        piece = Piece(start, end, 0, 0, kind, label, tuple(json.loads(heading)), 0, tuple(json.loads(names)))
-        data = words_of(piece, text)
+    for row, own in zip(pieces, names, strict=True):
+        heading, defined = tuple(json.loads(row.heading)), tuple(json.loads(own))
+        data = words_of(Piece(row.start, row.end, 0, 0, row.kind, row.label, heading, 0, defined), text)
         entries = len(data) // 9
         encoded.append((np.frombuffer(data, np.uint64, entries), np.frombuffer(data, np.uint8, entries, 8 * entries)))
     return encoded

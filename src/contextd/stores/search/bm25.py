@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.stores.sqlite.snapshot import Snapshot
+from contextd.stores.search.snapshot import Snapshot
 
 _K1, _B = 1.2, 0.75  # the usual values; the code benchmark is flat around them
 _MOST_TERMS = 48  # the rarest ones of a long query: the others change nothing but the time

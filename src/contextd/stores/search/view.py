@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.stores.sqlite.arms import SqliteArms
-from contextd.stores.sqlite.database import rows, unpacked
-from contextd.stores.sqlite.masks import Masks
-from contextd.stores.sqlite.rows import RowMap
-from contextd.stores.sqlite.snapshot import Snapshot
-from contextd.stores.sqlite.structure import SqliteLinks
+from contextd.stores.search.arms import SnapshotArms
+from contextd.stores.search.links import SnapshotLinks
+from contextd.stores.search.masks import Masks
+from contextd.stores.search.reading import PieceRow, Reading
+from contextd.stores.search.row_map import RowMap
+from contextd.stores.search.snapshot import Snapshot
 from contextd.values.document import About, Chunk, ChunkId
 from contextd.values.memory import Related
 from contextd.values.query import Scope
@@ -30,58 +29,50 @@ Bools = NDArray[np.bool_]
 Float = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-_TEXT = "select text from content where workspace_id = ? and content_id = ?"
-_TEXTS = "select content_id, text from content where workspace_id = ? and content_id in (select value from json_each(?))"
-_PIECE = "kind, label, heading, start_line, end_line, start_at, end_at, tokens"
-_CHUNKS = f"""
-select content_id, ordinal, {_PIECE} from chunk where workspace_id = ? and content_id in (select value from json_each(?))
-order by content_id, ordinal"""  # noqa: S608
-_SOME = f"""
-select content_id, ordinal, {_PIECE} from json_each(?) j
-cross join chunk on content_id = j.value ->> 0 and ordinal = j.value ->> 1 where workspace_id = ?"""  # noqa: S608
+
+_NOTHING = -1  # no source and no content has this id
 
 
-class SqliteView:
+class SnapshotView:
     """Answers for one workspace, one reader, one moment."""
 
     fields = frozenset({"chunk", "document", "name", "defined", "stem", "folder"})
 
-    def __init__(self, connection: apsw.Connection, snapshot: Snapshot, scope: Scope) -> None:
-        self._connection, self._snapshot, self._scope = connection, snapshot, scope
-        self._documents, self._masks = snapshot.documents, self._may_answer(connection, snapshot, scope)
+    def __init__(self, reading: Reading, snapshot: Snapshot, scope: Scope) -> None:
+        self._reading, self._snapshot, self._scope = reading, snapshot, scope
+        self._documents, self._masks = snapshot.documents, self._may_answer()
         self._map = RowMap(snapshot, self._masks)
 
-    @staticmethod
-    def _may_answer(connection: apsw.Connection, snapshot: Snapshot, scope: Scope) -> Masks:
-        return Masks(connection, snapshot, scope)
+    def _may_answer(self) -> Masks:
+        return Masks(self._reading, self._snapshot, self._scope)
 
-    def within(self, scope: Scope) -> SqliteView:
+    def within(self, scope: Scope) -> SnapshotView:
         """The same moment, seen by another scope."""
-        return SqliteView(self._connection, self._snapshot, scope)
+        return SnapshotView(self._reading, self._snapshot, scope)
 
-    def retrieve(self, wanted: Wanted) -> SqliteArms:
+    def retrieve(self, wanted: Wanted) -> SnapshotArms:
         """The best of every arm that is asked."""
-        return SqliteArms(self._connection, self._snapshot, self._masks, self._map, wanted)
+        return SnapshotArms(self._reading, self._snapshot, self._masks, self._map, wanted)
 
     def chunks_of(self, documents: Collection[int]) -> dict[int, list[Chunk]]:
         """All chunks of some documents, in order; none of a document that may not answer."""
         contents = {one: self._map.content(one) for one in documents if self._map.may_see(one)}
-        wanted = (self._snapshot.workspace, json.dumps(sorted(set(contents.values()))))
-        texts = {content: unpacked(data) for content, data in rows(self._connection, _TEXTS, wanted)}
-        pieces: dict[int, list[Any]] = {content: [] for content in texts}
-        for content, *rest in rows(self._connection, _CHUNKS, wanted):
-            pieces[content].append(rest)
+        wanted = set(contents.values())
+        texts = self._reading.texts(wanted)
+        pieces: dict[int, list[PieceRow]] = {content: [] for content in texts}
+        for place, piece in self._reading.pieces(wanted):
+            pieces[place].append(piece)
         return {
-            one: [self._chunk(ChunkId(one, ordinal), texts[content], rest) for ordinal, *rest in pieces.get(content, ())]
-            if (content := contents.get(one)) is not None and texts.get(content)
+            one: [self._chunk(ChunkId(one, piece.ordinal), texts[content], piece) for piece in pieces[content]]
+            if (content := contents.get(one, _NOTHING)) in texts
             else []
             for one in documents
         }
 
     @cached_property
-    def links(self) -> SqliteLinks:
+    def links(self) -> SnapshotLinks:
         """What the documents that may answer define, refer to and import."""
-        return SqliteLinks(self._connection, self._snapshot, self._masks)
+        return SnapshotLinks(self._reading, self._snapshot, self._masks)
 
     def uris(self) -> Mapping[int, str]:
         """The documents that may answer, by id."""
@@ -92,8 +83,8 @@ class SqliteView:
         place = self._documents.place(document)
         if place is None or not self._masks.candidates[place]:
             return ""
-        stored = rows(self._connection, _TEXT, (self._snapshot.workspace, self._documents.at(place)[3]))
-        return unpacked(stored[0][0]) if stored else ""
+        content = self._documents.at(place)[3]
+        return self._reading.texts([content]).get(content, "")
 
     def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
         """What a person linked with some documents; nobody links files."""
@@ -135,10 +126,9 @@ class SqliteView:
     def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
         """The chunks with their texts, in the order asked for."""
         contents = {one: self._map.content(one.document) for one in chunks if self._map.may_see(one.document)}
-        workspace, wanted = self._snapshot.workspace, json.dumps(sorted(set(contents.values())))
-        texts = {content: unpacked(data) for content, data in rows(self._connection, _TEXTS, (workspace, wanted))}
-        pairs = json.dumps(sorted({(content, one.ordinal) for one, content in contents.items()}))
-        pieces = {(content, ordinal): rest for content, ordinal, *rest in rows(self._connection, _SOME, (pairs, workspace))}
+        texts = self._reading.texts(set(contents.values()))
+        wanted = {(content, one.ordinal) for one, content in contents.items()}
+        pieces = {(content, piece.ordinal): piece for content, piece in self._reading.pieces_at(wanted)}
         return [
             self._chunk(one, texts[content], pieces[content, one.ordinal])
             for one, content in contents.items()
@@ -173,12 +163,18 @@ class SqliteView:
 
     # Inside
 
-    def _chunk(self, chunk: ChunkId, whole: str, piece: Sequence[Any]) -> Chunk:
+    def _chunk(self, chunk: ChunkId, whole: str, piece: PieceRow) -> Chunk:
         row = self._map.document(chunk.document)
         place = self._map.content_place(chunk.document)
         total = int(self._snapshot.starts[place + 1] - self._snapshot.starts[place])
-        kind, label, heading, start_line, end_line, start, end, tokens = piece
+        _, kind, label, heading, start_line, end_line, start, end, tokens = piece
         return Chunk(
             chunk, self._snapshot.workspace, row[2], row[5], kind.partition(" ")[0], label, tuple(json.loads(heading)),
             whole[start:end], start_line, end_line, start, end, tokens, row[6], total, kinds=tuple(kind.split(" ")),
         )  # fmt: skip
+
+
+def only(scope: Scope, source: int) -> Scope:
+    """The scope narrowed to one source: nothing, where that one is not asked for."""
+    asked = not scope.sources or source in scope.sources
+    return replace(scope, sources=frozenset({source if asked else _NOTHING}))
