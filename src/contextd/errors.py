@@ -2,8 +2,13 @@
 
 ContextdError
 ├── InvalidInput      the caller's turn: a bad path, budget, template, setting
+│   ├── NotFound      no such memory, job, file, project
+│   ├── Forbidden     the reader may not do this
+│   ├── Conflict      the name is taken, or the same work is under way
+│   └── TooLarge      over a limit
 ├── Unavailable       somebody else's: a model, a service, an optional part; may be tried again
-│   └── Busy          another process is writing
+│   ├── Busy          another process is writing
+│   └── TimedOut      the deadline passed
 ├── StorageError      the disk's or the database's: full, read-only, locked, corrupt
 └── IndexMismatch     contextd's own data is of another version, or has to be rebuilt
 """
@@ -27,6 +32,34 @@ class InvalidInput(ContextdError):
     code = "invalid_input"
 
 
+class NotFound(InvalidInput):
+    """There is nothing of that name, or the reader may not know of it."""
+
+    http_status = 404
+    code = "not_found"
+
+
+class Forbidden(InvalidInput):
+    """The reader may not do this."""
+
+    http_status = 403
+    code = "forbidden"
+
+
+class Conflict(InvalidInput):
+    """The state of the data does not allow it: a name is taken, or the same work is under way."""
+
+    http_status = 409
+    code = "conflict"
+
+
+class TooLarge(InvalidInput):
+    """A value is over its limit."""
+
+    http_status = 413
+    code = "too_large"
+
+
 class Unavailable(ContextdError):
     """Something optional is not there; inside `trace.attempt` it becomes a warning."""
 
@@ -43,6 +76,13 @@ class Busy(Unavailable):
     def __init__(self, holder: str, sign: int) -> None:
         super().__init__(f"the index is locked by {holder}; wait for it to finish, or stop it")
         self.holder, self.sign = holder, sign
+
+
+class TimedOut(Unavailable):
+    """The deadline of the caller passed."""
+
+    http_status = 504
+    code = "timed_out"
 
 
 STORAGE_CODES = frozenset("storage storage_full read_only locked corrupt cannot_open io derived".split())

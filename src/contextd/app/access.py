@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from contextd.app import staleness
 from contextd.app.project import Project
-from contextd.errors import Busy, InvalidInput
+from contextd.errors import Busy, Conflict, Forbidden, InvalidInput
 from contextd.ports.record import Record
 from contextd.ports.world import Batch, Lease
 from contextd.values.document import OWNER
@@ -39,14 +39,14 @@ class Access:
     def readable(self, project: Project) -> Project:
         """The project, if the reader may read it; its owner needs the right for that as everybody does."""
         if not self.may_read(project):
-            raise InvalidInput(staleness.unreadable(self.reader))
+            raise Forbidden(staleness.unreadable(self.reader))
         return project
 
     def change(self, project: Project, change: Callable[[frozenset[str]], frozenset[str]], *, force: bool) -> frozenset[str]:
         """Change who may read. The record decides and is written first; a crash before the index follows leaves those who
         may read by both, and the next run brings the index in line with the record."""
         if self.reader.name != OWNER:
-            raise InvalidInput(
+            raise Forbidden(
                 f"only {OWNER} can change the access list of this project; the current reader is {self.reader.name}"
             )
         try:
@@ -64,7 +64,7 @@ class Access:
     def _changed(self, project: Project, change: Callable[[frozenset[str]], frozenset[str]], force: bool) -> frozenset[str]:
         names = change(self.readers(project))
         if not force and not self.reader.principals & names:
-            raise InvalidInput(f"{OWNER} would lose access to this project; keep {OWNER} in the access list, or use --force")
+            raise Conflict(f"{OWNER} would lose access to this project; keep {OWNER} in the access list, or use --force")
         if not names:
             raise InvalidInput("the access list of this project would be empty; keep at least one principal")
         return names

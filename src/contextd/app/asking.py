@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from contextd.errors import InvalidInput
+from contextd.errors import InvalidInput, TooLarge
 from contextd.querying.rank import RELEVANCE, Ranker, ranker_of
 from contextd.settings.limits import LIMITS, checked_name, checked_text, checked_texts
 from contextd.values.document import EVERYONE, OWNER
@@ -34,7 +34,7 @@ class Asked:
         import numpy as np
 
         if self.vector is not None and len(self.vector) > LIMITS["vector"].entries:
-            raise InvalidInput(f"vector: too many numbers: {len(self.vector):,} (maximum {LIMITS['vector'].entries:,})")
+            raise TooLarge(f"vector: too many numbers: {len(self.vector):,} (maximum {LIMITS['vector'].entries:,})")
         usual = settings.mmr_lambda if settings.rerank_enabled else 1.0
         return {
             "history": checked_texts("history", self.history),

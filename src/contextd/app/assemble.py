@@ -20,7 +20,7 @@ from contextd.app.session import Session
 from contextd.app.setup import Setup
 from contextd.chunking.cut import Limits
 from contextd.chunking.extraction import missing
-from contextd.errors import InvalidInput, StorageError, Unavailable
+from contextd.errors import InvalidInput, NotFound, StorageError, Unavailable
 from contextd.models.chosen import LocalModels
 from contextd.models.tokens import O200k
 from contextd.ports.record import Record
@@ -162,7 +162,7 @@ def salvaged_record() -> tuple[dict[str, int], Path] | None:
     """Save what can be read of a damaged record; rows by table, and where the damaged file lies now. None: it is healthy."""
     path = config.home() / "record.db"
     if not path.exists():
-        raise InvalidInput(f"no such file: {path}")
+        raise NotFound(f"no such file: {path}")
     return salvaged(path)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from contextd.errors import InvalidInput, Unavailable
+from contextd.errors import Forbidden, NotFound, Unavailable
 from contextd.importing import pipeline
 from contextd.importing.pipeline import ImportReport, Read
 from contextd.indexing.embed import embed_missing
@@ -89,9 +89,9 @@ class ChatService:
         seen = [one.uri for one in self.all() if one.uri == name or one.uri.startswith((f"{name}#", f"{name}/branch-"))]
         found = list(self.kept.known(seen, self.reader.name))
         if seen and not found:
-            raise InvalidInput(f"{name!r} was imported by another reader; only that reader can delete it")
+            raise Forbidden(f"{name!r} was imported by another reader; only that reader can delete it")
         if not found:
-            raise InvalidInput(f"no such chat: {name!r}; run `contextd chats` for a list")
+            raise NotFound(f"no such chat: {name!r}; run `contextd chats` for a list")
         return len(found), self.kept.forget(found, name, self.reader.name)
 
     def exported(self) -> Iterator[dict[str, Any]]:

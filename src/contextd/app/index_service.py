@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from contextd.app.access import Access, share
 from contextd.app.project import Project, inside
 from contextd.app.setup import Setup
-from contextd.errors import Busy, InvalidInput, StorageError
+from contextd.errors import Busy, NotFound, StorageError
 from contextd.ports.world import FileState, Lease, Parser
 from contextd.values.document import access_list_id
 from contextd.values.job import Job
@@ -189,5 +189,5 @@ class IndexService:
         asked = inside(project.root, paths)
         for path in asked:
             if not project.source.present(path) and path not in project.store.documents(project.source.id):
-                raise InvalidInput(f"no such file or directory in {project.root}: {path}")
+                raise NotFound(f"no such file or directory in {project.root}: {path}")
         return asked

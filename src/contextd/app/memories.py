@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from contextd.errors import InvalidInput
+from contextd.errors import Conflict, Forbidden, InvalidInput, NotFound
 from contextd.ports.record import Record
 from contextd.ports.world import Embedder, Tokens
 from contextd.privacy import scrub_text
@@ -66,7 +66,7 @@ class MemoryService:
     ) -> Memory:
         """A memory as it is told, not kept yet."""
         if in_project and self.project is None:
-            raise InvalidInput("no project found; run the command inside a project, or use --project")
+            raise NotFound("no project found; run the command inside a project, or use --project")
         workspace = self.project if in_project and self.project is not None else self.personal
         now = self.record.now()
         said = _time("said", known.pop("said", None) or now)
@@ -94,7 +94,7 @@ class MemoryService:
             for one in self.record.memories.beginning(workspace, start, self.reader)
         ]
         if not found:
-            raise InvalidInput(
+            raise NotFound(
                 f"no such memory: {start!r}; run `contextd memories` for a list "
                 f"(use an id, or at least its first {_SHORTEST_ID} characters)"
             )
@@ -203,11 +203,11 @@ class MemoryService:
         """Add a topic, below another if it says so."""
         name, known = self._clean(_name(name)), {topic.name for topic in self.topics()}
         if parent and parent not in known:
-            raise InvalidInput(f"no such parent topic: {parent!r}; the topics are {', '.join(sorted(known))}")
+            raise NotFound(f"no such parent topic: {parent!r}; the topics are {', '.join(sorted(known))}")
         if parent == name:
             raise InvalidInput("a topic cannot be its own parent")
         if name in known and not parent:
-            raise InvalidInput(f"the topic {name!r} already exists; use --below to change its parent")
+            raise Conflict(f"the topic {name!r} already exists; use --below to change its parent")
         self._settled()
         self.record.relations.put_topics(self.personal, self.reader.name, [Topic(name, parent)])
         return Topic(name, parent)
@@ -217,7 +217,7 @@ class MemoryService:
         self._known_topic(name)
         new = self._clean(_name(new))
         if new in {topic.name for topic in self.topics()}:
-            raise InvalidInput(f"the topic {new!r} already exists; use `contextd topics merge` to merge the topics")
+            raise Conflict(f"the topic {new!r} already exists; use `contextd topics merge` to merge the topics")
         return self._replaced(name, new)
 
     def merge_topic(self, name: str, into: str) -> int:
@@ -271,7 +271,7 @@ class MemoryService:
     def _own(self, memory: str) -> Memory:
         found = self.get(memory)
         if found.author != self.reader.name:
-            raise InvalidInput(f"memory {found.id!r} was written by {found.author}; only the author can change or delete it")
+            raise Forbidden(f"memory {found.id!r} was written by {found.author}; only the author can change or delete it")
         return found
 
     def _changed(self, memory: Memory, **fields: Any) -> Memory:
@@ -283,7 +283,7 @@ class MemoryService:
 
     def _known_topic(self, name: str) -> None:
         if name not in (known := {topic.name for topic in self.topics()}):
-            raise InvalidInput(f"no such topic: {name!r}; the topics are {', '.join(sorted(known))}")
+            raise NotFound(f"no such topic: {name!r}; the topics are {', '.join(sorted(known))}")
 
     def _settled(self) -> None:
         """Write the starting set down before it is changed."""

@@ -13,7 +13,7 @@ from contextd.app.home import Home
 from contextd.app.project import NOT_INDEXED, Project
 from contextd.app.questions import query_of, resources_of, sources_of, warn
 from contextd.app.setup import Setup
-from contextd.errors import InvalidInput
+from contextd.errors import Conflict, NotFound
 from contextd.ports.world import FileState, Skip
 from contextd.querying import pipeline as querying
 from contextd.querying.rank import RELEVANCE, Ranker
@@ -28,6 +28,7 @@ from contextd.settings.limits import (
     checked_texts,
 )
 from contextd.values.answer import Context, SearchResult
+from contextd.values.deadline import within
 from contextd.values.job import Jobs
 from contextd.values.memory import Remembered
 from contextd.values.query import Facet, Narrow, Reader
@@ -163,13 +164,13 @@ class Session:
     def register_template(self, name: str, text: str, *, header: str = "", separator: str = "\n", footer: str = "") -> None:
         """Add a template of one's own: `text` for each hit, with placeholders such as `{{content}}`."""
         if name in self.setup.templates or name in self.home.templates:
-            raise InvalidInput(f"the template {name!r} already exists; use another name")
+            raise Conflict(f"the template {name!r} already exists; use another name")
         self.home.templates[name] = custom(name, text, header, separator, footer)
 
     def register_ranker(self, name: str, ranker: Ranker) -> None:
         """Add an order of one's own: a number for each hit (and the time now, in microseconds), the highest first."""
         if name in (RELEVANCE, *self.home.rankers):
-            raise InvalidInput(f"the ranker {name!r} already exists; use another name")
+            raise Conflict(f"the ranker {name!r} already exists; use another name")
         self.home.rankers[name] = ranker
 
     def facets(
@@ -234,11 +235,23 @@ class Session:
             home.record, home.personal, project, self.reader, setup.static, setup.deep, home.tokens, setup.rules
         )
 
-    def remember(self, text: str, *, principals: Iterable[str] = (), in_project: bool = False, **known: Any) -> Remembered:
-        """Keep a fact, personal or of this project; on disk when this returns. Who writes can always read."""
+    def remember(
+        self,
+        text: str,
+        *,
+        principals: Iterable[str] = (),
+        in_project: bool = False,
+        deadline: float | None = None,
+        **known: Any,
+    ) -> Remembered:
+        """Keep a fact, personal or of this project; on disk when this returns. Who writes can always read.
+
+        `deadline` is in seconds from now; raises `TimedOut`, and nothing is kept, if another writer holds the record so long.
+        """
         if in_project:
             self._project()  # who may not read it cannot write into it
-        return self.memories.remember(text, principals=principals, in_project=in_project, **known)
+        with within(deadline):
+            return self.memories.remember(text, principals=principals, in_project=in_project, **known)
 
     def recall(self, text: str, *, narrow: Narrow | None = None, **asked: Any) -> SearchResult:
         """The memories that answer a question, of the project and of the person; everything else as for `search`."""
@@ -252,9 +265,10 @@ class Session:
         kept = home.record.chats(self._project().workspace if in_project else home.personal)
         return ChatService(kept, self.reader, setup.static, setup.deep, home.tokens, setup.rules)
 
-    def forget(self, memory: str) -> str:
-        """Erase a memory for good: `gone`, or `pending` while another process still reads."""
-        return self.memories.forget(memory)
+    def forget(self, memory: str, *, deadline: float | None = None) -> str:
+        """Erase a memory for good: `gone`, or `pending` while another process still reads. `deadline` as for `remember`."""
+        with within(deadline):
+            return self.memories.forget(memory)
 
     # The index of the project
 
@@ -386,9 +400,9 @@ class Session:
     def _project(self) -> Project:
         """The project, for a reader who may use it."""
         if self.unindexed is not None:
-            raise InvalidInput(NOT_INDEXED)
+            raise NotFound(NOT_INDEXED)
         if self.project is None:
-            raise InvalidInput("no project found; run the command inside a project, or use --project")
+            raise NotFound("no project found; run the command inside a project, or use --project")
         return self.access.usable(self.project)
 
     def _readable(self) -> Project:

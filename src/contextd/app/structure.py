@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from contextd.app.project import Project, inside
-from contextd.errors import InvalidInput
+from contextd.errors import InvalidInput, NotFound
 from contextd.linking.impact import Dependent, impact
 from contextd.linking.overview import Overview, headings, most_used, overview
 from contextd.linking.symbols import DefinitionSite, Use, definitions, outline, uses
@@ -74,14 +74,14 @@ class Structure:
         """What changed a file or folder lately, who knows it, and what changes with it."""
         found = self.project.past.history(_one(self.project, path), limit)
         if found is None:
-            raise InvalidInput(self._without_past(path))
+            raise NotFound(self._without_past(path))
         return found
 
     def why(self, path: str, line: int) -> tuple[Edit, str]:
         """The commit that last changed a line, and what it said."""
         found = self.project.past.origin(_one(self.project, path), line)
         if found is None:
-            raise InvalidInput(self._without_past(path))
+            raise NotFound(self._without_past(path))
         return found
 
     def _without_past(self, path: str) -> str:

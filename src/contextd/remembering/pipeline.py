@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from contextd.errors import InvalidInput, Unavailable
+from contextd.errors import InvalidInput, TooLarge, Unavailable
 from contextd.ports.record import Memories
 from contextd.ports.world import Embedder, Matrix, Tokens
 from contextd.privacy import MARK, scrub_named, scrub_text
@@ -92,7 +92,7 @@ def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
     if not text:
         raise InvalidInput("the memory is empty; give a text")
     if len(text) > _LONGEST:
-        raise InvalidInput(f"the memory has {len(text)} characters (maximum {_LONGEST}); index it as a file instead")
+        raise TooLarge(f"the memory has {len(text)} characters (maximum {_LONGEST}); index it as a file instead")
     return replace(memory, id=memory.id or secrets.token_hex(16)), finds
 
 

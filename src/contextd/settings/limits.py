@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from contextd.errors import InvalidInput
+from contextd.errors import InvalidInput, TooLarge
 from contextd.text.invisible import visible_line
 
 
@@ -48,7 +48,7 @@ def checked_text(field: str, text: str) -> str:
     if not isinstance(text, str):
         raise InvalidInput(f"{field}: expected text, not {type(text).__name__}")
     if len(text) > LIMITS[field].characters:
-        raise InvalidInput(f"{field}: too many characters: {len(text):,} (maximum {LIMITS[field].characters:,})")
+        raise TooLarge(f"{field}: too many characters: {len(text):,} (maximum {LIMITS[field].characters:,})")
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text  # half a character is none
 
 
@@ -60,7 +60,7 @@ def checked_texts(field: str, texts: Iterable[str]) -> tuple[str, ...]:
     found = tuple(islice(texts, most + 1))
     if len(found) > most:
         count = f"{len(texts):,}" if isinstance(texts, Sequence) else f"more than {most:,}"
-        raise InvalidInput(f"{field}: too many entries: {count} (maximum {most:,})")
+        raise TooLarge(f"{field}: too many entries: {count} (maximum {most:,})")
     return tuple(checked_text(field, text) for text in found)
 
 
@@ -86,7 +86,7 @@ def checked_number(field: str, number: int, most: int) -> int:
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidInput(f"{field}: expected an integer, not {type(number).__name__}")
     if number > most:
-        raise InvalidInput(f"{field}: value too large: {number:,} (maximum {most:,})")
+        raise TooLarge(f"{field}: value too large: {number:,} (maximum {most:,})")
     return number
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from contextd.errors import InvalidInput
+from contextd.errors import InvalidInput, NotFound
 from contextd.privacy import scrub_text
 from contextd.privacy.formats import Rule
 from contextd.sources.files import open_below
@@ -70,7 +70,7 @@ class GitPast:
         committed = _lines(out)
         current = self._current(path, committed)
         if not 1 <= line <= len(current):
-            raise InvalidInput(f"no line {line} in {path}: the file has {len(current)} lines")
+            raise NotFound(f"no line {line} in {path}: the file has {len(current)} lines")
         number = _place(committed, current, line)
         if number is None:
             raise InvalidInput(f"line {line} of {path} has uncommitted changes; commit them first")

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from contextd.chunking.extraction import missing
-from contextd.errors import InvalidInput
+from contextd.errors import InvalidInput, NotFound
 from contextd.ports.world import FileState, Skip
 from contextd.privacy.formats import Rule
 from contextd.sources.filetypes import BINARY, DOCUMENTS, binary_reason, language_of, never_read
@@ -98,7 +98,7 @@ def checked_root(path: Path) -> Path:
     try:
         resolved = path.resolve(strict=True)
     except (OSError, RuntimeError):
-        raise InvalidInput(f"no such directory: {path}") from None
+        raise NotFound(f"no such directory: {path}") from None
     if not resolved.is_dir():
         raise InvalidInput(f"{path} is not a directory; give the directory that contains it")
     if reason := refusal(resolved):

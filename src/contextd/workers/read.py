@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from contextd.errors import InvalidInput
+from contextd.errors import InvalidInput, TooLarge
 from contextd.sources import exports, memory_lists
 from contextd.sources.limited import Meter, Refused
 from contextd.values.conversation import Conversation, Forgotten, Message, Note
@@ -109,7 +109,7 @@ def _memories(data: str, beat: Callable[[], None]) -> Iterator[dict[str, Any]]:
         beat()
         size = sum(len(value) if isinstance(value, str) else len(repr(value)) for value in entry.values())
         if size > _LARGEST_ENTRY:
-            raise InvalidInput(f"an entry is larger than {_LARGEST_ENTRY >> 20} MB; nothing was imported")
+            raise TooLarge(f"an entry is larger than {_LARGEST_ENTRY >> 20} MB; nothing was imported")
         yield {"entry": [part, entry]}
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from contextd.errors import InvalidInput, Unavailable
+from contextd.errors import InvalidInput, TooLarge, Unavailable
 from contextd.sources.limited import is_regular
 from contextd.values.conversation import Conversation, Forgotten, Message, Note, Unread
 from contextd.workers import wire
@@ -70,7 +70,7 @@ def memory_file(path: str) -> bytes:
 
 def _within_limit(data: bytes) -> bytes:
     if len(data) > LARGEST_MEMORIES:
-        raise InvalidInput(f"the file is larger than {LARGEST_MEMORIES >> 20} MB; split it into several files")
+        raise TooLarge(f"the file is larger than {LARGEST_MEMORIES >> 20} MB; split it into several files")
     return data
 
 

@@ -6,7 +6,7 @@ import threading
 import time
 from pathlib import Path
 
-from contextd.errors import StorageError, Unavailable
+from contextd.errors import StorageError, TimedOut
 from contextd.stores.search.fold import rebuilt
 from contextd.stores.search.reading import Head
 from contextd.stores.search.snapshot import Snapshot, advance, load
@@ -26,7 +26,7 @@ class Current:
     def at(self, reading: SqliteReading, *, patient: bool = True, deadline: float | None = None) -> Snapshot:
         """The snapshot at a transaction's position. A patient caller is told by `FileNotFoundError` to begin another one.
 
-        A caller with a deadline waits half of its time for another thread that reads a snapshot, then it raises `Unavailable`:
+        A caller with a deadline waits half of its time for another thread that reads a snapshot, then it raises `TimedOut`:
         the rest is for what else there is to search.
 
         A transaction on a file that has been replaced gets a snapshot of its own, made of that file alone: the base files
@@ -38,7 +38,7 @@ class Current:
             return known  # without waiting for a thread that reads a newer one
         patience = -1.0 if deadline is None else max(0.0, deadline - time.monotonic()) / 2
         if not self._lock.acquire(timeout=patience):
-            raise Unavailable("the index is being loaded; ask again, or give it more time")
+            raise TimedOut("the index is being loaded; ask again, or give it more time")
         try:
             known = self._known(file)
             old = known if known is not None and head.seq >= known.head.seq else None

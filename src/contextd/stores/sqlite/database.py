@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from contextd.errors import ContextdError, StorageError
+from contextd.errors import ContextdError, StorageError, TimedOut
 from contextd.settings.permissions import make_folder
 from contextd.stores.sqlite.connect import (
     BUSY_MILLISECONDS,
@@ -25,6 +25,7 @@ from contextd.stores.sqlite.connect import (
     translated,
 )
 from contextd.stores.sqlite.pool import ConnectionPool, file_of
+from contextd.values.deadline import remaining
 
 T = TypeVar("T")
 
@@ -140,7 +141,7 @@ class Database:
             raise StorageError(
                 f"{self.path} is read-only; check the permissions of the file and its directory", code="read_only"
             )
-        with self.connection() as connection, self.write_lock:
+        with self.connection() as connection, self._writing(), _patient(connection, self.path):
             if self._failed:
                 what = f"the disk failed ({self._failed}) and writing is disabled"
                 raise StorageError(f"{self.path}: {what}. Check the disk, then start contextd again", code="io")
@@ -156,6 +157,17 @@ class Database:
                     connection.execute("rollback")
                 raise
             return result
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold the lock of the writers of this process. Raises `TimedOut` if it cannot be had by the caller's deadline."""
+        patience = remaining()
+        if not self.write_lock.acquire(timeout=-1 if patience is None else patience):
+            raise _late(self.path)
+        try:
+            yield
+        finally:
+            self.write_lock.release()
 
     def checkpoint(self) -> bool:
         """Empty the write-ahead log into the database.
@@ -238,6 +250,26 @@ class Database:
     def close(self) -> None:
         """Close the connections that nobody works with."""
         self._pool.close()
+
+
+@contextmanager
+def _patient(connection: apsw.Connection, path: Path) -> Iterator[None]:
+    """Wait for writers of other processes no longer than the caller's deadline allows."""
+    patience = remaining()
+    if patience is None:
+        yield
+        return
+    connection.set_busy_timeout(int(patience * 1000))
+    try:
+        yield
+    except apsw.BusyError:
+        raise _late(path) from None
+    finally:
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+
+
+def _late(path: Path) -> TimedOut:
+    return TimedOut(f"{path} is being written by another process or thread; nothing was changed. Try again")
 
 
 def _emptied(connection: apsw.Connection, milliseconds: int) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from contextd.errors import InvalidInput
+from contextd.errors import Conflict, NotFound
 from contextd.stores.sqlite.database import Database, rows
 from contextd.values.job import Job
 
@@ -54,15 +54,13 @@ class SqliteJobs:
         where {here} and ({_DEAD})"""  # noqa: S608 - constants
         connection.execute(query, (*values, f"its process is dead; superseded by job {job}"))
         if other := rows(connection, f"select job_id from job where {here}", (self._workspace,)):  # noqa: S608
-            raise InvalidInput(f"a rebuild is in progress (job {other[0][0]}); wait for it, or run `contextd jobs cancel`")
+            raise Conflict(f"a rebuild is in progress (job {other[0][0]}); wait for it, or run `contextd jobs cancel`")
 
     def get(self, job: str) -> Job:
         """One job, by its id or the first letters of it."""
         found = self._select("substr(job_id, 1, ?) = ?", len(job), job)
         if len(found) != 1 or not job:
-            raise InvalidInput(
-                f"{'no such job' if not found else 'several jobs match'}: {job!r}; run `contextd jobs` for a list"
-            )
+            raise NotFound(f"{'no such job' if not found else 'several jobs match'}: {job!r}; run `contextd jobs` for a list")
         return found[0]
 
     def recent(self, limit: int) -> list[Job]:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import apsw
 import numpy as np
 
-from contextd.errors import InvalidInput
+from contextd.errors import NotFound
 from contextd.ports.world import Matrix
 from contextd.stores.search.vectors import restore
 from contextd.stores.sqlite.clocks import Clocks
@@ -176,7 +176,7 @@ class SqliteMemories:
         def erase(connection: apsw.Connection) -> None:
             known = row_of(connection, workspace, memory)
             if known is None:
-                raise InvalidInput(f"no such memory: {memory!r}; run `contextd memories` for a list")
+                raise NotFound(f"no such memory: {memory!r}; run `contextd memories` for a list")
             self.erase(connection, workspace, memory)
             mark = (workspace, memory, known.author, self._record.clocks.tick(connection))
             connection.execute("insert or replace into tombstone values (?, ?, ?, ?)", mark)
@@ -231,7 +231,7 @@ class SqliteMemories:
     ) -> Memory:
         before = row_of(connection, memory.workspace, memory.id)
         if before is None:
-            raise InvalidInput(f"memory {memory.id!r} no longer exists")
+            raise NotFound(f"memory {memory.id!r} no longer exists")
         self.keep_version(connection, before, memory.changed, by)
         if parsed is not None or before.principals != memory.principals:
             self.write_text(connection, memory, parsed, vectors)

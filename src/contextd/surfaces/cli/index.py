@@ -82,11 +82,11 @@ def init(folder: str | None, project: str, reader: str, json_output: bool, force
       contextd init
     """
     from contextd.app.assemble import project_root
-    from contextd.errors import InvalidInput
+    from contextd.errors import Conflict
 
     path = project_root(folder or project) / "context.toml"
     if path.exists() and not force:
-        raise InvalidInput(f"{path} already exists; edit it, or use --force to overwrite it")
+        raise Conflict(f"{path} already exists; edit it, or use --force to overwrite it")
     path.write_text(_TEMPLATE, "utf-8")
     as_json({"written": str(path)}) if json_output else out(f"wrote {path}")
     return 0

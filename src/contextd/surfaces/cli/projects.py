@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from contextd.errors import InvalidInput
+from contextd.errors import InvalidInput, NotFound
 from contextd.surfaces.cli.show import as_json, counted, note, out, table
 
 _json = click.option("--json", "json_output", is_flag=True, help="Print JSON.")
@@ -87,7 +87,7 @@ def _named(known: Sequence[Any], project: str) -> Any:
     folder = str(Path(project).expanduser().resolve())
     found = [one for one in known if folder in one.roots] or [one for one in known if one.name == project]
     if not found:
-        raise InvalidInput(f"no such project: {project!r}; run `contextd projects` for a list")
+        raise NotFound(f"no such project: {project!r}; run `contextd projects` for a list")
     if len(found) > 1:
         raise InvalidInput(
             f"several projects have the name {project!r}: {', '.join(one.roots[0] for one in found)}. Give a directory."
