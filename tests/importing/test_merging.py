@@ -45,7 +45,7 @@ def moved(source: Session, target: Session, path: Path) -> ImportReport:
 
 def contents(session: Session) -> list[Any]:
     """Everything that is kept of chats, as it was told."""
-    return [replaced(one) for one in session.chats().kept.written(session.reader.name, session.reader)]
+    return [replaced(one) for one in session.chats().store.written(session.reader.name, session.reader)]
 
 
 def replaced(one: Conversation | Note) -> Any:
@@ -119,7 +119,7 @@ def test_a_conversation_that_grew_on_one_device_is_taken_whole(device: Device, t
     assert (back.written, back.unchanged) == (0, 2), "the shorter one takes nothing away"
     assert moved(two, one, tmp_path / "chats.jsonl").written == 2
     assert uris(one) == ["chat:talk#1", "chat:talk#2", "chat:talk#3"], "under the name it has here"
-    assert [message.text for chat in one.chats().kept.written("owner", one.reader) for message in chat.messages] == [  # type: ignore[union-attr]
+    assert [message.text for chat in one.chats().store.written("owner", one.reader) for message in chat.messages] == [  # type: ignore[union-attr]
         str(entry["text"]) for entry in grown
     ]
 

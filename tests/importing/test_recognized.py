@@ -157,7 +157,7 @@ def test_chats_of_an_older_version_are_recognized_after_the_next_import(home: Pa
 def test_F17_a_chat_forgotten_by_an_older_version_stays_forgotten(home: Path, tmp_path: Path) -> None:
     """Marks were made of the name alone."""
     person = open_session(None, home=home, environment={})
-    store = person.chats().kept
+    store = person.chats().store
     old = [f"chat-{store.number(name, 'owner'):016x}" for name in ("chat:talk", "chat:talk#1")]  # type: ignore[attr-defined]
     rows = [(person.home.personal, mark, "owner", "0") for mark in old]
     person.home.record.database.transact(lambda c: c.executemany("insert into tombstone values (?, ?, ?, ?)", rows))  # type: ignore[attr-defined]

@@ -1,1 +1,1 @@
-"""The application: home and session, what a session offers on memories, chats, code and tasks, and the wiring of adapters."""
+"""The application: home, session, its services for memories, chats, code and tasks, and the wiring of adapters."""

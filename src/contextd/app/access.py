@@ -1,4 +1,4 @@
-"""Who may read a project, and who says so: the record decides, the rows of the index follow."""
+"""Access to a project: the record has the access list, and the rows of the index follow it."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ from contextd.values.query import Reader
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The rights of one reader."""
+    """The access rights of one reader."""
 
     record: Record
     reader: Reader
 
     def readers(self, project: Project) -> frozenset[str]:
-        """Who may read a project."""
+        """Return the principals that may read a project."""
         return self.record.source_right(project.workspace, project.source.id) or frozenset({OWNER})
 
     def may_read(self, project: Project) -> bool:
-        """Whether the record lets the reader read a project; the index then shows what its rows allow.
+        """Return whether the record lets the reader read a project. The rows of the index decide further.
 
-        A reader sees what both allow, so a right that changes may be written to one after the other: see `change`.
+        A reader sees only what both allow, so a changed right may be written to one after the other: see `change`.
         """
         return bool(self.reader.principals & self.readers(project))
 
     def usable(self, project: Project) -> Project:
-        """The project, if the reader is its owner or may read it: others learn nothing of it and change nothing in it."""
+        """Return the project if the reader is its owner or may read it. Raises InvalidInput for others, without any detail."""
         return project if self.reader.name == OWNER else self.readable(project)
 
     def readable(self, project: Project) -> Project:
-        """The project, if the reader may read it; its owner needs the right for that as everybody does."""
+        """Return the project if the reader may read it. Raises InvalidInput otherwise, also for an owner without the right."""
         if not self.may_read(project):
             raise Forbidden(staleness.unreadable(self.reader))
         return project
 
     def change(self, project: Project, change: Callable[[frozenset[str]], frozenset[str]], *, force: bool) -> frozenset[str]:
-        """Change who may read. The record decides and is written first; a crash before the index follows leaves those who
-        may read by both, and the next run brings the index in line with the record."""
+        """Change the access list. Returns the new one. Raises InvalidInput if the reader is not the owner.
+
+        The record is written first. After a crash in between, readers need both rights; the next run updates the index.
+        """
         if self.reader.name != OWNER:
             raise Forbidden(
                 f"only {OWNER} can change the access list of this project; the current reader is {self.reader.name}"
@@ -58,7 +60,7 @@ class Access:
             names = self._changed(project, change, force)
             if not names < self.readers(project):
                 raise
-            self.record.set_source_right(project.workspace, project.source.id, names)  # taken at once; the index follows
+            self.record.set_source_right(project.workspace, project.source.id, names)  # removed at once; the index follows
         return names
 
     def _changed(self, project: Project, change: Callable[[frozenset[str]], frozenset[str]], force: bool) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What a caller may say beside the words of a question, checked: history, order, vector, diversity, facets."""
+"""Check the options of a query besides its text: history, ranker, vector, diversity, facets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OWN = "custom"  # the name of a ranker that is a function
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question has beside its words; as for `Session.search`."""
+    """The options of a query besides its text, as for `Session.search`."""
 
     history: Sequence[str] = ()
     rerank: bool = False
@@ -30,7 +30,7 @@ class Asked:
     mmr_lambda: float | None = None
 
     def fields(self, settings: QuerySettings) -> dict[str, Any]:
-        """The fields of a query, each checked."""
+        """Return the fields of a query, each checked. Raises InvalidInput."""
         import numpy as np
 
         if self.vector is not None and len(self.vector) > LIMITS["vector"].entries:
@@ -45,7 +45,7 @@ class Asked:
         }
 
     def rankers(self, known: Mapping[str, Ranker]) -> Mapping[str, Ranker]:
-        """The rankers that are known, and the one that is asked for if it is a function or made of weights."""
+        """Return the known rankers, and the requested one if it is a function or made of weights."""
         if callable(self.ranker):
             return {**known, _OWN: self.ranker}
         return {**known, self.ranker: ranker_of(self.ranker, known)} if "=" in self.ranker else known
@@ -58,14 +58,14 @@ def _share(name: str, number: float) -> float:
 
 
 def reader_of(name: str) -> Reader:
-    """A reader of that name."""
+    """Return the reader of that name. Raises InvalidInput for an invalid or reserved name."""
     if checked_name(name, "reader") == EVERYONE:
         raise InvalidInput(f"invalid reader name: {name!r}; use a name such as {OWNER}")
     return Reader(name)
 
 
 def checked_recall(recall: Recall | None) -> Recall | None:
-    """How memories are narrowed, if it is not too much."""
+    """Check the sizes of the filters for memories. Raises InvalidInput."""
     if recall is not None:
         checked_texts("topics", recall.topics)
         checked_text("conversation", recall.conversation)
@@ -73,7 +73,7 @@ def checked_recall(recall: Recall | None) -> Recall | None:
 
 
 def checked_facets(facets: Sequence[Facet]) -> Sequence[Facet]:
-    """Facets of a caller, if they are not too many and none is too long."""
+    """Check the number and sizes of a caller's facets. Raises InvalidInput."""
     checked_texts("facets", [facet.question for facet in facets])
     for facet in facets:
         checked_texts("facets", (facet.name, facet.title, facet.rationale))

@@ -1,4 +1,4 @@
-"""Wiring: the only place that knows adapters. Hands out a Session for a project and a reader."""
+"""Wiring: the only module that knows adapters. Opens a Session for a project and a reader."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from contextd.values.memory import Memory
 
 _MOST_WORKERS = 8
 _LONG_LOG = 64 << 20  # bytes
-_PLUGIN = "plugin:"  # before the name of an embedder that is a plug-in
+_PLUGIN = "plugin:"  # prefix of the name of an embedder plug-in
 
 
 def open_session(
@@ -62,9 +62,9 @@ def open_session(
     environment: Mapping[str, str] = os.environ,
     also: Sequence[str | Path] = (),
 ) -> Session:
-    """A session for a project (None: personal memories alone), and others that are asked along. Nothing is indexed by opening.
+    """Open a session for a project (None: personal memories alone), and other projects to search. Nothing is indexed.
 
-    A project is a folder, or a name that the user's configuration gives one.
+    A project is a folder, or a name from the user's configuration.
     """
     return _opened(project, home, reader, flags, environment, also, _project)
 
@@ -77,12 +77,12 @@ def open_to_ask(
     environment: Mapping[str, str] = os.environ,
     also: Sequence[str | Path] = (),
 ) -> Session:
-    """The same for questions: a folder that is not indexed is not registered by being asked about, and answers say so."""
+    """Open a session for queries. A folder that is not indexed is not registered, and answers say so."""
     return _opened(project, home, reader, None, environment, also, _registered_project)
 
 
 def open_home(path: Path) -> Home:
-    """A data directory; one Home for all sessions of this process."""
+    """Open a data directory; one Home for all sessions of this process."""
     return shared(path, _home)
 
 
@@ -101,7 +101,7 @@ def _opened(
     also: Sequence[str | Path],
     find: Callable[[Path, Settings, Home], tuple[Project | None, str]],
 ) -> Session:
-    """A session, its projects found by `find`."""
+    """Open a session. `find` opens its projects."""
     who, folder = reader_of(reader), folder or config.home(environment)
     named = config.load(folder / "config.toml", None, environment, flags).settings.projects
     root = project_root(named.get(str(project), project)) if project is not None else None
@@ -134,7 +134,7 @@ def _opened(
 
 
 def _setup(settings: Settings, home: Home) -> tuple[Setup, tuple[str, ...]]:
-    """What the settings come to, and a warning for each part that is missing."""
+    """Build the setup from the settings. Returns it with a warning for each missing part."""
     retrievers, broken = _retrievers(settings.providers)
     static, missing_model = _static(home, settings)
     templates = dict(TEMPLATES) | _templates(settings.templates)
@@ -144,7 +144,7 @@ def _setup(settings: Settings, home: Home) -> tuple[Setup, tuple[str, ...]]:
 
 
 def _long_logs(record: Record, project: Project | None) -> Iterator[str]:
-    """A word on every database whose log has grown beyond all measure: a process has been reading it for long."""
+    """Yield a warning for every database whose write-ahead log is too long, because a process has been reading for long."""
     held = (record, project.store if project is not None else None)
     for database in (one.database for one in held if isinstance(one, SqliteRecord | SqliteStore)):
         if (size := database.log_size()) > _LONG_LOG:
@@ -153,13 +153,13 @@ def _long_logs(record: Record, project: Project | None) -> Iterator[str]:
 
 
 def catalog() -> Catalog:
-    """The projects of the data directory."""
+    """Return the projects of the data directory."""
     home = config.home()
     return Catalog(home, SqliteRecord(home / "record.db"))
 
 
 def salvaged_record() -> tuple[dict[str, int], Path] | None:
-    """Save what can be read of a damaged record; rows by table, and where the damaged file lies now. None: it is healthy."""
+    """Salvage a damaged record. Returns rows by table and the path of the damaged file; None if it is healthy."""
     path = config.home() / "record.db"
     if not path.exists():
         raise NotFound(f"no such file: {path}")
@@ -167,21 +167,21 @@ def salvaged_record() -> tuple[dict[str, int], Path] | None:
 
 
 def export_kind(path: str) -> str:
-    """What a file or folder from elsewhere is."""
+    """Return the import format of a file or folder."""
     from contextd.workers import reading
 
     return reading.kind_of(str(checked_path(path).absolute()))
 
 
 def read_export(path: str, kind: str) -> Iterator[Conversation | Note | Forgotten | Unread]:
-    """What is in a file or folder from elsewhere, one at a time; read in a process of its own."""
+    """Read a file or folder to import, one document at a time, in a separate process."""
     from contextd.workers import reading
 
     return reading.read_export(str(checked_path(path).absolute()), kind)
 
 
 def project_root(project: str | Path) -> Path:
-    """The folder of a project: the one named, or for `.` the one around this folder."""
+    """Return the folder of a project: the one named, or for `.` the project around the current folder."""
     if not str(project):
         raise InvalidInput("the project path is empty; give a directory")
     path = checked_path(str(project))
@@ -189,7 +189,7 @@ def project_root(project: str | Path) -> Path:
 
 
 def settings_of(project: str | Path, environment: Mapping[str, str] = os.environ) -> config.Loaded:
-    """The settings that hold in a project."""
+    """Return the settings of a project."""
     home = config.home(environment)
     named = config.load(home / "config.toml", None, environment).settings.projects
     root = project_root(named.get(str(project), project))
@@ -202,13 +202,13 @@ def _settings_of(project: str | Path, home: Path, environment: Mapping[str, str]
 
 
 def _registered_project(root: Path, settings: Settings, home: Home) -> tuple[Project | None, str]:
-    """A project that was opened to be indexed before; None for another folder, for which nothing is created."""
+    """Open a project that was registered before; None for another folder, for which nothing is created."""
     known = home.record.registered("project", _place(root)) is not None
     return _project(root, settings, home) if known else (None, "")
 
 
 def _project(root: Path, settings: Settings, home: Home) -> tuple[Project, str]:
-    """A project with its index, and what was wrong with it."""
+    """Open a project with its index. Returns it with a warning if the index was damaged."""
     workspace = home.record.workspace("project", _place(root), root.name)
     folder = home.path / "projects" / f"{workspace:016x}"
     mend_folder(folder)
@@ -252,7 +252,7 @@ def _project(root: Path, settings: Settings, home: Home) -> tuple[Project, str]:
 
 
 def _limits(chunking: Chunking) -> Limits:
-    """How long chunks may be; a language without a limit of its own has that of all code."""
+    """Return the limits of chunk sizes. A language without its own limit has that of code."""
     own = {
         "python": chunking.python_max_tokens,
         "kotlin": chunking.kotlin_max_tokens,
@@ -263,7 +263,7 @@ def _limits(chunking: Chunking) -> Limits:
 
 
 def _templates(texts: Mapping[str, str]) -> dict[str, Template]:
-    """The user's own templates; the built-in ones, which frame retrieved text as data, cannot be replaced."""
+    """Return the user's own templates. Built-in ones frame retrieved text as data and cannot be replaced."""
     if taken := sorted(set(texts) & set(TEMPLATES)):
         raise InvalidInput(f"templates: {taken[0]!r} is a built-in template; use another name")
     return {name: custom(name, text) for name, text in texts.items()}
@@ -279,7 +279,7 @@ def _retrievers(settings: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, tu
 
 
 def _static(home: Home, settings: Settings) -> tuple[Embedder | None, tuple[str, ...]]:
-    """The static model: of the data directory, of a folder, or of a plug-in."""
+    """Return the static model: from the data directory, a folder, or a plug-in."""
     name = settings.embedding.model
     if not name.startswith(_PLUGIN):
         return home.models.static(name)
@@ -292,7 +292,7 @@ def _static(home: Home, settings: Settings) -> tuple[Embedder | None, tuple[str,
 
 
 def _deep(home: Home, settings: Settings) -> Callable[[], Embedder | None]:
-    """The deep model, loaded when it is asked for."""
+    """Return a function that loads the deep model on first use."""
     name = settings.embedding.deep_model
     if not name.startswith(_PLUGIN):
         return home.models.deep(name)
@@ -319,7 +319,7 @@ def _rules(security: Security) -> tuple[Rule, ...]:
 
 
 def _rescrubbed(record: Record, rules: tuple[Rule, ...], static: Embedder | None) -> tuple[str, ...]:
-    """Remove from the record what older rules missed; says how many secrets there were. Costs one look-up when none can be."""
+    """Remove secrets from the record that older rules missed. Returns a warning with their number. Usually one look-up."""
     mark = json.dumps([SCRUB_VERSION, rules])
     if not isinstance(record, SqliteRecord) or record.scrubbed_by() == mark or record.database.read_only:
         return ()
@@ -357,14 +357,14 @@ def _strictness(path: str, rules: tuple[Rule, ...]) -> str:
 
 
 def _place(root: Path) -> str:
-    """Git's common directory, so that worktrees meet; else the real root."""
+    """Return git's common directory, so that worktrees share it; else the real root."""
     out = (
         git(root, "rev-parse", "--path-format=absolute", "--git-common-dir", "--show-toplevel")
         if (root / ".git").exists()
         else None
     )
     lines = os.fsdecode(out or b"").split("\n")
-    if len(lines) != 3:  # two paths and the end; a name with a line break makes more of them
+    if len(lines) != 3:  # two paths and the end; a name with a line break gives more
         return str(root)
     common, top, _ = lines
     return common if Path(top).resolve() == root else str(root)

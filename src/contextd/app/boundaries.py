@@ -11,7 +11,7 @@ from contextd.sources.files import Boundaries
 
 
 def boundaries(root: Path, settings: Settings) -> Boundaries:
-    """What belongs to a project, from its settings."""
+    """Return the boundaries of a project from its settings."""
     watcher, indexing = settings.watcher, settings.indexing
     return Boundaries(
         _watch_paths(root, watcher.watch_paths),
@@ -29,7 +29,7 @@ def boundaries(root: Path, settings: Settings) -> Boundaries:
 
 
 def _watch_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Paths below the root; empty for all of it."""
+    """Return paths below the root; empty for all of it. Raises InvalidInput for a path outside or missing."""
     if not paths or paths == ("auto",):
         return ()
     found = []

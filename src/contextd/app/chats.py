@@ -1,4 +1,4 @@
-"""Everything a person can do with conversations and notes beside asking for them: take them in, list them, forget them."""
+"""Conversations and notes of a person: import, list, export, forget."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The same model for messages together with what was said before them: a space of its own beside the deep one."""
+    """The deep model applied to messages together with the message before: a separate space beside the deep one."""
 
     embedder: Embedder
 
     @property
     def space(self) -> str:
-        """Named after the deep space, in which a question has the same vector."""
+        """Named after the deep space, in which a query has the same vector."""
         return pair_space(self.embedder.space)
 
     @property
@@ -40,11 +40,11 @@ class Pairs:
         return self.embedder.dimension
 
     def documents(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text."""
+        """Return one row for each text."""
         return self.embedder.documents(texts)
 
     def query(self, text: str) -> Matrix:
-        """The vector of a question."""
+        """Return the vector of a query."""
         return self.embedder.query(text)
 
 
@@ -52,7 +52,7 @@ class Pairs:
 class ChatService:
     """The conversations and notes of one reader in one workspace."""
 
-    kept: Chats
+    store: Chats
     reader: Reader
     static: Embedder | None
     deep: Callable[[], Embedder | None]
@@ -67,51 +67,63 @@ class ChatService:
         dry_run: bool = False,
         progress: Callable[[ImportReport], None] = lambda _: None,
     ) -> ImportReport:
-        """Keep conversations and notes; findable by words and static vectors when this returns, by who takes them."""
+        """Import conversations and notes. When this returns, readers find them by words and static vectors."""
         readers = frozenset(principals) | {self.reader.name}
-        means = pipeline.ImportResources(self.kept, self.static, self.tokens, self.reader.name, readers, self.rules)
-        return pipeline.take(read, means, dry_run=dry_run, progress=progress)
+        resources = pipeline.ImportResources(self.store, self.static, self.tokens, self.reader.name, readers, self.rules)
+        return pipeline.take(read, resources, dry_run=dry_run, progress=progress)
 
     def deepen(self, report: Callable[[int], None] = lambda _: None, go_on: Callable[[], bool] = lambda: True) -> int:
-        """Give deep vectors to what has none yet, the newest first; how many pieces got one."""
+        """Add missing deep vectors, newest chats first. Returns the number of chunks. Raises Unavailable without a model."""
         deep = self.deep()
         if deep is None:
             raise Unavailable("the deep model is not installed; run `contextd models fetch`")
-        alone = embed_missing(self.kept, deep, report, go_on)
-        return alone + embed_missing(self.kept, Pairs(deep), lambda done: report(alone + done), go_on)
+        alone = embed_missing(self.store, deep, report, go_on)
+        return alone + embed_missing(self.store, Pairs(deep), lambda done: report(alone + done), go_on)
 
     def all(self) -> list[ChatSession]:
-        """Every sitting and note this reader may see, the latest first."""
-        return self.kept.sessions(self.reader)
+        """Return every chat session and note this reader may see, newest first."""
+        return self.store.sessions(self.reader)
 
     def forget(self, name: str) -> tuple[int, str]:
-        """Erase a conversation with its sittings and branches, or one sitting or note: how many, and `gone` or `pending`."""
+        """Erase a conversation with sessions and branches, or one session or note. Returns the count, `gone` or `pending`."""
         seen = [one.uri for one in self.all() if one.uri == name or one.uri.startswith((f"{name}#", f"{name}/branch-"))]
-        found = list(self.kept.known(seen, self.reader.name))
+        found = list(self.store.known(seen, self.reader.name))
         if seen and not found:
             raise Forbidden(f"{name!r} was imported by another reader; only that reader can delete it")
         if not found:
             raise NotFound(f"no such chat: {name!r}; run `contextd chats` for a list")
-        return len(found), self.kept.forget(found, name, self.reader.name)
+        return len(found), self.store.forget(found, name, self.reader.name)
 
     def exported(self) -> Iterator[dict[str, Any]]:
-        """Everything this reader took in, a line each, for another device: marks of what was forgotten, sittings and notes."""
+        """Yield everything this reader imported as JSON lines, for another device: forgotten marks, sessions and notes."""
         yield {"contextd_chats": FORMAT, "exported": datetime.now(UTC).isoformat(timespec="seconds")}
-        for one in self.kept.marks(self.reader.name):
+        for one in self.store.marks(self.reader.name):
             for start in range(0, len(one.marks), _MARKS):
                 yield {"forgotten": list(one.marks[start : start + _MARKS]), "key": one.key}
-        for told in self.kept.written(self.reader.name, self.reader):
-            yield from _lines(told)
+        for document in self.store.written(self.reader.name, self.reader):
+            yield from _lines(document)
 
 
-def _lines(told: Conversation | Note) -> Iterator[dict[str, Any]]:
-    """A note on a line; a sitting on one or more, of which all but the last say that there is `more`."""
-    if isinstance(told, Note):
-        yield {"note": told.place, "title": told.title, "text": told.text, "at": _iso(told.at), **_readers(told)}
+def _lines(document: Conversation | Note) -> Iterator[dict[str, Any]]:
+    """Yield a note as one line, or a session as one or more; all but the last have `more`."""
+    if isinstance(document, Note):
+        yield {
+            "note": document.place,
+            "title": document.title,
+            "text": document.text,
+            "at": _iso(document.at),
+            **_readers(document),
+        }
         return
-    about = {"place": told.place, "sitting": told.sitting, "name": told.name, "title": told.title, **_readers(told)}
+    about = {
+        "place": document.place,
+        "sitting": document.sitting,
+        "name": document.name,
+        "title": document.title,
+        **_readers(document),
+    }
     batch, size = list[dict[str, Any]](), 0
-    for message in told.messages:
+    for message in document.messages:
         if size > _LINE:
             yield {**about, "messages": batch, "more": True}
             batch, size = [], 0
@@ -124,8 +136,8 @@ def _message(one: Message) -> dict[str, Any]:
     return {"author": one.author, "role": one.role, "at": _iso(one.at), "text": one.text}
 
 
-def _readers(told: Conversation | Note) -> dict[str, list[str]]:
-    return {"principals": sorted(told.principals)}
+def _readers(document: Conversation | Note) -> dict[str, list[str]]:
+    return {"principals": sorted(document.principals)}
 
 
 def _iso(microseconds: int) -> str | None:

@@ -1,4 +1,4 @@
-"""Checks of a project's boundaries: what would be indexed, what looks wrong, and the verdict on a single file."""
+"""Check a project's boundaries: what would be indexed, what looks wrong, and the verdict on a single file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MANY = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a check found."""
+    """The result of a check."""
 
     files: int
     excluded: dict[str, int]
@@ -26,7 +26,7 @@ class Result:
 
 
 def validate(root: Path, settings: Settings, files: Iterable[FileState | Skip]) -> Result:
-    """Count what the settings take and leave, and name what is probably not meant."""
+    """Count included and excluded files, and warn of settings that are probably mistakes."""
     reasons: Counter[str] = Counter()
     count = 0
     for state in files:
@@ -53,7 +53,7 @@ def _overlaps(paths: tuple[str, ...]) -> Iterable[str]:
 
 
 def _absolute(project: Project, path: str) -> Path:
-    """A path of the caller: from where they stand, or from the project's root."""
+    """Resolve a caller's path: relative to the current directory, or to the project's root."""
     if not path:
         raise InvalidInput("the path is empty; give a file")
     given = checked_path(path)
@@ -62,7 +62,7 @@ def _absolute(project: Project, path: str) -> Path:
 
 
 def indexed(project: Project, path: str) -> bool:
-    """Whether a file is in the index now."""
+    """Return whether a file is in the index now."""
     absolute = _absolute(project, path)
     if not absolute.is_relative_to(project.root):
         return False
@@ -70,7 +70,7 @@ def indexed(project: Project, path: str) -> bool:
 
 
 def verdict(project: Project, path: str) -> tuple[bool, str]:
-    """Whether a file belongs to the project, and the reason."""
+    """Return whether a file belongs to the project, and the reason."""
     absolute = _absolute(project, path)
     if not absolute.is_relative_to(project.root):
         return False, "outside the project"

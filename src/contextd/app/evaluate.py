@@ -1,9 +1,8 @@
-"""Measuring retrieval: questions with known answers in, NDCG, recall, MRR and recall inside token budgets out.
+"""Measure retrieval on questions with known answers: NDCG, recall, MRR, and recall within token budgets.
 
-Questions with the lines that answer them are measured by `line_answers.py`.
-
-Gain is binary, over relevant and secondary files alike. A file counts once, at its first hit. Recall inside a budget asks
-whether any relevant file is in the context of so many tokens.
+Questions with the lines that answer them are measured by `line_answers.py`. Gain is binary, over relevant and secondary files
+alike. A file counts once, at its first hit. Recall within a budget means that any relevant file is in the context of that
+size.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class ExpectedFile:
     end_line: int = 0
 
     def met_by(self, hit: Hit) -> bool:
-        """Whether a hit is in this file, and touches these lines if some are named."""
+        """Return whether a hit is in this file and, if lines are given, overlaps them."""
         if hit.chunk.uri != self.path:
             return False
         return not self.end_line or (hit.chunk.start_line <= self.end_line and hit.chunk.end_line >= self.start_line)
@@ -55,7 +54,7 @@ class Question:
 
 @dataclass(slots=True)
 class Score:
-    """How one question went."""
+    """The scores of one question."""
 
     query: str
     category: str
@@ -66,7 +65,7 @@ class Score:
 
 
 def read_questions(path: Path) -> tuple[list[Question], list[LineQuestion]]:
-    """Questions from a file of JSON lines, those answered by files and those answered by lines; a bad line is named."""
+    """Read questions from JSON lines: those answered by files, and those answered by lines. Raises InvalidInput."""
     files: list[Question] = []
     lines: list[LineQuestion] = []
     try:
@@ -93,7 +92,7 @@ def read_questions(path: Path) -> tuple[list[Question], list[LineQuestion]]:
 
 
 def question(entry: dict[str, Any]) -> Question:
-    """A question from its JSON form."""
+    """Parse a question from JSON."""
     if not isinstance(entry["query"], str) or not entry["relevant"]:
         raise ValueError("a query and at least one relevant path are required")
     targets = [tuple(_target(one) for one in entry.get(name) or ()) for name in ("relevant", "secondary")]
@@ -142,7 +141,7 @@ def _ndcg(gains: Sequence[int], relevant: int) -> float:
 
 
 def means(scores: Sequence[Score]) -> dict[str, dict[str, float]]:
-    """Averages over all questions and by category."""
+    """Return averages over all questions and by category."""
     groups: dict[str, list[Score]] = {"all": list(scores)}
     for one in scores:
         if one.category:

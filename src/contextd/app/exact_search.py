@@ -1,4 +1,4 @@
-"""Find a text or a pattern, letter by letter, in what is stored of a project's files: no ranking, in the order of paths."""
+"""Find an exact text or a pattern in the stored texts of a project: no ranking, in the order of paths."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from contextd.values.query import Query
 if TYPE_CHECKING:
     from contextd.app.session import Session
 
-Spans = Callable[[bytes], Iterator[tuple[int, int]]]  # where something is in a text
-_LONGEST = 2000  # characters of a line that are given with a match
+Spans = Callable[[bytes], Iterator[tuple[int, int]]]  # yields start and end of matches
+_LONGEST = 2000  # characters of a line that are returned with a match
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A place where a text or a pattern was found; the column counts characters, from 1."""
+    """A match of a text or a pattern. The column counts characters, from 1."""
 
     uri: str
     line: int
@@ -37,7 +37,7 @@ class Occurrence:
 
 
 def exactly(text: str) -> Spans:
-    """Finds a text as it is written."""
+    """Return a matcher for an exact text."""
     wanted = text.encode()
     if not wanted:
         raise InvalidInput("the search text is empty; give at least one character")
@@ -52,7 +52,7 @@ def exactly(text: str) -> Spans:
 
 
 def by_pattern(pattern: str) -> Spans:
-    """Finds a pattern of RE2, which takes linear time on any text; `^` and `$` are the ends of lines."""
+    """Return a matcher for an RE2 pattern, which takes linear time. `^` and `$` match at line ends."""
     if not pattern:
         raise InvalidInput("the pattern is empty; give at least one character")
     options = re2.Options()
@@ -70,7 +70,7 @@ def by_pattern(pattern: str) -> Spans:
 
 
 def found_in(session: Session, spans: Spans, limit: int, query: Query) -> list[Occurrence]:
-    """Where something is in the project of a session and those asked along; at most `limit` places."""
+    """Return at most `limit` matches in the project of a session and its other projects."""
     found: list[Occurrence] = []
     for project in filter(session.access.may_read, projects_of(session)):
         sources = {project.source.id} | ({project.commits.id} if COMMIT in query.scope.kinds else set())
@@ -83,7 +83,7 @@ def found_in(session: Session, spans: Spans, limit: int, query: Query) -> list[O
 
 
 def occurrences(view: View, spans: Spans, kinds: Collection[str], deadline: float | None) -> Iterator[Occurrence]:
-    """Every place of the documents that may answer, in chunks of some kinds (none: of all), until the deadline."""
+    """Yield every match in visible documents, in chunks of some kinds (none: of all), until the deadline."""
     for document, uri in sorted(view.uris().items(), key=lambda item: item[1]):
         if deadline is not None and time.monotonic() > deadline:
             return

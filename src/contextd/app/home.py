@@ -1,4 +1,4 @@
-"""A data directory that is open in this process: the record, the indexes and models in use, and what callers registered."""
+"""A data directory opened in this process: the record, open indexes, loaded models, registered templates and rankers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from contextd.querying.rank import RANKERS, Ranker
 from contextd.querying.render import Template
 from contextd.querying.vectors import QueryVectors
 
-_MOST_STORES = 16  # indexes that stay open; the least used beyond them are closed, and opened again when they are asked
+_MOST_STORES = 16  # open indexes; the least recently used are closed, and opened again on use
 
 
 class OpenStores:
@@ -27,7 +27,7 @@ class OpenStores:
         self._open: OrderedDict[Path, ProjectStore] = OrderedDict()
 
     def get(self, folder: Path, make: Callable[[], tuple[ProjectStore, str]]) -> tuple[ProjectStore, str]:
-        """The index in a folder, and a word on it if it had to be mended."""
+        """Return the index in a folder, and a warning if it had to be repaired."""
         with self._lock:
             if (store := self._open.get(folder)) is not None and folder.exists():
                 self._open.move_to_end(folder)
@@ -40,7 +40,7 @@ class OpenStores:
         return store, damage
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all indexes."""
         with self._lock:
             known, self._open = list(self._open.values()), OrderedDict()
         for store in known:
@@ -53,16 +53,16 @@ class Home:
 
     path: Path
     record: Record
-    personal: int  # the workspace of what people told beside any project
+    personal: int  # the workspace of memories that belong to no project
     models: Models
     tokens: Tokens
     stores: OpenStores = field(default_factory=OpenStores)
-    templates: dict[str, Template] = field(default_factory=dict)  # that callers registered
+    templates: dict[str, Template] = field(default_factory=dict)  # registered by callers
     rankers: dict[str, Ranker] = field(default_factory=lambda: dict(RANKERS))
     query_vectors: QueryVectors = field(default_factory=QueryVectors)
 
     def close(self) -> None:
-        """Close what is open. A session that goes on asking opens it again; the next `shared` makes another Home."""
+        """Close the record and all indexes. Existing sessions open them again on use; the next `shared` makes a new Home."""
         with _LOCK:
             if _HOMES.get(self.path) is self:
                 del _HOMES[self.path]
@@ -70,13 +70,13 @@ class Home:
         self.record.close()
 
 
-# The one place for the state of the process.
+# All state of the process is here.
 _HOMES: WeakValueDictionary[Path, Home] = WeakValueDictionary()
 _LOCK = threading.RLock()
 
 
 def shared(path: Path, make: Callable[[Path], Home]) -> Home:
-    """The Home of a data directory: the one that is open in this process, or a new one."""
+    """Return the Home of a data directory: the one open in this process, or a new one."""
     path = path.absolute()
     with _LOCK:
         home = _HOMES.get(path)
@@ -87,6 +87,6 @@ def shared(path: Path, make: Callable[[Path], Home]) -> Home:
 
 
 def _let_go(stores: OpenStores, record: Record) -> None:
-    """Close what a Home had open that nobody closed: when its last session is gone, not when memory is collected."""
+    """Close what a Home left open, when its last session is gone; not at exit."""
     stores.close()
     record.close()

@@ -1,4 +1,4 @@
-"""The index of a project as portable JSON: a manifest, the chunks with their words, the vectors. Payloads, not files."""
+"""Export the index of a project as JSON: a manifest, the chunks with their words, the vectors. Returns payloads, not files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OVERLAP = 0.12  # of a unit that has to be split: `chunking/cut.py`
 
 
 def manifest(session: Session) -> dict[str, Any]:
-    """What the index was made with: models, limits of chunks, and when."""
+    """Return the manifest of an index: models, chunk limits, and time."""
     chunking, status = session.settings.chunking, session.status()
     with session.structure.view() as view:
         spaces = {space: (count, view.dimension(space)) for space, count in view.spaces.items() if count}
@@ -38,7 +38,7 @@ def manifest(session: Session) -> dict[str, Any]:
 
 
 def corpus(session: Session) -> Iterator[dict[str, Any]]:
-    """Every chunk that the reader may see: id, text, the words it is searched by, and what is known of it."""
+    """Yield every chunk the reader may see: id, text, its search terms, and metadata."""
     visibility = sorted(session.who())
     with session.structure.view() as view:
         for document, uri in sorted(view.uris().items(), key=lambda item: item[1]):
@@ -49,7 +49,7 @@ def corpus(session: Session) -> Iterator[dict[str, Any]]:
 
 
 def vectors(session: Session) -> Iterator[Mapping[str, Any]]:
-    """The vector of every chunk in every space: numbers of 32 bits, little-endian, in base 64."""
+    """Yield the vector of every chunk in every space: 32-bit little-endian floats in base 64."""
     with session.structure.view() as view:
         spaces = sorted(space for space, count in view.spaces.items() if count)
         for document, _ in sorted(view.uris().items(), key=lambda item: item[1]):

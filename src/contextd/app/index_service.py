@@ -1,4 +1,4 @@
-"""What is done with the index of a project: runs, jobs, the watch."""
+"""Operations on the index of a project: runs, jobs, watching."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from contextd.ports.world import FileState, Lease, Parser
 from contextd.values.document import access_list_id
 from contextd.values.job import Job
 
-if TYPE_CHECKING:  # loaded when used: a question needs neither
+if TYPE_CHECKING:  # loaded on use: a query needs neither
     from contextd.indexing.pipeline import Report
     from contextd.indexing.upkeep import Upkeep
 
-_LOOK = 0.05  # seconds between two looks at a job that is waited for
+_LOOK = 0.05  # seconds between checks of a job that is waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class IndexService:
         progress: Callable[[Report], None] = lambda _: None,
         on_deep: Callable[[int], None] = lambda _: None,
     ) -> Report:
-        """Bring the index of the project up to date with its folder; a damaged one is put aside and made anew."""
+        """Update the index of the project from its folder. A damaged index is moved aside and rebuilt."""
         project, mark = self.project, self.project.mark()
         try:
             return self.perform("index", (), {"verify": verify, "deep": deep}, progress, on_deep)
@@ -61,19 +61,19 @@ class IndexService:
         keep_errors: bool = False,
         progress: Callable[[Report], None] = lambda _: None,
     ) -> Report:
-        """Make the index of some paths, or of everything, again from the files; the old one answers meanwhile."""
+        """Index some paths, or everything, again from the files. The old index answers meanwhile."""
         options = {"epoch": secrets.randbits(40) + 1, "vacuum": vacuum, "clear_errors": not keep_errors}
         return self.perform("rebuild", self._there(paths), options, progress)
 
     def refresh(
         self, paths: Iterable[str], *, force: bool = False, progress: Callable[[Report], None] = lambda _: None
     ) -> Report:
-        """Look at some paths again; `force` makes their index again though nothing changed."""
+        """Check some paths again. `force` indexes them even if nothing changed."""
         options = {"epoch": secrets.randbits(40) + 1} if force else {"verify": True}
         return self.perform("refresh", self._there(paths), options, progress)
 
     def retry(self, *, progress: Callable[[Report], None] = lambda _: None) -> Report:
-        """Read the files again that failed."""
+        """Read failed files again."""
         from contextd.indexing.pipeline import Report
 
         failed = [uri for uri, _, _ in self.project.store.notes.failures()]
@@ -87,7 +87,7 @@ class IndexService:
         progress: Callable[[Report], None] = lambda _: None,
         on_deep: Callable[[int], None] = lambda _: None,
     ) -> Report:
-        """Ask for a job and see it through: run it here, or wait for the process that holds the lease to do so."""
+        """Add a job and complete it: run it here, or wait for the process that holds the lease."""
         from contextd.indexing.jobs import run_all, see_through
 
         began, project = time.monotonic(), self.project
@@ -104,7 +104,7 @@ class IndexService:
         return report
 
     def _job_for(self, project: Project, kind: str, paths: tuple[str, ...], options: Mapping[str, Any]) -> Job:
-        """A new job. Holding the lease for a moment tells a rebuild under way from one whose process is dead."""
+        """Add a job. Taking the lease for a moment tells a running rebuild from one whose process died."""
         who = f"{self.access.reader.name}, process {os.getpid()}"
         if kind == "rebuild":
             with suppress(Busy), project.lease("contextd rebuild"):
@@ -112,9 +112,9 @@ class IndexService:
         return project.store.jobs.add(kind, who, paths, options)
 
     def request(self) -> str:
-        """Queue an index run of a project that has no index; returns at once. The job's id; empty if none is needed.
+        """Queue an index run of a project that has no index, without waiting. Returns the job's id; empty if none is needed.
 
-        Whoever holds the lease runs it, now or when there is one.
+        The holder of the lease runs it, now or later.
         """
         project = self.project
         if project.store.documents(project.source.id):
@@ -123,13 +123,13 @@ class IndexService:
         return (waiting or self._job_for(project, "index", (), {})).id
 
     def await_job(self, job: str, seconds: float) -> None:
-        """Wait until a job is over, or so many seconds."""
+        """Wait until a job has ended, or the given number of seconds."""
         end = time.monotonic() + seconds
         while not self.project.store.jobs.get(job).over and time.monotonic() < end:
             time.sleep(_LOOK)
 
     def unattended(self) -> bool:
-        """Whether no process holds the project's lease at the moment."""
+        """Return whether no process holds the project's lease at the moment."""
         try:
             with self.project.lease("contextd mcp"):
                 return True
@@ -137,7 +137,7 @@ class IndexService:
             return False
 
     def watch(self, stop: Callable[[], bool], say: Callable[[str], None]) -> None:
-        """Keep the index up to date until told to stop; jobs that others ask for are run on the way."""
+        """Keep the index up to date until `stop` returns true; runs queued jobs, too."""
         from contextd.indexing.upkeep import Watching
 
         project = self.project
@@ -145,7 +145,7 @@ class IndexService:
             Watching(self._upkeep(lease, parser), project.arm, stop, say, project.machine).run()
 
     def estimate(self, paths: Iterable[str] = ()) -> dict[str, tuple[int, int]]:
-        """Files and bytes by language that a rebuild would read."""
+        """Return files and bytes by language that a rebuild would read."""
         found: dict[str, tuple[int, int]] = {}
         for state in self.project.source.scan(inside(self.project.root, paths)):
             if isinstance(state, FileState):
@@ -169,7 +169,7 @@ class IndexService:
         readers = self.access.readers(project)
         if project.store.notes.setting(where := f"root {project.source.id}") != str(project.root):
             project.store.notes.set_setting(where, str(project.root))
-        share(project, readers, lease)  # what a crash between record and index may have left undone
+        share(project, readers, lease)  # repairs what a crash between record and index may have left undone
         return Upkeep(
             (project.source, project.commits),
             project.store,
@@ -184,7 +184,7 @@ class IndexService:
         )
 
     def _there(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Paths of a caller below the root; one at which nothing is, nor was, is a mistake."""
+        """Return a caller's paths below the root. Raises InvalidInput for a path that neither exists nor is indexed."""
         project = self.project
         asked = inside(project.root, paths)
         for path in asked:

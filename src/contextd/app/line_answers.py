@@ -1,6 +1,6 @@
-"""Questions with the lines that answer them: are these lines in a context of so many tokens?
+"""Measure whether the lines that answer a question are in a context of a given size.
 
-A line counts when it stands under the path of its file, white space aside. Lines that are blank, bare punctuation or only a
+A line counts if it appears under the path of its file, ignoring white space. Lines that are blank, bare punctuation or only a
 comment are not required, unless a span has no others.
 """
 
@@ -45,12 +45,12 @@ class Line(NamedTuple):
 
 
 Required = Sequence[Sequence[Line]]  # by alternative
-Shown = Mapping[str, frozenset[str]]  # the lines of a context by path, without their white space
+Shown = Mapping[str, frozenset[str]]  # lines of a context by path, without white space
 
 
 @dataclass(frozen=True, slots=True)
 class LineScore:
-    """How one question went: the share of its lines that are in a context, by budget."""
+    """The score of one question: the share of its lines that are in a context, by budget."""
 
     query: str
     category: str
@@ -58,7 +58,7 @@ class LineScore:
 
 
 def line_question(entry: Mapping[str, Any]) -> LineQuestion:
-    """A question from its JSON form; raises ValueError, KeyError or TypeError if it is none."""
+    """Parse a question from JSON. Raises ValueError, KeyError or TypeError if it is invalid."""
     if not isinstance(entry["query"], str) or not entry["answer"] or not all(entry["answer"]):
         raise ValueError("a query and an answer are required; the answer is a list of alternatives, each a list of spans")
     alternatives = tuple(tuple(_span(one) for one in spans) for spans in entry["answer"])
@@ -73,7 +73,7 @@ def _span(entry: Mapping[str, Any]) -> Span:
 
 
 def required(one: LineQuestion, text_of: Callable[[str], str | None]) -> Required:
-    """The lines that each alternative needs; `text_of` gives the text of a file, or None if it is not indexed."""
+    """Return the lines that each alternative needs. `text_of` returns the text of a file, or None if it is not indexed."""
     return [[line for span in spans for line in _lines(one, span, text_of)] for spans in one.alternatives]
 
 
@@ -90,7 +90,7 @@ def _lines(one: LineQuestion, span: Span, text_of: Callable[[str], str | None]) 
 
 
 def shown(texts: Iterable[tuple[str, str]]) -> Shown:
-    """The lines of some texts by path."""
+    """Return the lines of some texts by path."""
     found: dict[str, set[str]] = {}
     for path, text in texts:
         found.setdefault(path, set()).update(plain(line) for line in text.split("\n"))
@@ -98,17 +98,17 @@ def shown(texts: Iterable[tuple[str, str]]) -> Shown:
 
 
 def plain(line: str) -> str:
-    """A line without its white space."""
+    """Return a line without its white space."""
     return "".join(line.split())
 
 
 def share(needed: Required, lines: Shown) -> float:
-    """The share of the required lines that are shown, by the best alternative; 1 for all of them."""
+    """Return the share of required lines that are shown, for the best alternative; 1 is all of them."""
     return max(sum(line.text in lines.get(line.path, ()) for line in need) / len(need) for need in needed)
 
 
 def means(scores: Sequence[LineScore]) -> dict[str, dict[int, dict[str, float]]]:
-    """By category and budget: the share of questions with all lines, and the mean share of lines."""
+    """Return, by category and budget, the share of questions with all lines and the mean share of lines."""
     groups: dict[str, list[LineScore]] = {"all": list(scores)}
     for one in scores:
         if one.category:

@@ -1,4 +1,4 @@
-"""The user's machine: whether it has time for background work. Where it cannot be asked, it has."""
+"""The user's machine: whether it has time for background work. If that is unknown, it has."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _LOWEST = 19
 
 
 class LocalMachine:
-    """Load and battery, as far as the system tells. `own` is the load this process makes itself."""
+    """Load and battery state, as far as the system reports them. `own` is the load of this process."""
 
     def __init__(self, supplies: Path = _SUPPLIES, own: float = 1.0) -> None:
         self._supplies, self._own = supplies, own
 
     def busy(self) -> str:
-        """Why background work should wait; empty if it need not."""
+        """Return why background work should wait; empty if it need not."""
         if self._on_battery():
             return "on battery"
         try:
@@ -29,7 +29,7 @@ class LocalMachine:
         return f"load {load:.1f}" if load > 0.75 * (os.cpu_count() or 1) else ""
 
     def yield_to_others(self) -> None:
-        """Let this thread run only when others do not; on Linux a thread has a priority of its own."""
+        """Lower the priority of this thread, on Linux, where threads have their own."""
         if sys.platform == "linux":
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST)

@@ -1,4 +1,4 @@
-"""Everything a person can do with memories beside asking for them; reading is for their readers, changing for their author."""
+"""Everything a person can do with memories besides queries. Readers may read a memory; only its author may change it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from contextd.values.query import Reader
 _SETTABLE = (*GUESSED, "text", "principals", "valid_from", "valid_to", "conversation", "said")
 _FLAGS = ("pinned", "silent", "private")
 _SHORTEST_ID = 4
-_SPRING_1970 = 10**13  # microseconds; a number below it was meant as seconds or milliseconds
+_SPRING_1970 = 10**13  # microseconds; a smaller number was meant as seconds or milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +50,21 @@ class MemoryService:
     tokens: Tokens
     rules: Sequence[Rule] = ()
 
-    # Telling
+    # Saving
 
     def remember(
         self, text: str, *, principals: Iterable[str] = (), in_project: bool = False, source: str = "person", **known: Any
     ) -> Remembered:
-        """Keep a fact, personal or of this project; on disk when this returns. Who writes can always read.
+        """Save a fact, personal or of this project. It is on disk when this returns. The author can always read it.
 
-        `known` are fields the person knows better than any guess: kind, topics, attribute, value, unit, valid_from, pinned, …
+        `known` are fields that are not to be guessed: kind, topics, attribute, value, unit, valid_from, pinned, …
         """
-        return self.remember_all([self.told(text, principals, in_project=in_project, source=source, **known)])[0]
+        return self.remember_all([self.draft(text, principals, in_project=in_project, source=source, **known)])[0]
 
-    def told(
+    def draft(
         self, text: str, principals: Iterable[str] = (), *, in_project: bool = False, source: str = "person", **known: Any
     ) -> Memory:
-        """A memory as it is told, not kept yet."""
+        """Return a checked memory that is not saved yet. Raises InvalidInput."""
         if in_project and self.project is None:
             raise NotFound("no project found; run the command inside a project, or use --project")
         workspace = self.project if in_project and self.project is not None else self.personal
@@ -78,14 +78,14 @@ class MemoryService:
         )  # fmt: skip
         return _with(memory, known)
 
-    def remember_all(self, told: Sequence[Memory], *, deep: bool = True) -> list[Remembered]:
-        """Keep many at once; without deep vectors when they are to follow (`enrich`)."""
-        return pipeline.remember(told, self._means(self._workspaces_of(told), deep=deep))
+    def remember_all(self, memories: Sequence[Memory], *, deep: bool = True) -> list[Remembered]:
+        """Save many memories at once. `deep=False` leaves deep vectors to `enrich`."""
+        return pipeline.remember(memories, self._resources(self._workspaces_of(memories), deep=deep))
 
-    # Looking
+    # Reading
 
     def get(self, memory: str) -> Memory:
-        """A memory by its id, or by the beginning of one."""
+        """Return a memory by its id or a unique prefix of it. Raises InvalidInput if there is none or several."""
         start = memory.removeprefix("memory:").split(":")[0]
         found = [
             (workspace, one)
@@ -103,29 +103,29 @@ class MemoryService:
         return self.record.memories.get(found[0][0], [found[0][1]])[0]
 
     def several(self, uris: Sequence[str]) -> list[Memory]:
-        """The memories of some hits, in their order."""
+        """Return the memories of some hits, in their order."""
         ids = [uri.removeprefix("memory:") for uri in uris]
         found = {one.id: one for workspace in self._workspaces() for one in self._readable(workspace, ids)}
         return [found[one] for one in ids if one in found]
 
     def all(self) -> list[Memory]:
-        """Every memory this reader may see, the latest first."""
+        """Return every memory this reader may see, newest first."""
         found = [memory for workspace in self._workspaces() for memory in self.record.memories.all(workspace, self.reader)]
         return sorted(found, key=lambda memory: (-memory.said, memory.id))
 
     def personal_facts(self) -> list[Memory]:
-        """The personal memories this reader may see that hold now."""
+        """Return the personal memories this reader may see that hold now."""
         return [one for one in self.record.memories.all(self.personal, self.reader) if one.valid_to is None]
 
     def history(self, memory: str) -> list[Version]:
-        """What a memory was before each change, the latest first."""
+        """Return the earlier versions of a memory, newest first."""
         found = self.get(memory)
         return self.record.memories.versions(found.workspace, found.id)
 
     # Changing
 
     def update(self, memory: str, **fields: Any) -> Remembered:
-        """Change a memory; what is set here is never guessed again, and what was set of an older text is."""
+        """Change a memory. Fields set here are not guessed again; fields set for an older text are."""
         old = self._own(memory)
         if not any(value is not None for value in fields.values()):
             raise InvalidInput("nothing to change; give a new text, or a field such as --kind or --until")
@@ -133,15 +133,15 @@ class MemoryService:
             old = replace(old, verified=old.verified - {"about", "attribute", "value", "unit", "language"})
         changed = replace(_with(old, fields), changed=self.record.now())
         if changed.text != old.text:
-            changed = replace(changed, source="person")  # who words a fact anew tells it
+            changed = replace(changed, source="person")  # whoever rewords a fact states it
         if changed.text != old.text or old.enriched < VERSION:
-            return pipeline.reword(changed, self.reader.name, self._means([old.workspace]))
+            return pipeline.reword(changed, self.reader.name, self._resources([old.workspace]))
         changed, finds = pipeline.scrubbed(changed, self.rules)
         warnings = tuple(f"a secret was left out (rule {rule})" for rule in finds)
         return Remembered(self.record.memories.change(changed, self.reader.name), warnings=warnings)
 
     def verify(self, memory: str) -> Memory:
-        """Say that everything guessed of a memory is right."""
+        """Mark all guessed fields of a memory as correct."""
         old = self._own(memory)
         return self._changed(old, verified=old.verified | set(GUESSED), confidence=1.0)
 
@@ -152,21 +152,21 @@ class MemoryService:
         return self._changed(self._own(memory), **flags)
 
     def feedback(self, memory: str, *, useful: bool) -> Memory:
-        """Say whether a memory was of use in an answer."""
+        """Record whether a memory was useful in an answer."""
         old = self.get(memory)
         more = (1, 0) if useful else (0, 1)
         self.record.memories.note(old, lambda now: replace(now, useful=now.useful + more[0], useless=now.useless + more[1]))
         return self.get(old.id)
 
     def forget(self, memory: str) -> str:
-        """Erase a memory for good: `gone`, or `pending` while another process still reads."""
+        """Erase a memory permanently: `gone`, or `pending` while another process still reads."""
         own = self._own(memory)
         return self.record.memories.forget(own.workspace, own.id)
 
     # Relationships
 
     def link(self, start: str, end: str, kind: str = "related") -> Link:
-        """Relate two memories."""
+        """Link two memories."""
         one, other = self._own(start), self.get(end)
         if one.id == other.id:
             raise InvalidInput("a memory cannot be linked to itself")
@@ -180,12 +180,12 @@ class MemoryService:
         return Link(one.id, other.id, kind)
 
     def unlink(self, start: str, end: str, kind: str = "") -> int:
-        """Take relationships back; how many there were."""
+        """Remove links between two memories. Returns their number."""
         one, other = self._own(start), self.get(end)
         return self.record.relations.unlink(one.workspace, one.id, other.id, kind)
 
     def links(self, memory: str) -> list[tuple[Link, Memory]]:
-        """The relationships of a memory with the memories at their other ends, as far as this reader may see them."""
+        """Return the links of a memory with the memories at their other ends, as far as this reader may see them."""
         here = self.get(memory)
         found = self.record.relations.links(here.workspace, [here.id])
         ends = [link.end if link.start == here.id else link.start for link in found]
@@ -195,12 +195,12 @@ class MemoryService:
     # Topics
 
     def topics(self) -> list[Topic]:
-        """The person's topics; the starting set until they have some of their own."""
+        """Return the person's topics; the initial set until they have their own."""
         found = self.record.relations.topics(self.personal, self.reader.name)
         return found if found or self._changed_topics() else [Topic(name) for name in STARTING]
 
     def add_topic(self, name: str, parent: str = "") -> Topic:
-        """Add a topic, below another if it says so."""
+        """Add a topic, optionally below another."""
         name, known = self._clean(_name(name)), {topic.name for topic in self.topics()}
         if parent and parent not in known:
             raise NotFound(f"no such parent topic: {parent!r}; the topics are {', '.join(sorted(known))}")
@@ -208,12 +208,12 @@ class MemoryService:
             raise InvalidInput("a topic cannot be its own parent")
         if name in known and not parent:
             raise Conflict(f"the topic {name!r} already exists; use --below to change its parent")
-        self._settled()
+        self._store_initial_topics()
         self.record.relations.put_topics(self.personal, self.reader.name, [Topic(name, parent)])
         return Topic(name, parent)
 
     def rename_topic(self, name: str, new: str) -> int:
-        """Give a topic another name; how many memories had it."""
+        """Rename a topic. Returns the number of memories that had it."""
         self._known_topic(name)
         new = self._clean(_name(new))
         if new in {topic.name for topic in self.topics()}:
@@ -221,30 +221,30 @@ class MemoryService:
         return self._replaced(name, new)
 
     def merge_topic(self, name: str, into: str) -> int:
-        """Put what is of one topic into another; how many memories had it."""
+        """Merge a topic into another. Returns the number of memories that had it."""
         self._known_topic(name)
         self._known_topic(into)
         return self._replaced(name, into)
 
     def delete_topic(self, name: str) -> int:
-        """Delete a topic; its memories stay, without it. How many had it."""
+        """Delete a topic. Its memories stay, without it. Returns their number."""
         self._known_topic(name)
         return self._replaced(name, "")
 
     # Enrichment
 
     def enrich(self, *, everything: bool = False, progress: Callable[[int, int], None] = lambda done, of: None) -> Quality:
-        """Guess again, with deep vectors, what was guessed by an older version or in haste; or of everything."""
+        """Guess fields again, with deep vectors, for memories enriched by an older version or provisionally; or for all."""
         own = [memory for memory in self.all() if memory.author == self.reader.name]
         old = [memory for memory in own if everything or memory.enriched < VERSION]
-        means = {workspace: self._means([workspace]) for workspace in self._workspaces_of(old)}
+        resources = {workspace: self._resources([workspace]) for workspace in self._workspaces_of(old)}
         for done, memory in enumerate(old):
-            pipeline.refresh(memory, means[memory.workspace])
+            pipeline.refresh(memory, resources[memory.workspace])
             progress(done + 1, len(old))
         return self.quality()
 
     def quality(self) -> Quality:
-        """How much is known of the memories, and how surely."""
+        """Return statistics on kinds, attributes and verified fields."""
         memories = self.all()
         kinds: dict[str, int] = {}
         for memory in memories:
@@ -257,7 +257,7 @@ class MemoryService:
             sum(bool(memory.verified) for memory in memories),
         )
 
-    # Inside
+    # Private
 
     def _workspaces(self) -> list[int]:
         return [self.personal, *([self.project] if self.project is not None else [])]
@@ -285,8 +285,8 @@ class MemoryService:
         if name not in (known := {topic.name for topic in self.topics()}):
             raise NotFound(f"no such topic: {name!r}; the topics are {', '.join(sorted(known))}")
 
-    def _settled(self) -> None:
-        """Write the starting set down before it is changed."""
+    def _store_initial_topics(self) -> None:
+        """Store the initial topics before they are changed."""
         known = self.record.relations.topics(self.personal, self.reader.name)
         if not known and not self._changed_topics():
             starting = [Topic(name, clock=FIRST) for name in STARTING]  # a change on any device is later
@@ -296,10 +296,10 @@ class MemoryService:
         return bool(self.record.relations.topic_changes(self.reader.name))
 
     def _replaced(self, name: str, new: str) -> int:
-        self._settled()
+        self._store_initial_topics()
         return self.record.relations.replace_topic(self.personal, self.reader.name, name, new)
 
-    def _means(self, workspaces: Sequence[int], *, deep: bool = True) -> pipeline.RememberResources:
+    def _resources(self, workspaces: Sequence[int], *, deep: bool = True) -> pipeline.RememberResources:
         tiers = (self.static, self.deep() if deep else None)
         embedders = [embedder for embedder in tiers if embedder is not None]
         version = VERSION if deep or self.deep() is None else -VERSION
@@ -316,29 +316,29 @@ class MemoryService:
 
 
 def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:
-    """A memory with what the person says of it: those fields are verified."""
+    """Return a memory with fields set by the person, which become verified. Raises InvalidInput."""
     flags = {name: value for name, value in fields.items() if name in _FLAGS}
-    said = {name: value for name, value in fields.items() if name in _SETTABLE and value is not None}
+    given = {name: value for name, value in fields.items() if name in _SETTABLE and value is not None}
     if unknown := set(fields) - set(_SETTABLE) - set(_FLAGS):
         raise InvalidInput(
             f"unknown field of a memory: {', '.join(sorted(unknown))}; the fields are {', '.join((*_SETTABLE, *_FLAGS))}"
         )
-    if "topics" in said:
-        said["topics"] = _names("topics", [_name(topic) for topic in said["topics"]])
-    if "principals" in said:
-        said["principals"] = frozenset(_names("principals", said["principals"])) | {memory.author}
-    _checked(_fault_of_text(said.get("text", "")))
-    for name in set(said) & (set(LIMITS) - {"text"}):
-        _checked(fault_of(name, said[name]) if said[name] or name == "kind" else "")
-    for name in set(said) & set(TIMES):
-        said[name] = _time(name, said[name])
-    if "kind" in said and not str(said["kind"]).strip():
+    if "topics" in given:
+        given["topics"] = _names("topics", [_name(topic) for topic in given["topics"]])
+    if "principals" in given:
+        given["principals"] = frozenset(_names("principals", given["principals"])) | {memory.author}
+    _checked(_fault_of_text(given.get("text", "")))
+    for name in set(given) & (set(LIMITS) - {"text"}):
+        _checked(fault_of(name, given[name]) if given[name] or name == "kind" else "")
+    for name in set(given) & set(TIMES):
+        given[name] = _time(name, given[name])
+    if "kind" in given and not str(given["kind"]).strip():
         raise InvalidInput("the kind is empty; use a word such as constraint, preference or fact")
-    if said.get("valid_to") is not None and said["valid_to"] < said.get("valid_from", memory.valid_from):
-        if "valid_from" in {*said, *memory.verified}:
+    if given.get("valid_to") is not None and given["valid_to"] < given.get("valid_from", memory.valid_from):
+        if "valid_from" in {*given, *memory.verified}:
             raise InvalidInput("the end date of a memory must not be before its start date")
-        memory = replace(memory, valid_from=0)  # it held until then; since when, nobody said
-    return replace(memory, **said, **flags, verified=memory.verified | (set(said) & {*GUESSED, "valid_from"}))
+        memory = replace(memory, valid_from=0)  # it held until then; the start is unknown
+    return replace(memory, **given, **flags, verified=memory.verified | (set(given) & {*GUESSED, "valid_from"}))
 
 
 def _name(text: str) -> str:
@@ -354,11 +354,11 @@ def _name(text: str) -> str:
 def _fault_of_text(text: object) -> str:
     return (
         "" if isinstance(text, str) else f"a memory is a text, not {type(text).__name__}"
-    )  # how long it is: when it is scrubbed
+    )  # its length is checked when it is scrubbed
 
 
 def _names(field: str, values: Iterable[str]) -> tuple[str, ...]:
-    """Topics or principals, when they are not too many and each is a name."""
+    """Check the number and names of topics or principals. Raises InvalidInput."""
     given = (values,) if isinstance(values, str) else tuple(values)
     _checked(fault_of_list(field, given))
     return given

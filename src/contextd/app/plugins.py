@@ -1,8 +1,8 @@
-"""Retrievers and embedders of others: found by their entry points, made with the user's settings, left out when they fail.
+"""Load plug-in retrievers and embedders by entry points, with the user's settings. Failing ones are skipped.
 
-An entry point of the group `contextd.retrievers` or `contextd.embedders` is a factory: called with its own table of settings it
-returns a retriever or an embedder, or raises `Unavailable`. Only what the user's configuration names is loaded; a project
-cannot switch a plug-in on.
+An entry point of the group `contextd.retrievers` or `contextd.embedders` is a factory. Called with its own table of settings,
+it returns a retriever or an embedder, or raises `Unavailable`. Only plug-ins that the user's configuration names are loaded; a
+project cannot enable one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EMBEDDERS = "contextd.embedders"
 
 
 def load(settings: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, tuple[float, Retriever]], tuple[str, ...]]:
-    """The retrievers that are switched on, with their weights, and what to warn about."""
+    """Return the enabled retrievers with their weights, and warnings."""
     wanted = {name: table for name, table in settings.items() if table.get("enabled", True)}
     if not wanted:
         return {}, ()
@@ -44,7 +44,7 @@ def load(settings: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, tuple[flo
 
 
 def load_embedder(name: str, settings: Mapping[str, Any], tier: str) -> Embedder:
-    """The embedder of that name in a tier, static or deep. Raises Unavailable when it is missing or broken."""
+    """Return the embedder of that name in a tier, static or deep. Raises Unavailable if it is missing or broken."""
     known = {entry.name: entry for entry in entry_points(group=EMBEDDERS)}
     if name not in known:
         raise Unavailable(f"embedder {name!r} is not installed; installed embedders: {', '.join(sorted(known)) or 'none'}")
@@ -53,7 +53,7 @@ def load_embedder(name: str, settings: Mapping[str, Any], tier: str) -> Embedder
 
 
 def _attempted(name: str, action: Callable[[], Any]) -> Any:
-    """What the code of a plug-in returns; whatever it raises, it is unavailable."""
+    """Call a plug-in. Raises Unavailable for any exception."""
     try:
         return action()
     except Unavailable:
@@ -63,7 +63,7 @@ def _attempted(name: str, action: Callable[[], Any]) -> Any:
 
 
 class Plugged:
-    """An embedder from outside in a space of its own, its vectors scaled to length one."""
+    """A plug-in embedder in a space of its own, with vectors normalized to length one."""
 
     def __init__(self, name: str, inner: Any, tier: str) -> None:
         self._name, self._inner = name, inner
@@ -71,16 +71,16 @@ class Plugged:
         self.space = f"{tier}/{name}/{self.dimension}/{inner.space}"
 
     def documents(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text."""
+        """Return one row for each text."""
         return _unit(_attempted(self._name, lambda: np.asarray(self._inner.documents(list(texts)), np.float32)))
 
     def query(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question."""
+        """Return the vector of a query."""
         return _unit(_attempted(self._name, lambda: np.asarray(self._inner.query(text), np.float32)))
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows of length one; one without a finite length is zero, as of a text without known words."""
+    """Normalize rows to length one. A row without a finite length becomes zero, as for a text without known words."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     usable = np.isfinite(lengths) & (lengths > 0)
     return np.where(usable, vectors / np.where(usable, lengths, 1.0), 0.0).astype(np.float32)

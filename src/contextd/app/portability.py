@@ -1,8 +1,8 @@
-"""Memories out and in: JSON (compact, or with vectors), JSON lines, Markdown; and the backup of other personal stores.
+"""Export and import memories: JSON (optionally with vectors), JSON lines, Markdown, and backups of other personal stores.
 
-An export of contextd's own as JSON or JSON lines comes back without loss: clocks, history, links, topics and tombstones
-included. The later write wins, and what was forgotten on either side stays so. Anything else that has texts is told anew,
-memory by memory. Only known fields of the expected shape are read.
+contextd's own export as JSON or JSON lines is lossless: clocks, history, links, topics and tombstones included. The later
+write wins, and memories forgotten on either side stay forgotten. Any other file with texts is saved memory by memory. Only
+known fields of the expected shape are read.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["as_lines", "as_markdown", "exported", "imported", "memory_file"]
 
 
 def exported(session: Session, *, vectors: bool = False) -> dict[str, Any]:
-    """Everything this reader wrote, personal and of the project the session is in."""
+    """Return everything this reader wrote, personal and of the session's project."""
     desk, author = session.memories, session.reader.name
     payload: dict[str, Any] = {name: [] for name in SECTIONS}
-    aliases = session.home.record.exchange.aliases(author)  # first: what is ahead of real time is set back
-    told = session.home.record.exchange.told_topics(author)
+    aliases = session.home.record.exchange.aliases(author)  # first, because it sets back clocks ahead of real time
+    stated = session.home.record.exchange.told_topics(author)
     for place, workspace in {"personal": desk.personal, "project": desk.project}.items():
         if workspace is not None:
-            _export_workspace(session, place, workspace, payload, told, vectors)
+            _export_workspace(session, place, workspace, payload, stated, vectors)
     payload["topics"] = [
         {"name": one.name, "parent": one.parent, "clock": one.clock}
         for one in session.home.record.exchange.topics(desk.personal, author)
@@ -46,7 +46,7 @@ def exported(session: Session, *, vectors: bool = False) -> dict[str, Any]:
 
 
 def _export_workspace(
-    session: Session, place: str, workspace: int, payload: dict[str, Any], told: Mapping[str, Sequence[str]], vectors: bool
+    session: Session, place: str, workspace: int, payload: dict[str, Any], stated: Mapping[str, Sequence[str]], vectors: bool
 ) -> None:
     record, reader = session.home.record, session.reader
     readable = record.memories.all(workspace, reader)
@@ -55,7 +55,7 @@ def _export_workspace(
     held = record.memories.vectors(workspace, ids) if vectors else {}
     for memory in own:
         entry = {"in": place, **plain(memory)}
-        entry |= {"told_topics": list(told[memory.id])} if memory.id in told else {}
+        entry |= {"told_topics": list(stated[memory.id])} if memory.id in stated else {}
         versions = record.memories.versions(workspace, memory.id)
         entry["history"] = [{"at": one.at, "by": one.by, **plain(one.before)} for one in versions]
         if vectors:
@@ -73,7 +73,7 @@ def _export_workspace(
 
 
 def as_lines(payload: Mapping[str, Any]) -> Iterator[str]:
-    """An export as JSON lines: the manifest, then an entry a line."""
+    """Yield an export as JSON lines: the manifest, then one entry per line."""
     yield json.dumps({"type": "manifest", **payload["contextd"]}, ensure_ascii=False)
     for name in SECTIONS:
         for entry in payload[name]:
@@ -81,7 +81,7 @@ def as_lines(payload: Mapping[str, Any]) -> Iterator[str]:
 
 
 def as_markdown(payload: Mapping[str, Any]) -> str:
-    """An export for people: memories by kind, those that hold now and are neither private nor never to be recalled."""
+    """Return an export for people: current memories by kind, without private and silent ones."""
     lines = ["# Memories", ""]
     current = [one for one in payload["memories"] if one["valid_to"] is None and not one["private"] and not one["silent"]]
     for kind in sorted({one["kind"] for one in current}):
@@ -95,30 +95,32 @@ def as_markdown(payload: Mapping[str, Any]) -> str:
 
 
 def imported(session: Session, data: str | bytes, *, source: str = "import", dry_run: bool = False) -> RestoreReport:
-    """Read an export, a backup, JSON lines or a Markdown list; with `dry_run` only say what is in it."""
-    payload, told = read_memories(data)
+    """Import an export, a backup, JSON lines or a Markdown list. With `dry_run`, only count the entries."""
+    payload, entries = read_memories(data)
     done = RestoreReport()
     gone = {one for one, _ in session.home.record.memories.tombstones(session.home.personal, session.reader.name)}
-    done.counts["forgotten"] += sum(entry.get("id") in gone for entry in told)
-    told = [{name: value for name, value in entry.items() if name != "id"} for entry in told if entry.get("id") not in gone]
+    done.counts["forgotten"] += sum(entry.get("id") in gone for entry in entries)
+    entries = [
+        {name: value for name, value in entry.items() if name != "id"} for entry in entries if entry.get("id") not in gone
+    ]
     if payload is not None:
         restore(session, payload, done, dry_run)
     if dry_run:
-        done.counts["told"] += len(told)
+        done.counts["told"] += len(entries)
         return done
-    for start in range(0, len(told), 500):
+    for start in range(0, len(entries), 500):
         memories = [
-            one for one in (_new(session, entry, source, done) for entry in told[start : start + 500]) if one is not None
+            one for one in (_new(session, entry, source, done) for entry in entries[start : start + 500]) if one is not None
         ]
-        for kept in session.memories.remember_all(memories, deep=len(told) < 50):
-            done.counts["known" if kept.known else "added"] += 1
+        for saved in session.memories.remember_all(memories, deep=len(entries) < 50):
+            done.counts["known" if saved.known else "added"] += 1
     return done
 
 
 def _new(session: Session, entry: Mapping[str, Any], source: str, done: RestoreReport) -> Memory | None:
-    """A memory that is told anew; a field beyond its limits is a problem of this entry alone."""
+    """Return a memory to save; None if a field exceeds its limit, which is reported for this entry alone."""
     try:
-        return session.memories.told(source=source, **entry)
+        return session.memories.draft(source=source, **entry)
     except InvalidInput as error:
         done.problems.append(f"{entry['text'][:40]!r}: {error}: left out")
         return None

@@ -1,4 +1,4 @@
-"""A project as a session is handed it: its folder, its source and store, and how workers, events and the lease are had."""
+"""A project: its folder, sources and store, and how to get workers, events and the lease."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NOT_INDEXED = "This project is not indexed yet. Run `contextd index`."
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A folder that is known: where it is, what of it is read, where its index lies, and how a parser is had.
+    """A registered folder, its sources, its index, and factories for the parser, events and the lease.
 
-    `mark` tells one index file from the next in its place; `renew` puts a damaged one, by its mark, aside and begins anew.
+    `mark` identifies the current index file. `renew` moves a damaged index, given its mark, aside and starts a new one.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Project:
 
 
 def inside(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
-    """Paths of a caller as paths below the root; none for all of it."""
+    """Return a caller's paths relative to the root; empty for all of it. Raises InvalidInput for a path outside."""
     found = []
     for path in paths:
         target = Path(os.path.normpath(root / checked_path(path)))

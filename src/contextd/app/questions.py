@@ -1,4 +1,4 @@
-"""A question of a caller made into a query: whose words, which projects and sources, and with what it is answered."""
+"""Build a query from a caller's request: text, projects, sources, and the resources that answer it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def _relative(session: Session, path: str) -> str:
-    """A path or pattern of the caller as the project has it."""
+    """Return a caller's path or pattern relative to the project."""
     root = f"{session.project.root}/" if session.project is not None else ""
     return path.removeprefix(root).removeprefix("./").rstrip("/") or "."
 
 
 def warn(session: Session, hits: Sequence[Hit], query: Query, plan: Plan, trace: Trace) -> None:
-    """Say what an answer has to be taken with."""
+    """Add warnings on access and staleness to an answer's trace."""
     if session.unindexed is not None:
         trace.warn(NOT_INDEXED)
     late = query.deadline is not None and time.monotonic() > query.deadline
@@ -43,7 +43,7 @@ def warn(session: Session, hits: Sequence[Hit], query: Query, plan: Plan, trace:
         elif project is session.project and query.text.strip() and not late:
             staleness.warn(project, session.reader, sources, hits, trace)
             if plan.wants_people:
-                staleness.tell_who(project, hits, trace)
+                staleness.add_authors(project, hits, trace)
 
 
 def _workspaces(session: Session, *, personal: bool) -> tuple[int, ...]:
@@ -52,13 +52,13 @@ def _workspaces(session: Session, *, personal: bool) -> tuple[int, ...]:
 
 
 def query_of(session: Session, text: str, narrow: Narrow | None, deadline: float | None) -> Query:
-    """A text as a query of everything that the reader may see, as far as the caller did not narrow it."""
+    """Return a query over everything the reader may see, narrowed by the caller. Raises InvalidInput."""
     text = checked_text("query", text)
     if deadline is not None and not deadline > 0:
         raise InvalidInput(f"invalid timeout: {deadline:g} s (must be greater than 0)")
     narrow = narrow or Narrow()
     if session.project is not None:
-        text = text.replace(f"{session.project.root}/", "")  # a path is looked for as the project has it
+        text = text.replace(f"{session.project.root}/", "")  # paths are searched relative to the project
     scope = Scope(
         _workspaces(session, personal=narrow.personal),
         session.reader,
@@ -78,7 +78,7 @@ def query_of(session: Session, text: str, narrow: Narrow | None, deadline: float
 
 
 def sources_of(session: Session) -> frozenset[int]:
-    """Checkouts that the reader may read, memories and chats; other worktrees have documents of their own."""
+    """Return the ids of readable checkouts, memories and chats. Other worktrees have their own documents."""
     asked = projects_of(session)
     readable = [project for project in asked if session.access.may_read(project)]
     past = not is_off(shares_of(session.settings.providers), GIT_HISTORY)
@@ -87,12 +87,12 @@ def sources_of(session: Session) -> frozenset[int]:
 
 
 def projects_of(session: Session) -> tuple[Project, ...]:
-    """The project, and those that are asked along."""
+    """Return the project, and the session's other projects."""
     return (*([session.project] if session.project is not None else []), *session.others)
 
 
-def resources_of(session: Session, query: Query, asked: Asked = Asked()) -> querying.QueryResources:  # noqa: B008 - a value that cannot change
-    """The stores, models, templates and retrievers that answer a query."""
+def resources_of(session: Session, query: Query, asked: Asked = Asked()) -> querying.QueryResources:  # noqa: B008 - an immutable value
+    """Return the stores, models, templates and retrievers that answer a query."""
     stores: dict[int, Sequence[Store]] = {}
     for workspace in query.scope.workspaces:
         projects = [project.store for project in projects_of(session) if project.workspace == workspace]
@@ -114,6 +114,6 @@ def resources_of(session: Session, query: Query, asked: Asked = Asked()) -> quer
 
 
 def _embedders(session: Session, spaces: Collection[str]) -> list[Embedder]:
-    """The static one, and the deep one where there are deep vectors: loading it costs half a second."""
+    """Return the static model, and the deep model if there are deep vectors: loading it takes half a second."""
     deep = session.setup.deep() if any(space.startswith("deep/") for space in spaces) else None
     return [embedder for embedder in (session.setup.static, deep) if embedder is not None]

@@ -1,6 +1,6 @@
-"""Takes an export of contextd's own into the record: what the reader wrote, and nothing of anybody else.
+"""Import contextd's own export into the record: only what the reader wrote.
 
-Only known fields of the expected shape and size are read. Who wrote a memory is decided by the row that is here.
+Only known fields of the expected shape and size are read. The author of a memory is decided by the existing row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from contextd.values.clock import FIRST, is_clock, moment
 from contextd.values.memory import GUESSED, Link, Memory, Topic, TopicChange, Version, fault_of, fault_of_memory, fault_of_time
 
 FORMAT = 2
-_READABLE = (1, 2)  # 1 has no removed links, no changes of topics and no clocks that were set back
+_READABLE = (1, 2)  # 1 has no removed links, no topic changes and no aliases of clocks
 SECTIONS = ("clocks", "topics", "topic_changes", "memories", "tombstones", "links", "unlinked")
 _SHAPES: dict[str, type | tuple[type, ...]] = {
     "str": str,
@@ -38,14 +38,14 @@ _FIELDS = tuple(one for one in fields(Memory) if one.name != "workspace")
 
 @dataclass(slots=True)
 class RestoreReport:
-    """What came of an import."""
+    """The result of an import."""
 
     counts: Counter[str] = field(default_factory=Counter)  # added, changed, known, forgotten, buried, conflicts
     problems: list[str] = field(default_factory=list)
 
 
 def restore(session: Session, payload: Mapping[str, Any], done: RestoreReport, dry_run: bool) -> None:
-    """Take an export; with `dry_run` only count what could be taken."""
+    """Import an export. With `dry_run`, only count the memories. Raises InvalidInput for an unsupported format."""
     if payload["contextd"].get("format") not in _READABLE:
         known = " and ".join(map(str, _READABLE))
         raise InvalidInput(
@@ -53,12 +53,12 @@ def restore(session: Session, payload: Mapping[str, Any], done: RestoreReport, d
         )
     places = {"personal": session.memories.personal, "project": session.memories.project}
     if session.project is not None and any(entry.get("in") == "project" for entry in _entries(payload, "memories")):
-        session.who()  # readers who may not read a project cannot write into it
+        session.who()  # raises for readers without access to the project
     found = list(_memories(session, payload, places, done))
     if dry_run:
         done.counts["memories"] += len(found)
         return
-    aliases = _settled(session, payload)
+    aliases = _clock_aliases(session, payload)
 
     def clean(name: str) -> str:
         return scrub_text(name, session.setup.rules)[0]
@@ -84,7 +84,7 @@ def restore(session: Session, payload: Mapping[str, Any], done: RestoreReport, d
 
 
 def plain(memory: Memory) -> dict[str, Any]:
-    """Every field but the workspace, in values JSON has."""
+    """Return every field but the workspace as JSON values."""
     found = {one.name: getattr(memory, one.name) for one in _FIELDS}
     return found | {name: sorted(found[name]) if name != "topics" else list(found[name]) for name in _LISTS}
 
@@ -95,7 +95,7 @@ def plain(memory: Memory) -> dict[str, Any]:
 def _memories(
     session: Session, payload: Mapping[str, Any], places: Mapping[str, int | None], done: RestoreReport
 ) -> Iterator[tuple[dict[str, Any], Memory]]:
-    """The entries that can be taken, with their memories; for each other one a problem."""
+    """Yield the valid entries with their memories. Invalid entries are reported as problems."""
     for entry in _entries(payload, "memories"):
         name = f"memory {str(entry.get('id'))[:12]!r}"
         workspace = places.get(str(entry.get("in")))
@@ -123,14 +123,14 @@ def _restore_memory(
     taken = session.home.record.exchange.restore(
         memory,
         pipeline.parsed(memory.text, session.home.tokens),
-        _vectors(session, {} if finds else entry, memory.text),  # those of a secret are not kept
+        _vectors(session, {} if finds else entry, memory.text),  # vectors of a secret are not stored
         _versions(session, entry, memory, aliases),
         session.reader,
     )
-    _tell(taken, memory.id, done)
+    _report(taken, memory.id, done)
 
 
-def _tell(taken: Taken, memory: str, done: RestoreReport) -> None:
+def _report(taken: Taken, memory: str, done: RestoreReport) -> None:
     name = f"memory {memory[:12]!r}"
     if taken.state == "refused":
         done.problems.append(f"{name} was written by somebody else here, who alone can change it: left out")
@@ -145,7 +145,7 @@ def _tell(taken: Taken, memory: str, done: RestoreReport) -> None:
 
 
 def _versions(session: Session, entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str]) -> list[Version]:
-    """The history of a memory, as far as its author wrote it, without secrets."""
+    """Return the scrubbed history of a memory, as far as its author wrote it."""
     found = []
     for one in _entries(entry, "history"):
         before, _ = _memory({**one, "id": memory.id}, memory.workspace)
@@ -156,7 +156,7 @@ def _versions(session: Session, entry: Mapping[str, Any], memory: Memory, aliase
 
 
 def _memory(entry: Mapping[str, Any], workspace: int) -> tuple[Memory | None, str]:
-    """A memory of an entry when every field has the right shape and size; else what is wrong with it."""
+    """Return the memory of an entry, if every field has the right shape and size; else None and the fault."""
     known: dict[str, Any] = {"workspace": workspace}
     for one in _FIELDS:
         value = entry.get("told_topics", entry.get("topics")) if one.name == "topics" else entry.get(one.name)
@@ -175,7 +175,7 @@ def _memory(entry: Mapping[str, Any], workspace: int) -> tuple[Memory | None, st
 
 
 def _vectors(session: Session, entry: Mapping[str, Any], text: str) -> dict[str, Matrix]:
-    """The vectors of an entry in the spaces we have, and made again where there are none."""
+    """Return the vectors of an entry in the current spaces; missing ones are computed."""
     given = entry.get("vectors") if isinstance(entry.get("vectors"), dict) else {}
     embedders = [one for one in (session.setup.static, session.setup.deep()) if one is not None]
     found: dict[str, Matrix] = {}
@@ -199,8 +199,8 @@ def _decoded(value: Any, dimension: int) -> Matrix | None:
 # Clocks
 
 
-def _settled(session: Session, payload: Mapping[str, Any]) -> Mapping[str, str]:
-    """What clocks of an export are here, where they are or were ahead of real time."""
+def _clock_aliases(session: Session, payload: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return aliases for clocks of the export that are or were ahead of real time."""
     aliases = {
         str(one["original"]): str(one["clock"])
         for one in _entries(payload, "clocks")
@@ -219,17 +219,17 @@ def _alias(clock: str, aliases: Mapping[str, str]) -> str:
 
 
 def _set_back(memory: Memory, aliases: Mapping[str, str]) -> Memory:
-    """A memory with the clock it has here; what it says of a time that has not come yet was so then."""
+    """Return a memory with its alias clock. Times that lie ahead of it are set back."""
     clock = _alias(memory.clock, aliases)
     if clock == memory.clock:
         return memory
-    at, told = moment(clock) * 1000, memory.valid_from <= memory.said
+    at, immediate = moment(clock) * 1000, memory.valid_from <= memory.said
     return replace(
         memory,
         clock=clock,
         changed=min(memory.changed, at),
         said=min(memory.said, at),
-        valid_from=min(memory.valid_from, at) if told else memory.valid_from,
+        valid_from=min(memory.valid_from, at) if immediate else memory.valid_from,
         valid_to=min(memory.valid_to, at) if memory.valid_to is not None and memory.replaced_by else memory.valid_to,
     )
 
@@ -238,7 +238,7 @@ def _set_back(memory: Memory, aliases: Mapping[str, str]) -> Memory:
 
 
 def _links(payload: Mapping[str, Any], name: str, place: str, aliases: Mapping[str, str], done: RestoreReport) -> list[Link]:
-    """The links of one section, in one place; a link of an old export has a clock as well."""
+    """Return the links of one section, in one place. Links of old exports have a clock as well."""
     found = []
     for entry in _entries(payload, name):
         start, end, kind, clock = (entry.get(part) for part in ("start", "end", "kind", "clock"))
@@ -252,7 +252,7 @@ def _links(payload: Mapping[str, Any], name: str, place: str, aliases: Mapping[s
 
 
 def _topics(payload: Mapping[str, Any], aliases: Mapping[str, str], done: RestoreReport) -> list[Topic]:
-    """The topics of an export; those of an old one have no clock, and count as older than every change."""
+    """Return the topics of an export. Topics of an old export have no clock and count as older than every change."""
     found = []
     for entry in _entries(payload, "topics"):
         name, parent, clock = entry.get("name"), entry.get("parent", ""), entry.get("clock", FIRST)

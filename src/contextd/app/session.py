@@ -1,4 +1,4 @@
-"""The one door: everything that one reader can ask of contextd, in terms of the four pipelines."""
+"""The library's entry point: everything one reader can ask of contextd."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from contextd.values.job import Jobs
 from contextd.values.memory import Remembered
 from contextd.values.query import Facet, Narrow, Reader
 
-if TYPE_CHECKING:  # loaded when used: a question needs neither
+if TYPE_CHECKING:  # loaded on use: a query needs neither
     from contextd.app.chats import ChatService
     from contextd.app.exact_search import Occurrence
     from contextd.app.index_service import IndexService
@@ -46,30 +46,30 @@ if TYPE_CHECKING:  # loaded when used: a question needs neither
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One reader and one project, or what the reader told alone. Made by `contextd.open`; surfaces are handed one.
+    """One reader and one project, or personal memories alone. Made by `contextd.open`; surfaces receive one.
 
-    It holds nothing open and costs nothing to make: another reader of the same project is another session of the same Home.
+    A session holds nothing open and is cheap. Another reader of the same project is another session of the same Home.
     """
 
     home: Home
     reader: Reader
     setup: Setup
     project: Project | None = None
-    others: tuple[Project, ...] = ()  # projects that are asked along
-    unindexed: Path | None = None  # a folder that was asked about and is not registered
+    others: tuple[Project, ...] = ()  # other projects to search
+    unindexed: Path | None = None  # a queried folder that is not registered
     warnings: tuple[str, ...] = ()
 
     @property
     def settings(self) -> Settings:
-        """The settings that hold here."""
+        """The settings of the session."""
         return self.setup.settings
 
     def count_tokens(self, text: str) -> int:
-        """The tokens of a text, as budgets count them."""
+        """Return the number of tokens of a text, as budgets count them."""
         return self.home.tokens.count(text)
 
     def as_reader(self, name: str) -> Session:
-        """The same for another reader."""
+        """Return a session for another reader."""
         return replace(self, reader=reader_of(name))
 
     # Query
@@ -88,11 +88,11 @@ class Session:
         mmr_lambda: float | None = None,
         deadline: float | None = None,
     ) -> SearchResult:
-        """The best hits for a question; `deadline` is in seconds from now.
+        """Return the best hits for a question. `deadline` is in seconds from now.
 
-        `history` is what was said before it; `rerank` reads the best of chats and memories once more; `ranker` is an order: a
-        name, weights such as "relevance=0.5,recency=0.5", or a function; `vector` asks with a vector instead of words;
-        `mmr_lambda` trades relevance (1) for diversity (0).
+        `history` holds earlier messages. `rerank` scores the best chat messages and memories again. `ranker` is an order: a
+        name, weights such as "relevance=0.5,recency=0.5", or a function. `vector` replaces the words by a vector. `mmr_lambda`
+        trades relevance (1) for diversity (0).
         """
         settings, asked = self.settings.query, Asked(history, rerank, ranker, vector, mmr_lambda)
         query = replace(
@@ -108,7 +108,7 @@ class Session:
     def find(
         self, text: str, *, limit: int = 100, narrow: Narrow | None = None, deadline: float | None = None
     ) -> list[Occurrence]:
-        """Where a text stands as it is written, in the files of the project and those asked along; at most `limit` places."""
+        """Return at most `limit` exact matches of a text in the files of all projects of the session."""
         from contextd.app.exact_search import exactly, found_in
 
         self._project()
@@ -117,7 +117,7 @@ class Session:
     def find_pattern(
         self, pattern: str, *, limit: int = 100, narrow: Narrow | None = None, deadline: float | None = None
     ) -> list[Occurrence]:
-        """The same for a pattern of RE2."""
+        """Return at most `limit` matches of an RE2 pattern."""
         from contextd.app.exact_search import by_pattern, found_in
 
         self._project()
@@ -139,9 +139,9 @@ class Session:
         mmr_lambda: float | None = None,
         deadline: float | None = None,
     ) -> Context:
-        """The answer to a question as text of at most `budget` tokens; everything else as for `search`.
+        """Return the answer as text of at most `budget` tokens. Other arguments are as for `search`.
 
-        It says what it is made of (`ids`, `scores`, `hits`), how much of the budget it takes, and how it came about (`trace`).
+        The result has the text, its sources (`ids`, `scores`, `hits`), the used share of the budget, and the `trace`.
         """
         asked = Asked(history, rerank, ranker, vector, mmr_lambda)
         query = replace(
@@ -158,17 +158,17 @@ class Session:
         return answer
 
     def preview(self, text: str, **asked: Any) -> Context:
-        """What `context` would answer, to be looked at: the same text, ids, scores and trace. Asking changes nothing."""
+        """Return what `context` would answer: the same text, ids, scores and trace. Queries change nothing."""
         return self.context(text, **asked)
 
     def register_template(self, name: str, text: str, *, header: str = "", separator: str = "\n", footer: str = "") -> None:
-        """Add a template of one's own: `text` for each hit, with placeholders such as `{{content}}`."""
+        """Add a custom template: `text` for each hit, with placeholders such as `{{content}}`."""
         if name in self.setup.templates or name in self.home.templates:
             raise Conflict(f"the template {name!r} already exists; use another name")
         self.home.templates[name] = custom(name, text, header, separator, footer)
 
     def register_ranker(self, name: str, ranker: Ranker) -> None:
-        """Add an order of one's own: a number for each hit (and the time now, in microseconds), the highest first."""
+        """Add a custom ranker: a function of a hit and the time in microseconds that returns a number; the highest is first."""
         if name in (RELEVANCE, *self.home.rankers):
             raise Conflict(f"the ranker {name!r} already exists; use another name")
         self.home.rankers[name] = ranker
@@ -186,7 +186,7 @@ class Session:
         history: Sequence[str] = (),
         deadline: float | None = None,
     ) -> Context:
-        """What the person has told that matters for a question, by its facets: so many, or the caller's own."""
+        """Return the memories relevant for a question, by facets: `count` of them, or the caller's own."""
         from contextd.querying.facets.pipeline import TEMPLATE, Facets, faceted
         from contextd.remembering.topics import Routing
 
@@ -204,20 +204,20 @@ class Session:
         return faceted(query, resources_of(self, query), Facets(count, own, routing.topics_of))
 
     def task(self, task: Task, *, min_score: float | None = None, deadline: float | None = None) -> TaskContext:
-        """The context of a task within the budget it deserves, and the prompt with it."""
+        """Return the context of a task within its budget, and the prompt that contains it."""
         from contextd.app.tasks import prepared
 
         return prepared(self, task, min_score=min_score, deadline=deadline)
 
     @property
     def structure(self) -> Structure:
-        """Questions about structure and the past: who defines, who calls, what depends on what, who changed it."""
+        """Definitions, callers, dependents and history of the project's code."""
         from contextd.app.structure import Structure
 
         return Structure(self._readable(), self.reader, sources_of(self), self.home.tokens)
 
     def status(self) -> Status | None:
-        """How the project's index is; None where it is not indexed."""
+        """Return the status of the project's index; None if it is not registered."""
         from contextd.app.status import status
 
         return None if self.unindexed is not None else status(self._readable(), self.reader)
@@ -226,7 +226,7 @@ class Session:
 
     @property
     def memories(self) -> MemoryService:
-        """What can be done with memories: keep, change, relate, forget."""
+        """The service for memories: save, change, link, forget."""
         from contextd.app.memories import MemoryService
 
         project = self.project.workspace if self.project is not None else None
@@ -244,21 +244,21 @@ class Session:
         deadline: float | None = None,
         **known: Any,
     ) -> Remembered:
-        """Keep a fact, personal or of this project; on disk when this returns. Who writes can always read.
+        """Save a fact, personal or of this project. It is on disk when this returns. The author can always read it.
 
         `deadline` is in seconds from now; raises `TimedOut`, and nothing is kept, if another writer holds the record so long.
         """
         if in_project:
-            self._project()  # who may not read it cannot write into it
+            self._project()  # raises without access to the project
         with within(deadline):
             return self.memories.remember(text, principals=principals, in_project=in_project, **known)
 
     def recall(self, text: str, *, narrow: Narrow | None = None, **asked: Any) -> SearchResult:
-        """The memories that answer a question, of the project and of the person; everything else as for `search`."""
+        """Return the memories that answer a question, of the project and of the person. Other arguments as for `search`."""
         return self.search(text, narrow=replace(narrow or Narrow(), memories_only=True), **asked)
 
     def chats(self, *, in_project: bool = False) -> ChatService:
-        """What can be done with conversations and notes from elsewhere, personal ones or those of this project."""
+        """Return the service for conversations and notes, personal or of this project."""
         from contextd.app.chats import ChatService
 
         home, setup = self.home, self.setup
@@ -266,7 +266,7 @@ class Session:
         return ChatService(kept, self.reader, setup.static, setup.deep, home.tokens, setup.rules)
 
     def forget(self, memory: str, *, deadline: float | None = None) -> str:
-        """Erase a memory for good: `gone`, or `pending` while another process still reads. `deadline` as for `remember`."""
+        """Erase a memory permanently: `gone`, or `pending` while another process still reads. `deadline` as for `remember`."""
         with within(deadline):
             return self.memories.forget(memory)
 
@@ -280,7 +280,7 @@ class Session:
         progress: Callable[[Report], None] = lambda _: None,
         on_deep: Callable[[int], None] = lambda _: None,
     ) -> Report:
-        """Bring the index of the project up to date with its folder; a damaged one is put aside and made anew."""
+        """Update the index of the project from its folder. A damaged index is moved aside and rebuilt."""
         return self._index.index(verify=verify, deep=deep, progress=progress, on_deep=on_deep)
 
     def rebuild(
@@ -291,104 +291,104 @@ class Session:
         keep_errors: bool = False,
         progress: Callable[[Report], None] = lambda _: None,
     ) -> Report:
-        """Make the index of some paths, or of everything, again from the files; the old one answers meanwhile."""
+        """Index some paths, or everything, again from the files. The old index answers meanwhile."""
         return self._index.rebuild(paths, vacuum=vacuum, keep_errors=keep_errors, progress=progress)
 
     def refresh(
         self, paths: Iterable[str], *, force: bool = False, progress: Callable[[Report], None] = lambda _: None
     ) -> Report:
-        """Look at some paths again; `force` makes their index again though nothing changed."""
+        """Check some paths again. `force` indexes them even if nothing changed."""
         return self._index.refresh(paths, force=force, progress=progress)
 
     def retry(self, *, progress: Callable[[Report], None] = lambda _: None) -> Report:
-        """Read the files again that failed."""
+        """Read failed files again."""
         return self._index.retry(progress=progress)
 
     def request_index(self) -> str:
-        """Queue an index run of a project that has no index; returns at once. The job's id; empty if none is needed."""
+        """Queue an index run of a project that has no index, without waiting. Returns the job's id; empty if none is needed."""
         return self._index.request()
 
     def await_job(self, job: str, seconds: float) -> None:
-        """Wait until a job is over, or so many seconds."""
+        """Wait until a job has ended, or the given number of seconds."""
         self._index.await_job(job, seconds)
 
     def unattended(self) -> bool:
-        """Whether no process holds the project's lease at the moment."""
+        """Return whether no process holds the project's lease at the moment."""
         return self._index.unattended()
 
     def watch(self, stop: Callable[[], bool], say: Callable[[str], None]) -> None:
-        """Keep the index up to date until told to stop; jobs that others ask for are run on the way."""
+        """Keep the index up to date until `stop` returns true; runs queued jobs, too."""
         self._index.watch(stop, say)
 
     def estimate(self, paths: Iterable[str] = ()) -> dict[str, tuple[int, int]]:
-        """Files and bytes by language that a rebuild would read."""
+        """Return files and bytes by language that a rebuild would read."""
         return self._index.estimate(paths)
 
     def known(self) -> Project:
-        """The project, for a report about what is indexed."""
+        """Return the project. Raises InvalidInput if the reader may not read it."""
         return self._readable()
 
     @property
     def jobs(self) -> Jobs:
-        """Work on the project's index that was asked for."""
+        """The job queue of the project's index."""
         return self._readable().store.jobs
 
     def summary(self) -> dict[str, object]:
-        """Counts and sizes of the project's index."""
+        """Return counts and sizes of the project's index."""
         project = self._readable()
         return {"project": project.name, "root": str(project.root), **project.store.notes.summary()}
 
     def failures(self) -> list[tuple[str, str, int]]:
-        """Files of the project that failed: path, error, retries."""
+        """Return files of the project that failed: path, error, retries."""
         return self._readable().store.notes.failures()
 
     def secrets(self) -> list[tuple[str, int, str]]:
-        """Secrets that were left out of the project's files and commits: path, line, rule."""
+        """Return secrets that were scrubbed from the project's files and commits: path, line, rule."""
         project = self._readable()
         return [*project.store.notes.finds(project.source.id), *project.store.notes.finds(project.commits.id)]
 
     def root(self) -> Path:
-        """The folder of the project."""
+        """Return the folder of the project."""
         return self._project().root
 
     def files(self) -> Iterable[FileState | Skip]:
-        """Every file of the project: those that belong to it, and the others with the reason."""
+        """Yield every file of the project, and skipped files with the reason."""
         return self._project().source.scan()
 
     def source_warnings(self) -> tuple[str, ...]:
-        """The rules about files that the last scan could not use."""
+        """Return the ignore rules that the last scan could not use."""
         return self._project().source.warnings()
 
-    # Rights
+    # Access
 
     def share(self, principals: Iterable[str]) -> frozenset[str]:
-        """Let principals read the project's documents, too; returns all who may. Rights are the owner's to give."""
+        """Add principals to the project's access list and return it. Raises InvalidInput if the reader is not the owner."""
         names = checked_names(principals)
         return self.access.change(self._project(), lambda readers: readers | names, force=True)
 
     def share_only(self, principals: Iterable[str], *, force: bool = False) -> frozenset[str]:
-        """Say who may read the project's documents; nobody else may. Without `force` the caller cannot lose the right."""
+        """Replace the project's access list and return it. Without `force`, the caller must be on it."""
         names = checked_names(principals)
         return self.access.change(self._project(), lambda _: names, force=force)
 
     def unshare(self, principals: Iterable[str], *, force: bool = False) -> frozenset[str]:
-        """Take the right to read the project's documents from principals; returns all who still may."""
+        """Remove principals from the project's access list and return it."""
         names = checked_names(principals)
         return self.access.change(self._project(), lambda readers: readers - names, force=force)
 
     def who(self) -> frozenset[str]:
-        """Who may read the project's documents."""
+        """Return the project's access list."""
         return self.access.readers(self._project())
 
     def close(self) -> None:
-        """Close what is open in this data directory; sessions that go on asking open it again."""
+        """Close the data directory. Sessions that continue open it again."""
         self.home.close()
 
-    # Inside
+    # Private
 
     @property
     def access(self) -> Access:
-        """The rights of the reader."""
+        """The access rights of the reader."""
         return Access(self.home.record, self.reader)
 
     @property
@@ -398,7 +398,7 @@ class Session:
         return IndexService(self._project(), self.access, self.setup)
 
     def _project(self) -> Project:
-        """The project, for a reader who may use it."""
+        """Return the project, if the reader may use it. Raises InvalidInput."""
         if self.unindexed is not None:
             raise NotFound(NOT_INDEXED)
         if self.project is None:
@@ -406,5 +406,5 @@ class Session:
         return self.access.usable(self.project)
 
     def _readable(self) -> Project:
-        """The project, for what shows something of its index."""
+        """Return the project, if the reader may read its index. Raises InvalidInput."""
         return self.access.readable(self._project())

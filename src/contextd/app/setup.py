@@ -1,4 +1,4 @@
-"""What the settings of a project come to: rules, templates, retrievers and models."""
+"""The setup of a session: settings, and the rules, templates, retrievers and models made from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextd.settings.defaults import Settings
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Settings, and what was made of them. A model that is loaded when it is needed is a function."""
+    """Settings, and what was built from them. A model that is loaded on first use is a function."""
 
     settings: Settings
     rules: tuple[Rule, ...]

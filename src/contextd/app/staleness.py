@@ -1,4 +1,4 @@
-"""What an answer has to be taken with: a run under way, files that changed since, nothing that may be read."""
+"""Warnings about an answer: an index run in progress, files that changed since, no access."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from contextd.values.job import Job
 from contextd.values.query import Reader, Scope
 from contextd.values.trace import Trace
 
-_NAMED_FILES, _NAMED_PEOPLE = 2, 4  # in a note about who did something
-_FRESH = 10_000_000  # microseconds in which a job that was asked for is begun, if anybody is there to begin it
+_NAMED_FILES, _NAMED_PEOPLE = 2, 4  # in a note about authors
+_FRESH = 10_000_000  # microseconds within which a new job is started, if any process can run it
 
 
 def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequence[Hit], trace: Trace) -> None:
-    """Say in the trace what whoever reads an answer ought to know of the index it comes from."""
+    """Add warnings on the state of the index to the trace of an answer."""
     job = _run(project, reader)
     if hits or _sees_some(project, reader, sources):
         if job is not None and job.done < job.total:
@@ -33,7 +33,7 @@ def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequen
 
 
 def unreadable(reader: Reader, what: str = "this project") -> str:
-    """What a reader hears of a project that is not shared with them: the same, whatever it holds."""
+    """Return the message for a project without access; the same, whatever the project contains."""
     return f"{reader.name} has no access to {what}; run `contextd who` to see the access list"
 
 
@@ -43,7 +43,7 @@ def _sees_some(project: Project, reader: Reader, sources: frozenset[int]) -> boo
 
 
 def _run(project: Project, reader: Reader) -> Job | None:
-    """The index run that is under way, or about to be; told to the owner, whose runs they are."""
+    """Return the index run in progress or about to start; only for the owner."""
     job = project.store.jobs.next() if reader.name == OWNER else None
     now = time.time_ns() // 1000
     return job if job is not None and job.kind == "index" and (job.moving(now) or now - job.created < _FRESH) else None
@@ -54,15 +54,15 @@ def _so_far(job: Job) -> str:
 
 
 def _of_changes(project: Project, hits: Sequence[Hit], trace: Trace) -> None:
-    """Which files of an answer have changed since they were indexed."""
+    """Warn of files in an answer that have changed since they were indexed."""
     own = {hit.chunk.id.document for hit in hits if hit.chunk.workspace == project.workspace}
     for uri, stamp in project.store.stamps(project.source.id, sorted(own)).items():
         if what := project.source.change(uri, stamp):
             trace.warn(f"{uri} {what} since it was indexed; run `contextd index` or `contextd watch`")
 
 
-def tell_who(project: Project, hits: Sequence[Hit], trace: Trace) -> None:
-    """Name the people behind the best files of an answer, and what changes together with each."""
+def add_authors(project: Project, hits: Sequence[Hit], trace: Trace) -> None:
+    """Add the authors of the best files in an answer, and the files that change with them, to the trace."""
     files = dict.fromkeys(hit.chunk.uri for hit in hits if project.source.present(hit.chunk.uri))
     for path in list(files)[:_NAMED_FILES]:
         past = project.past.history(path, 1)

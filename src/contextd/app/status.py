@@ -1,4 +1,4 @@
-"""What is known of a project's index at this moment, for one screen."""
+"""The status of a project's index, for one screen."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from contextd.values.query import Reader, Scope
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A project's index: how large, how old, how far behind its folder, and who works on it."""
+    """A project's index: its size, its age, how far it is behind the folder, and who works on it."""
 
     name: str
     root: str
-    indexed: int | None  # when, in microseconds
+    indexed: int | None  # time of the last run, in microseconds
     files: int
     commits: int
     chunks: int
@@ -24,12 +24,12 @@ class Status:
     changed: int  # files that are new or have changed since
     gone: int
     failed: int
-    job: str  # under way
+    job: str  # in progress
     writer: str  # the process that holds the lease
 
 
 def status(project: Project, reader: Reader) -> Status:
-    """Look at a project and its folder; nothing is read but times and sizes of files."""
+    """Compare a project with its folder. Only times and sizes of files are read."""
     store, source = project.store, project.source
     known = store.documents(source.id)
     now = changes(source.scan(), known, store.notes.failed_stamps(), look_again=False, priority=(), warn_bytes=float("inf"))
@@ -52,7 +52,7 @@ def status(project: Project, reader: Reader) -> Status:
 
 
 def _indexed(project: Project) -> int | None:
-    """When a run ended last; of an index that an older version wrote, by its jobs."""
+    """Return when the last run ended. For an index of an older version, that of the last completed job."""
     if noted := project.store.notes.setting(f"indexed {project.source.id}"):
         return int(noted)
     return next((job.ended for job in project.store.jobs.recent(20) if job.state == "completed"), None)

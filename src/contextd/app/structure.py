@@ -1,4 +1,4 @@
-"""Questions about a project's structure and past: who defines, who calls, what depends on what, who changed it and why."""
+"""Queries on a project's structure and history: definitions, callers, dependents, and who changed a line and why."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ class Structure:
     tokens: Tokens
 
     def symbols(self, name: str) -> list[DefinitionSite]:
-        """Where a name is defined."""
+        """Return the definitions of a name."""
         with self.view() as view:
             return definitions(view, _named(name))
 
     def callers(self, name: str) -> tuple[list[DefinitionSite], list[Use]]:
-        """Where a name is defined, and where it is called or inherited from."""
+        """Return the definitions of a name, and its calls and subclasses."""
         with self.view() as view:
             defined = definitions(view, _named(name))
             return defined, uses(view, name, defined)
 
     def outline(self, path: str) -> list[DefinitionSite] | None:
-        """What a file defines, or the sections it has, in order; None for a file that is not indexed."""
+        """Return the definitions or sections of a file, in order; None if the file is not indexed."""
         uri = path.removeprefix(f"{self.project.root}/").removeprefix("./")
         with self.view() as view:
             document = next((number for number, one in view.uris().items() if one == uri), None)
             return None if document is None else outline(view, document)
 
     def text(self, path: str) -> str | None:
-        """The text of a file as it is indexed, scrubbed; None for a file that is not."""
+        """Return the indexed, scrubbed text of a file; None if it is not indexed."""
         with self.view() as view:
             document = next((number for number, one in view.uris().items() if one == path), None)
             return None if document is None else view.text(document)
 
     def worth_asking(self) -> tuple[list[str], list[str]]:
-        """The names that the project uses most, and headings of its documents: what a newcomer could ask about."""
+        """Return the most used names, and headings of documents: suggestions for first queries."""
         with self.view() as view:
             return most_used(view), headings(view)
 
     def impact(self, what: str, *, depth: int = 2) -> list[Dependent] | None:
-        """What depends on a file or a name, nearest first; None if neither a file nor a definition is called so."""
+        """Return the dependents of a file or a name, nearest first; None if there is no such file or definition."""
         path = _named(what).removeprefix(f"{self.project.root}/").removeprefix("./")
         with self.view() as view:
             if not any(names_file(path, uri) for uri in view.uris().values()) and not definitions(view, path):
@@ -64,34 +64,34 @@ class Structure:
             return impact(view, path, depth)
 
     def overview(self, budget: int) -> Overview:
-        """The project's most central files and their signatures, within a budget."""
+        """Return the project's most central files and their signatures, within a budget."""
         if checked_number("budget", budget, MOST_TOKENS) <= 0:
             raise InvalidInput(f"invalid value for budget: {budget} (must be at least 1)")
         with self.view() as view:
             return overview(view, budget, self.tokens.count)
 
     def history(self, path: str, *, limit: int = 10) -> History:
-        """What changed a file or folder lately, who knows it, and what changes with it."""
+        """Return recent commits of a file or folder, its authors, and files that change with it."""
         found = self.project.past.history(_one(self.project, path), limit)
         if found is None:
             raise NotFound(self._without_past(path))
         return found
 
     def why(self, path: str, line: int) -> tuple[Edit, str]:
-        """The commit that last changed a line, and what it said."""
+        """Return the commit that last changed a line, and its message."""
         found = self.project.past.origin(_one(self.project, path), line)
         if found is None:
             raise NotFound(self._without_past(path))
         return found
 
     def _without_past(self, path: str) -> str:
-        """Why git tells nothing of a file, and what to do."""
+        """Return why git has no history of a file, and what to do."""
         if not self.project.commits.position():
             return f"{self.project.root} is not a git repository with commits. Run `git init`, then commit {path}"
         return f"{path} is not tracked by git. Commit it, then ask again; in a shallow clone run `git fetch --unshallow`"
 
     def view(self) -> AbstractContextManager[View]:
-        """What this reader may see of the project now."""
+        """Open a view of the project for this reader."""
         return self.project.store.view(Scope((self.project.workspace,), self.reader, self.sources))
 
 

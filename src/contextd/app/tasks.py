@@ -1,4 +1,4 @@
-"""A task for an agent: the question it asks, the budget it deserves, and the prompt with its context in it."""
+"""A task for an agent: its query, its budget, and the prompt with the context."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from contextd.app.session import Session
 
 _HARD, _EASY = 8, 3  # complexities from which a task gets more, and up to which it gets less
-_LEAST = 0.25  # of the budget, however much is reserved: a small budget still holds something
+_LEAST = 0.25  # minimum share of the budget, however much is reserved
 _BY_TYPE = {"architecture": 1.3, "bugfix": 0.8}
 TYPES = (
     "implementation",
@@ -39,19 +39,19 @@ Please implement this task using the provided context."""
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What an agent is to do."""
+    """A task for an agent."""
 
     title: str
     description: str = ""
     type: str = "implementation"
     complexity: int = 5
     id: str = ""
-    hints: Narrow = Narrow()  # noqa: RUF009 - a value that cannot change
+    hints: Narrow = Narrow()  # noqa: RUF009 - an immutable value
 
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """What a task is given: the context, if there is any, the prompt around it, and what to know about it."""
+    """The context of a task, if there is any, the prompt around it, and warnings."""
 
     context: Context | None
     prompt: str
@@ -60,7 +60,7 @@ class TaskContext:
 
 
 def prepared(session: Session, task: Task, *, min_score: float | None, deadline: float | None) -> TaskContext:
-    """The context of a task within the budget it deserves, and the prompt with it."""
+    """Return the context of a task within its budget, and the prompt that contains it."""
     task, settings = checked(task), session.settings
     limit = budget_for(task, settings.budget.default_max_tokens, settings.budget.reserve_for_prompt)
     if not settings.enabled:
@@ -81,7 +81,7 @@ def prepared(session: Session, task: Task, *, min_score: float | None, deadline:
 
 
 def checked(task: Task) -> Task:
-    """The task, if it can be one."""
+    """Check a task and return it. Raises InvalidInput."""
     if not task.title.strip():
         raise InvalidInput("the title of the task is empty")
     if not 1 <= task.complexity <= 10:
@@ -92,9 +92,9 @@ def checked(task: Task) -> Task:
 
 
 def budget_for(task: Task, base: int, reserved: int = 0) -> int:
-    """The tokens a task's context may take: more for hard tasks and architecture, less for easy ones and bugs.
+    """Return the token budget of a task: more for hard tasks and architecture, less for easy ones and bugs.
 
-    What is reserved for the prompt around it is taken off, as long as a part of the budget is left.
+    Tokens reserved for the prompt are subtracted, as long as a quarter of the budget is left.
     """
     share = 1.5 if task.complexity >= _HARD else 0.7 if task.complexity <= _EASY else 1.0
     whole = base * share * _BY_TYPE.get(task.type.lower(), 1.0)
@@ -102,12 +102,12 @@ def budget_for(task: Task, base: int, reserved: int = 0) -> int:
 
 
 def question_of(task: Task) -> str:
-    """What is looked for: the title first, which says most."""
+    """Return the query of a task. The title comes first, since it says most."""
     return f"{task.title.strip()}\n{task.description.strip()}".strip()
 
 
 def prompt_of(task: Task, block: str) -> str:
-    """The whole prompt; without context, the task alone."""
+    """Return the whole prompt; without context, the task alone."""
     number = f" #{task.id}" if task.id else ""
     lines = [f"You are executing task{number}: {task.title.strip()}"]
     if task.description.strip():

@@ -1,1 +1,1 @@
-"""Taking conversations and notes from elsewhere: the core's fourth line."""
+"""Import conversations and notes that other programs exported."""

@@ -1,1 +1,1 @@
-"""Links between documents: who defines a name, who uses it, what depends on what."""
+"""Links between documents: definitions and uses of a name, imports, and what depends on what."""

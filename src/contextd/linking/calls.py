@@ -1,7 +1,7 @@
-"""Which definition a call means, as far as the line, the class around it and the imports of its file tell.
+"""Match a call to a definition, as far as the line, the class around it and the imports of its file tell.
 
-No types are inferred. What is known without them is a good deal: a function is not called on an object, a method is not called
-without one, `self` is the class around it, and `res.send()` hardly means the `send` of something else.
+No types are inferred. Much is known without them: a function is not called on an object, a method is not called without one,
+`self` is the class around it, and `res.send()` hardly means the `send` of something else.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 _SELF = frozenset("self this cls super Self $this".split())
 _SELF_IN = {".php": frozenset({"parent", "static"}), ".cs": frozenset({"base"})}
-# In these a method may be called bare.
+# Languages in which a method may be called without a receiver.
 _IMPLICIT = (".java", ".kt", ".scala", ".cs", ".cpp", ".cc", ".hpp", ".h", ".swift", ".rb", ".php")
-_MODULES = (".rs", ".cpp", ".cc", ".hpp", ".h", ".zig", ".ex", ".exs")  # what stands in something lower-case stands in a module
+_MODULES = (".rs", ".cpp", ".cc", ".hpp", ".h", ".zig", ".ex", ".exs")  # a lower-case owner is a module here
 _NEVER, _UNLIKELY, _POSSIBLE, _NEAR, _CERTAIN = range(-1, 4)
 _WORD = re.compile(r"[\w$]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A line that calls a name: where, on what, and what it stands inside of."""
+    """A line that calls a name: its file, its receivers, and the definition around it."""
 
     uri: str
     text: str
@@ -31,7 +31,7 @@ class Call:
 
 
 def call_of(name: str, uri: str, text: str, inside: str) -> Call:
-    """A line with what the name is called on: `res` in `res.send()`, "?" for more than a name, None for a bare call."""
+    """Return a call with the receivers of the name: `res` in `res.send()`, "?" for an expression, None for a bare call."""
     pattern = rf"(?:([\w$]+)(?:\([^()]*\))?\s*|([\])}}\"'?!])\s*|^\s*)(?:\?\.|\.|::|->)\s*{re.escape(name)}\b"
     on = [match[1] or "?" for match in re.finditer(pattern, text)]
     bare = len(re.findall(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)) > len(on)
@@ -39,7 +39,7 @@ def call_of(name: str, uri: str, text: str, inside: str) -> Call:
 
 
 def module_of(receiver: str, text: str) -> str:
-    """The module that the type of a name comes from: testing in `pb *testing.PB`, `pb: testing.PB`, `testing.PB pb`."""
+    """Return the module of a variable's type: testing in `pb *testing.PB`, `pb: testing.PB`, `testing.PB pb`."""
     name, module = re.escape(receiver), r"([\w$]+)(?:\.|::)[\w$]+"
     patterns = (rf"[(,]\s*{name}\s+[*&]?{module}", rf"\bvar\s+{name}\s+[*&]?{module}", rf"\b{name}\s*:\s*[*&]?{module}",
                 rf"\b{module}(?:<[^<>\n]*>)?[*&\s]+{name}\s*[=;,)]")  # fmt: skip
@@ -49,27 +49,27 @@ def module_of(receiver: str, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A definition that a call may mean, with what is known around it."""
+    """A definition that a call may mean."""
 
     uri: str
     label: str
     reached: frozenset[str]  # files that import its file or share its package
-    heirs: frozenset[str]  # classes that inherit from the one it stands in
+    heirs: frozenset[str]  # subclasses of the class that contains it
 
     @property
     def name(self) -> str:
-        """Its own name."""
+        """The last part of the label."""
         return self.label.rpartition(".")[2]
 
     @property
     def owner(self) -> str:
-        """The class or object it stands in; empty for a function, a class or a constructor."""
+        """The class or object that contains it; empty for a function, a class or a constructor."""
         outer = self.label.rpartition(".")[0].rpartition(".")[2]
         return "" if outer == self.name or (outer[:1].islower() and self.uri.endswith(_MODULES)) else outer
 
 
 class Imported:
-    """The words in what files import: by file, those of imports of this project and those of others."""
+    """The words in import statements, by file: of imports from this project, and of other imports."""
 
     def __init__(self, imports: Iterable[tuple[str, str, bool]]) -> None:
         self._ours: dict[str, set[str]] = {}
@@ -78,16 +78,16 @@ class Imported:
             (self._ours if ours else self._others).setdefault(uri, set()).update(_WORD.findall(text))
 
     def foreign(self, uri: str, name: str) -> bool:
-        """Whether a name comes from somebody else's module."""
+        """Return whether a name is imported from outside the project."""
         return name in self._others.get(uri, ()) and name not in self._ours.get(uri, ())
 
     def ours(self, uri: str, name: str) -> bool:
-        """Whether a name comes from a module of this project."""
+        """Return whether a name is imported from a module of this project."""
         return name in self._ours.get(uri, ())
 
 
 def likeness(call: Call, target: Target, imported: Imported) -> int:
-    """How likely a call means a definition: -1 never, 0 if nothing else does, 1 possible, 2 its file is near, 3 certain."""
+    """Rate how well a call matches a definition: -1 never, 0 if nothing else does, 1 possible, 2 file is near, 3 certain."""
     near = _NEAR if call.uri == target.uri or call.uri in target.reached else _POSSIBLE
     judge = _method if target.owner else _function
     return max(judge(call, target, receiver, imported, near) for receiver in call.receivers)
@@ -105,7 +105,7 @@ def _method(call: Call, target: Target, receiver: str | None, imported: Imported
 
 
 def _function(call: Call, target: Target, receiver: str | None, imported: Imported, near: int) -> int:
-    """A function, class or constructor: called bare, or on the module it stands in."""
+    """Score a function, class or constructor: called bare, or on the module that contains it."""
     if receiver is None:
         return _CERTAIN if call.uri == target.uri else near
     *folders, name = target.uri.lower().split("/")
@@ -119,7 +119,7 @@ def _function(call: Call, target: Target, receiver: str | None, imported: Import
 
 
 def _bare(call: Call, target: Target, near: int) -> int:
-    """A method called without an object: on the object around it where the language has it so, or as a macro or attribute."""
+    """Score a method called without a receiver: on the object around it if the language allows, or as a macro or attribute."""
     around = _class_of(call.inside)
     if around and (around == target.owner or around in target.heirs):
         return _CERTAIN if call.uri.endswith(_IMPLICIT) else _NEVER
@@ -129,13 +129,13 @@ def _bare(call: Call, target: Target, near: int) -> int:
 
 
 def _class_of(label: str) -> str:
-    """The class around a place inside of a method; the label itself where it is one."""
+    """Return the class around a place inside a method; the label itself if it has one part."""
     outer, _, last = label.rpartition(".")
     return outer.rpartition(".")[2] or last
 
 
 def _same(receiver: str, owner: str) -> bool:
-    """Whether something is called like a class: `user_store` and UserStore, `runner` and CliRunner, `ctx` and Context."""
+    """Return whether a receiver is named like a class: `user_store` and UserStore, `runner` and CliRunner, `ctx`, Context."""
     name, whole = receiver.lower().replace("_", "").strip("$"), owner.lower().replace("_", "")
     if name == whole:
         return True
@@ -143,6 +143,6 @@ def _same(receiver: str, owner: str) -> bool:
 
 
 def _shortens(name: str, whole: str) -> bool:
-    """Whether a name is a word with letters left out, none of them at its beginning: ctx, cfg, mgr."""
+    """Return whether a name abbreviates a word, keeping its first letter: ctx, cfg, mgr."""
     rest = iter(whole)
     return name[0] == whole[:1] and not set(name[1:]) & set("aeiou") and all(letter in rest for letter in name)

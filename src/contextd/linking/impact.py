@@ -1,4 +1,4 @@
-"""What depends on a file or a name, and which tests touch it: callers and importers, step by step outwards."""
+"""Find the files that depend on a file or a name, and the tests among them: callers and importers, step by step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """A file that depends on what was asked about: how, at which distance, and whether it is a test."""
+    """A file that depends on the file or name in question: why, at which distance, and whether it is a test."""
 
     uri: str
     distance: int
@@ -26,7 +26,7 @@ class Dependent:
 
 
 def importers(view: View, targets: Iterable[str]) -> dict[str, str]:
-    """The files that import one of some files, with what they import."""
+    """Return the files that import one of the targets, with the import."""
     wanted, uris = set(targets), view.uris()
     places = Places(uris.values())
     stems = {stem for uri in wanted for stem in stems_of(uri)}
@@ -39,7 +39,7 @@ def importers(view: View, targets: Iterable[str]) -> dict[str, str]:
 
 
 def _mates(view: View, targets: Collection[str], uris: Mapping[int, str]) -> dict[str, str]:
-    """Files of the same package, where that is a folder, that mention a name which some files define."""
+    """Return files of the same package (where a package is a folder) that mention a name the targets define."""
     found: dict[str, str] = {}
     for here in {folder(uri) for uri in targets if uri.endswith(PACKAGE_IS_FOLDER)}:
         package = {document: uri for document, uri in uris.items() if folder(uri) == here and uri.endswith(PACKAGE_IS_FOLDER)}
@@ -63,7 +63,7 @@ def _own(label: str) -> str:
 
 
 def impact(view: View, what: str, depth: int) -> list[Dependent]:
-    """The dependents of a file or a name, nearest first."""
+    """Return the dependents of a file or a name, nearest first."""
     uris = set(view.uris().values())
     files = [what] if what in uris else [uri for uri in uris if names_file(what, uri)]
     found: dict[str, Dependent] = {}

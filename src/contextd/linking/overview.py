@@ -1,6 +1,6 @@
-"""The most central files of a project with their signatures, within a budget: what to know before reading any of it.
+"""Map a project: its most central files with signatures, within a token budget.
 
-A file is central when many others refer to what it defines; names that many files define say little about any of them.
+A file is central if many others refer to names it defines. Names that many files define say little about each of them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from contextd.values.document import Chunk, Definition
 
 _DAMPING, _ROUNDS = 0.85, 20
 _SIGNATURE = 200  # characters
-_SIGNATURES = 6  # of one file
+_SIGNATURES = 6  # per file
 _PROSE = (".md", ".rst", ".adoc")
 _NO_TOPICS = re.compile(r"(?i)(^|/)(changelog|changes|license|history|news|code_of_conduct)")
 _SEVERAL_WORDS = re.compile(r"[^\W\d]+( [^\W\d]+)+")
-_DOCUMENTS = 5  # whose headings are looked at
-_COMMON = 6  # files that define a name: more, and it says nothing
+_DOCUMENTS = 5  # documents whose headings are read
+_COMMON = 6  # a name defined in more files is ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Overview:
 
 
 def overview(view: View, budget: int, count: Callable[[str], int]) -> Overview:
-    """The map of a project."""
+    """Return the map of a project."""
     uris = {number: uri for number, uri in view.uris().items() if not is_test(uri)}
     defined: dict[int, list[Definition]] = defaultdict(list)
     for number, one in view.links.outline(uris):
@@ -60,7 +60,7 @@ def overview(view: View, budget: int, count: Callable[[str], int]) -> Overview:
 
 
 def most_used(view: View, most: int = 3) -> list[str]:
-    """The names that the project uses most itself: those of several words first, which libraries rarely have as well."""
+    """Return the names the project itself uses most. Names of several words come first: libraries rarely define them, too."""
     files = [number for number, uri in view.uris().items() if not is_test(uri)]
     defined = Counter(_last(one) for _, one in view.links.outline(files))
     names = [name for name, times in defined.items() if times == 1 and len(name) > 3 and not name.startswith("_")]
@@ -71,7 +71,7 @@ def most_used(view: View, most: int = 3) -> list[str]:
 
 
 def headings(view: View, most: int = 3) -> list[str]:
-    """Headings of the project's documents, those of several words first, then those nearest to the root."""
+    """Return headings of the project's documents: first those of several words, then those nearest to the root."""
     texts = [(number, uri) for number, uri in view.uris().items() if uri.endswith(_PROSE) and not _NO_TOPICS.search(uri)]
     nearest = sorted(texts, key=lambda item: (item[1].count("/"), "readme" not in item[1].lower(), item[1]))[:_DOCUMENTS]
     found = [
@@ -84,7 +84,7 @@ def headings(view: View, most: int = 3) -> list[str]:
 
 
 def _central(view: View, defined: Mapping[int, list[Definition]]) -> tuple[dict[int, float], Counter[str]]:
-    """A random walk over references, from a file to the files that define what it uses; and how often names are used."""
+    """Rank files by a random walk from each file to the files that define the names it uses; and count uses of names."""
     defining: dict[str, set[int]] = defaultdict(set)
     for number, several in defined.items():
         for one in several:
@@ -119,7 +119,7 @@ def _walked(edges: Mapping[int, Mapping[int, float]], nodes: list[int]) -> dict[
 
 
 def _signatures(defined: list[Definition], chunks: Sequence[Chunk], used: Mapping[str, int]) -> list[str]:
-    """The signatures that others use most, in the order of the file."""
+    """Return the signatures that other files use most, in the order of the file."""
     named = [one for one in defined if not _last(one).startswith("_")]
     best = sorted(named, key=lambda one: -used.get(_last(one).lower(), 0))[:_SIGNATURES]
     return [f"  {one.line}: {signature_of(chunks, one.line)[:_SIGNATURE]}" for one in sorted(best, key=lambda one: one.line)]

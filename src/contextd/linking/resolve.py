@@ -1,7 +1,7 @@
-"""From what an import says to the documents it means.
+"""Resolve an import to documents of the project.
 
-Languages name modules in different ways; what they share is that the parts of the name are parts of a path. A target is
-looked up by its last part and kept where the rest fits, too; a name that fits nothing here is somebody else's.
+Languages name modules differently, but the parts of the name are parts of a path. A target is looked up by its last part;
+candidates are kept if the rest matches, too. A name that matches nothing belongs to another project.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from contextd.text.paths import parts_of_target, without_ending
 
 _ENTRY = frozenset("index __init__ mod lib main init package".split())
 _RUST_HERE = ("crate", "self", "super")
-_BY_FOLDER = frozenset({"go"})  # a package is a folder
-_BY_TWO = frozenset("java kotlin scala php csharp swift haskell elixir".split())  # a lone last part says too little
+_BY_FOLDER = frozenset({"go"})  # languages in which a package is a folder
+_BY_TWO = frozenset("java kotlin scala php csharp swift haskell elixir".split())  # the last part alone is not enough
 
 
 @dataclass(slots=True)
 class Places:
-    """The documents there are, by the words they can be imported as."""
+    """The documents of a project, by the names they can be imported as."""
 
     uris: Iterable[str]
     by_stem: dict[str, list[str]] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Places:
 
 
 def stems_of(uri: str) -> list[str]:
-    """What the last part of an import of this document can be: its name, or its folder's where it stands for all of it."""
+    """Return the last parts by which a document may be imported: its name, and its folder's name."""
     folder, name = posixpath.split(uri)
     stem = name.partition(".")[0].lower() if not name.startswith(".") else name.lower()
     above = posixpath.basename(folder).lower()
@@ -45,12 +45,12 @@ def stems_of(uri: str) -> list[str]:
 
 
 def resolve(uri: str, language: str, target: str, places: Places) -> list[str]:
-    """The documents that an import in `uri` means; none when it is of another project."""
+    """Return the documents that an import in `uri` means; none if it is of another project."""
     if target.startswith("."):
         return _relative(uri, target, language, places)
     found = [one for one in _absolute(uri, language, target, places) if _kin(uri, one)]
     near = max((_common_folders(uri, one) for one in found), default=0) if language not in _BY_FOLDER else 0
-    return [one for one in found if _common_folders(uri, one) >= near]  # of two that fit, the one beside it
+    return [one for one in found if _common_folders(uri, one) >= near]  # of several matches, the nearest
 
 
 def _common_folders(one: str, two: str) -> int:
@@ -79,7 +79,7 @@ _KIN = (
 
 
 def _kin(one: str, two: str) -> bool:
-    """Whether files of two endings can import each other."""
+    """Return whether files of two extensions can import each other."""
     endings = {one.rpartition(".")[2].lower(), two.rpartition(".")[2].lower()}
     return len(endings) == 1 or any(endings <= kin for kin in _KIN)
 
@@ -102,7 +102,7 @@ def _relative(uri: str, target: str, language: str, places: Places) -> list[str]
 
 
 def _is_at(uri: str, path: str) -> bool:
-    """Whether a document is at a path without its ending, or is the entry of that folder."""
+    """Return whether a document is at a path without extension, or is the entry file of that folder."""
     bare = posixpath.join(posixpath.dirname(uri), posixpath.basename(uri).partition(".")[0])
     return bare == path or (posixpath.dirname(uri) == path and posixpath.basename(bare) in _ENTRY)
 
@@ -120,7 +120,7 @@ def _go(parts: Sequence[str], places: Places) -> list[str]:
 
 
 def _fitting(parts: Sequence[str], target: str, language: str, places: Places) -> list[str]:
-    """Documents whose path ends in the parts of the target; the more of them fit, the better."""
+    """Return the documents whose paths end in the parts of the target; most matching parts win."""
     lowered = [part.lower().replace("-", "_") for part in parts]
     best: list[str] = []
     most = 0
@@ -142,7 +142,7 @@ def _fitting(parts: Sequence[str], target: str, language: str, places: Places) -
 
 
 def _fit(uri: str, wanted: Sequence[str]) -> int:
-    """How many of the last parts of a target are the last parts of a path."""
+    """Return how many of the last parts of a target are the last parts of a path."""
     bare = posixpath.join(posixpath.dirname(uri), posixpath.basename(uri).partition(".")[0])
     path = [part.lower().replace("-", "_") for part in bare.split("/")]
     ways = [path]
@@ -159,12 +159,12 @@ def _common(path: Sequence[str], wanted: Sequence[str]) -> int:
 
 
 def _foreign(target: str, language: str, best: Sequence[str]) -> bool:
-    """A bare name is a package of somebody else's, unless a file of that name lies at the top, or it is C."""
+    """Return whether a bare name is a foreign package: no file of that name is at the top, and the language is not like C."""
     if language in ("c", "cpp", "shell", "zig", "rust"):
         return False
     return all(_depth(uri) > 1 for uri in best)
 
 
 def _depth(uri: str) -> int:
-    """In how many folders a module lies; one that stands for its folder lies where the folder does."""
+    """Return the number of folders around a module. An entry file counts as its folder."""
     return uri.count("/") - (posixpath.basename(uri).partition(".")[0] in _ENTRY)

@@ -1,4 +1,4 @@
-"""Who defines a name, and who uses it. Names are compared by their last part; that several define it is shown, not hidden."""
+"""Find definitions and uses of a name. Names are compared by their last part, and all definitions are listed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from contextd.values.document import INHERIT, Chunk, Definition, Site
 
 PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala")
 _GENERATIONS = 4
-_LONGEST = 2000  # characters of a line that are looked at
+_LONGEST = 2000  # characters of a line that are read
 _IMPORT_LINES = 40
-_SIGNATURE, _SIGNATURE_LINES = 400, 30  # characters and lines of a signature
+_SIGNATURE, _SIGNATURE_LINES = 400, 30  # maximum characters and lines of a signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class DefinitionSite:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A place where a name is called or inherited from. `sure` when no other definition could be meant."""
+    """A place where a name is called or inherited from. `sure` if no other definition matches as well."""
 
     uri: str
     line: int
@@ -43,7 +43,7 @@ class Use:
 
 
 def definitions(view: View, name: str) -> list[DefinitionSite]:
-    """Where a name is defined; a qualified one (`Session.close`, `src/store.load_user`) only where it is so called."""
+    """Return the definitions of a name. A qualified name (`Session.close`, `src/store.load_user`) must match as a whole."""
     uris = view.uris()
     found = view.links.defining([_last(name)])
     fitting = _closest([(document, one) for document, one in found if _is_called(one.label, uris[document], name)], name)
@@ -56,7 +56,7 @@ def definitions(view: View, name: str) -> list[DefinitionSite]:
 
 
 def outline(view: View, document: int) -> list[DefinitionSite]:
-    """What a document defines; one that defines nothing by its labelled chunks."""
+    """Return the definitions in a document; if there are none, its labelled chunks."""
     uri, chunks = view.uris()[document], view.chunks_of([document])[document]
     defined = [(one.line, one.kind, one.label) for _, one in view.links.outline([document])]
     places = defined or [(chunk.start_line, chunk.kind, chunk.label) for chunk in chunks if chunk.label]
@@ -70,7 +70,7 @@ _FILE_ENDING = re.compile(
 
 
 def _parts(name: str) -> list[str]:
-    """`src/app/store.py:Store.load`, `app::Store::load` and `Store.load` by their parts."""
+    """Split `src/app/store.py:Store.load`, `app::Store::load` or `Store.load` into parts."""
     return [part for part in _JOINT.split(_FILE_ENDING.sub("", name.strip().rstrip("()"))) if part]
 
 
@@ -79,7 +79,7 @@ def _last(name: str) -> str:
 
 
 def _is_called(label: str, uri: str, name: str) -> bool:
-    """Whether a definition has this name: by what it stands in, by its file, or by a folder above (`package.name`)."""
+    """Return whether a definition has this name: qualified by its class, by its file, or by a folder above (`package.name`)."""
     wanted = [part.lower() for part in _parts(name)]
     inner = label.lower().split(".")
     place = posixpath.splitext(uri)[0].lower().split("/")
@@ -91,13 +91,13 @@ def _is_called(label: str, uri: str, name: str) -> bool:
 
 
 def _closest(found: list[tuple[int, Definition]], name: str) -> list[tuple[int, Definition]]:
-    """Those that are written as asked for, where some are: `Option` is not `option`."""
+    """Keep definitions with the exact case of the name, if there are any: `Option` is not `option`."""
     last = _last(name)
     return [one for one in found if one[1].label.rpartition(".")[2] == last] or found
 
 
 def line_of(chunks: Sequence[Chunk], line: int, most: int = 200) -> str:
-    """A line of a document, from the chunk that holds it."""
+    """Return a line of a document, from the chunk that contains it."""
     for chunk in chunks:
         if chunk.start_line <= line <= chunk.end_line:
             lines = chunk.text.split("\n")
@@ -107,7 +107,7 @@ def line_of(chunks: Sequence[Chunk], line: int, most: int = 200) -> str:
 
 
 def signature_of(chunks: Sequence[Chunk], line: int) -> str:
-    """The signature that begins on a line, on one line: to the bracket that closes its first one."""
+    """Return the signature that begins on a line, joined to one line, up to its closing bracket."""
     text = line_of(chunks, line)
     for number in range(line + 1, line + _SIGNATURE_LINES):
         if _open_brackets(text) <= 0 or len(text) >= _SIGNATURE or not (more := line_of(chunks, number)):
@@ -121,9 +121,9 @@ def _open_brackets(text: str) -> int:
 
 
 def uses(view: View, name: str, defined: Sequence[DefinitionSite]) -> list[Use]:
-    """Where a name is called or inherited from; where several define it, what rather means one of those asked about."""
+    """Return calls and subclasses of a name. If several definitions share the name, keep uses that match `defined` best."""
     uris = view.uris()
-    last = next((one.label.rpartition(".")[2] for one in defined), _last(name))  # as it is written where it is defined
+    last = next((one.label.rpartition(".")[2] for one in defined), _last(name))  # spelled as in its definition
     every = definitions(view, last)
     sites = view.links.references([last])
     around = _Around(view, sites, uris)
@@ -144,14 +144,14 @@ def uses(view: View, name: str, defined: Sequence[DefinitionSite]) -> list[Use]:
 
 
 class _Around:
-    """What is known around the sites of a name: what their files import, and which classes inherit from which."""
+    """Context of the uses of a name: the imports of their files, and subclasses."""
 
     def __init__(self, view: View, sites: Sequence[Site], uris: Mapping[int, str]) -> None:
         self._view, self._uris = view, uris
         self._texts = view.chunks_of({site.document for site in sites})
         self._outlines = {document: [one for _, one in view.links.outline([document])] for document in self._texts}
         places = Places(uris.values())
-        self._reaching: dict[str, set[str]] = {}  # by file: those that import it
+        self._reaching: dict[str, set[str]] = {}  # importing files, by imported file
         bound: list[tuple[str, str, bool]] = []
         for one in view.links.imports(set(self._texts)):
             uri = uris[one.document]
@@ -163,21 +163,21 @@ class _Around:
         self._heirs_of: dict[str, frozenset[str]] = {}
 
     def whole(self, site: Site, line: int) -> str:
-        """A line, with the one before it where a chain goes on."""
+        """Return a line, with the line before it if a call chain continues."""
         chunks = self._texts[site.document]
         before = line_of(chunks, line - 1, _LONGEST).rstrip()
         text = line_of(chunks, line, _LONGEST)
         return f"{before}{text}" if before.endswith((".", "->", "::")) or text.startswith((".", "?.", "->", "::")) else text
 
     def typed(self, call: Call, site: Site, line: int) -> Call:
-        """A call with the module of others in place of each receiver that is declared to be of a type from there."""
+        """Replace each receiver whose declared type comes from a foreign module by that module."""
         text = next((one.text for one in self._texts[site.document] if one.start_line <= line <= one.end_line), "")
         modules = {one: module_of(one, text) for one in call.receivers if one and one != "?"}
         foreign = {one: module for one, module in modules.items() if module and self.imported.foreign(call.uri, module)}
         return replace(call, receivers=tuple(foreign.get(one or "", one) for one in call.receivers))
 
     def _statement(self, site: Site) -> str:
-        """What an import says, to the end of its brackets."""
+        """Return the text of an import statement, up to its closing bracket."""
         chunks, first = self._texts[site.document], site.lines[0]
         text = line_of(chunks, first, _LONGEST)
         for line in range(first + 1, first + _IMPORT_LINES):
@@ -187,7 +187,7 @@ class _Around:
         return text
 
     def target(self, one: DefinitionSite) -> Target:
-        """A definition with the files that reach it and the classes that inherit from its own."""
+        """Return a definition with the files that import it and the subclasses of its class."""
         reached = set(self._reaching.get(one.uri, ()))
         if one.uri.endswith(PACKAGE_IS_FOLDER):
             reached |= {uri for uri in (self._uris[document] for document in self._texts) if folder(uri) == folder(one.uri)}
@@ -197,7 +197,7 @@ class _Around:
         return replace(bare, heirs=self._heirs_of.get(bare.owner, frozenset()))
 
     def _heirs(self, owner: str) -> set[str]:
-        """The classes that inherit from one, directly or through others."""
+        """Return the direct and indirect subclasses of a class."""
         found, newest = set[str](), {owner}
         for _ in range(_GENERATIONS):
             newest = {
@@ -217,19 +217,19 @@ class _Around:
         yield from (_inside(outline, line).rpartition(".")[2] for line in site.lines if _inside(outline, line))
 
     def uses(self, site: Site) -> list[Use]:
-        """The lines of a site."""
+        """Return the uses at a site, one per line."""
         chunks, defined, uri = self._texts[site.document], self._outlines[site.document], self._uris[site.document]
         how = "inherits" if site.kind == INHERIT else "calls"
         return [Use(uri, line, how, _inside(defined, line), line_of(chunks, line), sure=True) for line in site.lines]
 
 
 def folder(uri: str) -> str:
-    """Where a file lies."""
+    """Return the folder of a file."""
     return uri.rpartition("/")[0]
 
 
 def _inside(defined: Sequence[Definition], line: int) -> str:
-    """The innermost definition around a line."""
+    """Return the label of the innermost definition around a line."""
     around = [one for one in defined if one.line <= line <= one.end_line]
     return min(around, key=lambda one: one.end_line - one.line).label if around else ""
 
@@ -241,5 +241,5 @@ _ENDINGS = {"py": "python", "go": "go", "rs": "rust", "java": "java", "kt": "kot
 
 
 def language_by_name(uri: str) -> str:
-    """The language of a document by its ending, as far as imports differ."""
+    """Return the language of a document by its extension, as far as imports differ."""
     return _ENDINGS.get(uri.rpartition(".")[2].lower(), "")

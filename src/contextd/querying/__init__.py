@@ -1,1 +1,1 @@
-"""From a question to a context: one straight line of steps."""
+"""From a question to a context: a straight pipeline of steps."""

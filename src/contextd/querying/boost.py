@@ -1,4 +1,4 @@
-"""Raise and sink candidates by what is known of their files: names that fit, their place, tests, prose, generated code."""
+"""Adjust scores by what is known of a file: matching names, its depth and size, tests, prose, generated code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from contextd.values.answer import Candidate
 from contextd.values.document import CHAT, COMMIT, MEMORY, About
 from contextd.values.query import Plan
 
-# In the same unit as the weights of `fuse`, and from the same regression; examples are rare there, theirs is a judgment.
+# In the unit of the weights in `fuse`, and from the same regression. Examples were too rare: their weight is set by hand.
 _BOOSTS = {
     "words": {"stem": 1.23, "whole stem": 0.73, "rare stem": 0.86, "depth": 1.16, "size": 0.82, "test": -2.1, "example": -0.7,
               "prose": -1.15, "data": -0.6},
@@ -26,20 +26,20 @@ _BOOSTS = {
 }  # fmt: skip
 _NAMED_FILE = 6.0  # the question names this file
 _PLACE = 3.0  # the question names this line
-_GENERATED = -1.5  # not in the benchmark; the same kind of thing as a test
-_OLDER = -1.5  # v1/ beside v2/: as little what one works on as the above
-_PAST = 2.0  # commits come in only where the question is about the past: a judgment
-_LATEST = 1.5  # for the latest of them; half of it a month earlier
+_GENERATED = -1.5  # not in the benchmark; set like tests
+_OLDER = -1.5  # v1/ beside v2/; set like tests
+_PAST = 2.0  # commits are candidates only if the question is about the past; set by hand
+_LATEST = 1.5  # for the newest commit; half of it for one a month older
 _MONTH = 30 * 86_400_000_000  # microseconds
-_PINNED = 1.5  # the person said so: as much as the best file name
-_FEEDBACK = 0.3  # for each time a memory was called useful, up to three times; less for useless
-_OF_OTHERS = -2.0  # who asks for their own ("where do I live") means nobody else: a judgment
+_PINNED = 1.5  # as much as the best file name
+_FEEDBACK = 0.3  # for each useful rating of a memory, up to three; negative for useless
+_OTHER_PERSON = -2.0  # "where do I live" does not ask about other people; set by hand
 _OWN = re.compile(r"\b(?:i|my|me|mine|ich|mein\w*|mir|mich|je|j|mon|ma|mes|moi|yo|mi|mis)\b|[我私]", re.IGNORECASE)
 _ROUTES = {"symbol": "symbol", "path": "symbol", "report": "report"}
 
 
 def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -> list[Candidate]:
-    """The candidates in their new order; of memories that are equal the one told last is first."""
+    """Return the candidates in their new order. Ties between memories: newest first."""
     boosts, words = (
         _BOOSTS[_ROUTES.get(plan.route, "words")],
         rarity({where.uri for where in about}, (*plan.terms, *plan.families)),
@@ -55,7 +55,9 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
             size = boosts["size"] * math.log1p(where.pieces) / largest
             known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
             judged = (
-                _told(where) + own * _of_another(where, plan) if where.language == MEMORY else _judged(where.uri, old, plan)
+                _feedback(where) + own * _about_another(where, plan)
+                if where.language == MEMORY
+                else _judged(where.uri, old, plan)
             )
             extra[where.uri] = known + size + _commit(where, newest) + judged
         raised.append(
@@ -63,48 +65,48 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
                 candidate.chunk, candidate.arms, candidate.score + extra[where.uri] + _PLACE * candidate.arms.get("place", 0.0)
             )
         )
-    told = {one.chunk: where.modified for one, where in zip(raised, about, strict=True) if where.language == MEMORY}
-    return sorted(raised, key=lambda one: (-one.score, -told.get(one.chunk, 0), one.chunk))
+    saved = {one.chunk: where.modified for one, where in zip(raised, about, strict=True) if where.language == MEMORY}
+    return sorted(raised, key=lambda one: (-one.score, -saved.get(one.chunk, 0), one.chunk))
 
 
 def _judged(uri: str, old: Collection[str], plan: Plan) -> float:
-    """What no regression has seen enough of: made by a program, of an older version, or asked for by its name."""
+    """Boost by properties too rare for the regression: generated, of an older version, or named in the question."""
     return _GENERATED * is_generated(uri) + _OLDER * (uri in old) + _NAMED_FILE * named(uri, plan.paths)
 
 
 def _commit(where: About, newest: int) -> float:
-    """A question about the past is answered by commits, the latest of them first."""
+    """Raise commits, the newest most. They are candidates only for questions about the past."""
     if where.language != COMMIT:
         return 0.0
     return _PAST + _LATEST * math.exp2((where.modified - newest) / _MONTH)
 
 
-def _of_another(where: About, plan: Plan) -> float:
-    """Less for a fact about somebody the question does not name."""
-    return _OF_OTHERS * (bool(where.whose) and where.whose.casefold() not in plan.text.casefold())
+def _about_another(where: About, plan: Plan) -> float:
+    """Lower a fact about a person the question does not name."""
+    return _OTHER_PERSON * (bool(where.whose) and where.whose.casefold() not in plan.text.casefold())
 
 
-def _told(where: About) -> float:
-    """What the person said of a memory: pinned, useful or not."""
+def _feedback(where: About) -> float:
+    """Boost a memory by its pin and its feedback."""
     return _PINNED * where.pinned + _FEEDBACK * max(-3, min(3, where.feedback))
 
 
 def named(uri: str, paths: Sequence[str]) -> bool:
-    """Whether a question that names some paths names this file."""
+    """Return whether any of the paths in a question names this file."""
     return any(names_file(path, uri) for path in paths)
 
 
 def rarity(uris: Collection[str], words: Collection[str]) -> dict[str, float]:
-    """How rare each word of a question is among the names of some files: near 0 in all of them, 1 in none."""
+    """Return how rare each word is among the names of some files: near 0 if all have it, 1 if none."""
     counts = Counter(term for uri in uris for term in _stem_words(uri))
     most = math.log1p(len(uris)) or 1.0
     return {word: min(1.0, math.log1p(len(uris) / (1 + counts[word])) / most) for word in words}
 
 
 def signals(where: About, words: Mapping[str, float], wants_tests: bool) -> dict[str, float]:
-    """What is known of a file without its text, each between -1 and 1; memories and chats have no path that would tell.
+    """Return features of a file known without its text, each between -1 and 1; none for memories and chats.
 
-    `words` are those of the question with their rarity: a word that stands in every second file name says little.
+    `words` maps the words of the question to their rarity: a word in every second file name says little.
     """
     if where.language in (MEMORY, CHAT):
         return {}

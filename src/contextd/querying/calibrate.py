@@ -1,13 +1,13 @@
-"""A relevance between 0 and 1 that means the same for every question.
+"""Calibrate: a relevance between 0 and 1 that means the same for every question.
 
-It is the probability that a document answers the question, at even odds before looking: half the questions being about
-this project and half about something else. Made from absolute features only (shares and cosines, never the standing in a
-list), so that an unrelated question has low relevance everywhere. The coefficients are a logistic regression on the
-development half of the code benchmark, with questions about other people's lives as the unrelated half.
+It is the probability that a document answers the question, with a prior of one half: half the questions are about this project
+and half about something else. Only absolute features are used (shares and cosines, never ranks), so that an unrelated question
+has low relevance everywhere. The coefficients are a logistic regression on the development half of the code benchmark, with
+questions about other people's lives as the unrelated half.
 
-No file is more relevant than the question is about the project at all. Questions about other software share many words with
-this one, so each file alone says little; that one chunk has many of the words at once, and that the first file is near in
-meaning too, says more (benchmarks/gate.py fits and measures it).
+The relevance of a file is capped by the probability that the question is about the project at all. Questions about other
+software share many words with this project, so a single file says little. Better evidence: one chunk has many of the words at
+once, and the vector of the first file is near (benchmarks/gate.py fits and measures it).
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ from contextd.values.document import ChunkId
 
 Float = NDArray[np.float64]
 
-# Where a deep vector is there, where only a static one is, and by words alone. Parts and concepts only memories have: by 192
-# pairs of facts and questions in six languages, half of them asked where the fact is not.
+# With a deep vector, with a static one only, and with words alone. Only memories have `parts`: fitted on 192 pairs of facts
+# and questions in six languages, half of them asked where the fact is absent.
 _DEEP = {"bias": -7.8, "document_coverage": 2.2, "name": 1.2, "stem": 2.3, "folder": 1.3, "cosine": 11.0, "parts": 4.2}
 _STATIC = {"bias": -3.3, "document_coverage": 2.3, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 4.9, "parts": 4.7}
 _WORDS = {"bias": -2.3, "document_coverage": 3.0, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 0.0, "parts": 7.0}
-# The same for messages of chats, with questions about other people's chats and about code as the unrelated half.
+# The same for chat messages, with questions about other people's chats and about code as the unrelated half.
 _CHAT_DEEP = {"bias": -17.4, "chunk_coverage": 2.7, "document_coverage": 0.6, "cosine": 13.6, "pair": 11.2}
 _CHAT_STATIC = {"bias": -4.5, "chunk_coverage": 3.2, "document_coverage": 1.7, "cosine": 6.2}
 _CHAT_WORDS = {"bias": -2.8, "chunk_coverage": 4.0, "document_coverage": 1.7, "cosine": 0.0}
-# Whether a question is about this project: fitted with questions of other repositories as the unrelated half. The bias is set
-# so that the usual threshold of 0.3 loses at most half a point of the lines that answer (benchmarks/gate.py).
+# Whether a question is about this project, fitted with questions of other repositories as the unrelated half. The bias is set
+# so that the usual threshold of 0.3 loses at most half a point of the answer lines (benchmarks/gate.py).
 ABOUT_STATIC = {"bias": -5.4, "best": 0.57, "strength": 5.1, "near": 5.4}
 ABOUT_WORDS = {"bias": -3.1, "best": 0.38, "strength": 6.4, "near": 0.0}
-_SUGGESTED = 0.5  # the best of a retriever from outside, of whose scores nothing is known: a judgment
-# By the share of a report's words that one commit has: reports of 27 fixes had .1 to .6 (median .29), other texts at most .16.
+_SUGGESTED = 0.5  # for the best suggestion of a plug-in, whose scores have no known scale; set by hand
+# Factor on the share of a report's words that one commit has: .1 to .6 (median .29) in reports of 27 fixes, at most .16 in
+# other texts.
 _HISTORY, _MOST_BY_HISTORY = 1.5, 0.9
-_ASKED_FOR = 0.9  # the question names the file: a judgment
+_ASKED_FOR = 0.9  # the question names the file; set by hand
 
 
 def calibrate(
@@ -47,10 +48,10 @@ def calibrate(
     outside: Collection[str] = (),
     strength: float | None = None,
 ) -> dict[ChunkId, float]:
-    """The relevance of each candidate. What the question names is relevant; what an arm from outside suggests may be.
+    """Return the relevance of each candidate. Files named in the question get at least 0.9, plug-in suggestions up to 0.5.
 
-    `strength` tells how well the best chunk of a project fits the words of the question; None where that says nothing, as of
-    chats and memories.
+    `strength` is how well the best chunk of a project matches the words of the question. It is None where that has no meaning,
+    as for chats and memories.
     """
     if not candidates:
         return {}
@@ -71,7 +72,7 @@ def calibrate(
 
 
 def evidence(candidates: Sequence[Candidate], strength: float) -> dict[str, float]:
-    """What tells whether a question is about the project: the best file, words in one chunk, the cosine of the first file."""
+    """Return features for `about`: the best file's score, words in one chunk, the cosine of the first file."""
     arms = {name: np.array([one.arms[name] for one in candidates]) for name in candidates[0].arms}
     static, deep = _tier(arms, "static/", len(candidates)), _tier(arms, "deep/", len(candidates))
     first = np.array([one.chunk.document == candidates[0].chunk.document for one in candidates])
@@ -79,16 +80,16 @@ def evidence(candidates: Sequence[Candidate], strength: float) -> dict[str, floa
     return {"best": float(scores.max()), "strength": strength, "near": float(static[first].max())}
 
 
-def about(told: Mapping[str, float]) -> float:
-    """The log-odds that a question is about the project."""
-    model = ABOUT_STATIC if told["near"] > NO_VECTOR else ABOUT_WORDS
+def about(signals: Mapping[str, float]) -> float:
+    """Return the log-odds that a question is about the project."""
+    model = ABOUT_STATIC if signals["near"] > NO_VECTOR else ABOUT_WORDS
     return model["bias"] + sum(
-        model[name] * max(value, 0.0) if name == "near" else model[name] * value for name, value in told.items()
+        model[name] * max(value, 0.0) if name == "near" else model[name] * value for name, value in signals.items()
     )
 
 
 def falling(scores: Sequence[float]) -> list[float]:
-    """The same relevances so that they agree with the order: where a later one is higher, both become their mean."""
+    """Make scores non-increasing: a score above its predecessor is averaged with it (pool adjacent violators)."""
     blocks: list[tuple[float, int]] = []
     for score in scores:
         total, count = score, 1
@@ -100,7 +101,7 @@ def falling(scores: Sequence[float]) -> list[float]:
 
 
 def _scores(arms: Mapping[str, Float], static: Float, deep: Float, models: tuple[Mapping[str, float], ...]) -> Float:
-    """The log-odds of each candidate, by the best vector there is of it."""
+    """Return the log-odds of each candidate, by the best vector it has."""
     by_deep, by_static, by_words = models
     scores = np.where(static > NO_VECTOR, _score(arms, by_static, static), _score(arms, by_words, static))
     return np.where(deep > NO_VECTOR, _score(arms, by_deep, deep), scores)
@@ -111,7 +112,7 @@ def _probability(odds: Float) -> Float:
 
 
 def _tier(arms: Mapping[str, Float], tier: str, size: int) -> Float:
-    """The cosines in a tier's space; -2 where there are none."""
+    """Return the cosines in a tier's space; -2 where there are none."""
     return next((values for name, values in arms.items() if name.startswith(tier)), np.full(size, -2.0))
 
 

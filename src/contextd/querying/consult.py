@@ -1,4 +1,4 @@
-"""Ask the retrievers from outside, all at once; a broken or slow one costs a warning."""
+"""Query the plug-in retrievers in parallel. A broken or slow one is skipped with a warning."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from contextd.values.document import ChunkId
 from contextd.values.query import Plan
 from contextd.values.trace import Trace
 
-_SECONDS = 2.0  # for all of them together, where the caller set no deadline
+_SECONDS = 2.0  # for all of them together, if the caller set no deadline
 _MOST = 200
 _LINES = 1 << 31  # more than any file has
 
 
 def consult(retrievers: Mapping[str, Retriever], plan: Plan, trace: Trace) -> dict[str, Sequence[Suggestion]]:
-    """The suggestions of each, by its name."""
+    """Return the suggestions of each retriever, by its name."""
     found: dict[str, Sequence[Suggestion]] = {}
     wrong: dict[str, str] = {}
 
     def ask(name: str, retriever: Retriever) -> None:
         try:
             found[name] = [_checked(one) for one in islice(retriever.retrieve(plan, _MOST), _MOST)]
-        except Exception as error:  # a plug-in may raise anything, and must not take the answer with it
+        except Exception as error:  # a plug-in may raise anything, and must not make the query fail
             wrong[name] = f"{type(error).__name__}: {error}"
 
     threads = {name: threading.Thread(target=ask, args=(name, one), daemon=True) for name, one in retrievers.items()}
@@ -44,7 +44,7 @@ def consult(retrievers: Mapping[str, Retriever], plan: Plan, trace: Trace) -> di
 
 
 def _checked(one: Any) -> Suggestion:
-    """A suggestion with the types it should have; `TypeError` names the field that is wrong."""
+    """Return the suggestion with checked types. Raises TypeError naming the wrong field."""
     made = Suggestion(*one)
     if not _number(made.score, int | float):
         raise TypeError(f"the score of a suggestion must be a number, not {made.score!r:.60}")

@@ -1,4 +1,4 @@
-"""Leave out what is probably not an answer. An unrelated question keeps nothing."""
+"""Drop candidates that are probably no answer. An unrelated question keeps none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextd.values.trace import Trace
 
 
 def cut(candidates: Sequence[Candidate], relevance: Mapping[ChunkId, float], threshold: float, trace: Trace) -> list[Candidate]:
-    """The candidates whose relevance reaches the threshold, in the same order."""
+    """Return the candidates whose relevance reaches the threshold, in the same order."""
     kept = [one for one in candidates if relevance[one.chunk] >= threshold]
     if len(kept) < len(candidates):
         trace.drop("cut", f"{len(candidates) - len(kept)} candidates", f"relevance below {threshold:g}")

@@ -1,4 +1,4 @@
-"""Put near-duplicates late, and let no document crowd out the others."""
+"""Move near-duplicates down, and limit the number of chunks per document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextd.values.answer import Candidate
 from contextd.values.document import ChunkId
 
 PER_DOCUMENT = 3
-_ALIKE = 0.88  # cosines of chunks on one subject reach this; above it the text itself repeats
+_ALIKE = 0.88  # chunks on one subject reach this cosine; above it the texts repeat each other
 
 
 def diversify(
@@ -24,13 +24,13 @@ def diversify(
     most: int = PER_DOCUMENT,
     shown: Collection[ChunkId] | None = None,
 ) -> list[Candidate]:
-    """Choose k by maximal marginal relevance, at most so many of one document unless that is all there is.
+    """Choose k candidates by maximal marginal relevance, at most `most` per document unless fewer than k are left.
 
-    Only those that are `shown` (None: all) count and are returned; the others take part, so that the order does not depend on
-    which they are.
+    Only candidates in `shown` (None: all) are counted and returned. The others take part, so that the order does not depend on
+    which candidates are shown.
 
-    `relevance` is lambda in the literature: 1 keeps the order as it is. Scores are divided by the best, so that both sides of
-    the trade are between 0 and 1; similarity counts only where texts nearly repeat each other.
+    `relevance` is lambda in the literature: 1 keeps the order as it is. Scores are divided by the maximum, so that both terms
+    are between 0 and 1. Similarity counts only where texts nearly repeat each other.
     """
     if not candidates:
         return []
@@ -58,7 +58,7 @@ def diversify(
 
 
 def _scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores in units of the best; where even the best is not above zero, by their distance to the worst."""
+    """Scale scores by the maximum. If no score is positive, subtract the minimum first."""
     if scores.max() <= 0:
         scores = scores - scores.min()
     return scores / (scores.max() or 1.0)

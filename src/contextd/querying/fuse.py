@@ -1,9 +1,9 @@
-"""One order out of many: each document is a weighted sum of its standing in every arm, each chunk follows its document.
+"""Combine the arms into one order: a document's score is a weighted sum over arms, and its chunks follow it.
 
-A document stands in an arm as its best chunk does, and has company when further chunks of it stand there too. Scores are
-normalized arm by arm. The weights are a listwise softmax regression on the development half of the code benchmark
-(benchmarks/README.md tells how, and what each arm is worth out of fold). Reciprocal rank fusion loses several points with
-static vectors; a weighted sum does not.
+A document's score in an arm is that of its best chunk; `company` features count further good chunks. Scores are normalized per
+arm. The weights are a listwise softmax regression on the development half of the code benchmark (benchmarks/README.md
+describes it, and what each arm is worth out of fold). Reciprocal rank fusion loses several points with static vectors; a
+weighted sum does not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextd.values.answer import Candidate, Retrieved
 
 Float = NDArray[np.float64]
 
-# By route, without and with deep vectors; `words_company` and `vector_company` are for further chunks of a document.
+# By route, without and with deep vectors. `words_company` and `vector_company` count further chunks of a document.
 _STATIC = {
     "words": {"chunk": 1.29, "document": 0.09, "name": 0.48, "folder": 1.36, "defined": 1.08, "static": 0.54,
               "words_company": 1.21, "vector_company": 1.09},
@@ -33,25 +33,25 @@ _DEEP = {
               "static": 0.89, "deep": 1.73, "words_company": 1.24, "vector_company": 2.1},
     "symbol": {"chunk": 1.61, "chunk_coverage": 1.2, "document": 1.84, "name": 3.0, "folder": 0.49, "static": 0.05,
                "deep": 1.64, "words_company": 0.84, "vector_company": 1.49},
-    "report": _STATIC["report"] | {"deep": 1.0},  # a judgment: there were no deep vectors where reports were learned from
+    "report": _STATIC["report"] | {"deep": 1.0},  # set by hand: the reports used for fitting had no deep vectors
     "chat": {"chunk": 0.97, "chunk_coverage": 1.8, "name": 2.43, "static": 0.33, "deep": 1.92, "pair": 3.8, "document": 1.81,
              "document_coverage": 1.58, "before chunk": 1.26, "before static": 0.19, "after static": 0.66, "before deep": -1.24,
              "after deep": 0.16, "before pair": 0.46, "after pair": 1.24, "vector_company": 1.41},
 }  # fmt: skip
-# Long texts and traces are words with more names in them; a path is a symbol made of folders. A report is a long text where
-# there is a past to compare it with; its weights are from 97 fixes in ten projects (benchmarks/bugs.py --develop).
+# Long texts and traces are words with more names in them. A path is a symbol made of folders. A report is a long text in a
+# project with commits to compare it with; its weights are from 97 fixes in ten projects (benchmarks/bugs.py --develop).
 ROUTES = {"words": "words", "issue": "words", "trace": "words", "symbol": "symbol", "path": "symbol", "report": "report",
           "chat": "chat"}  # fmt: skip
 _RANKS = 60  # the usual constant of reciprocal rank fusion
-_OF_RANKS = 1.5  # so that the boosts, which are in the unit of the weights, keep their share
-KEPT = 240  # candidates of files: their names may still raise one a good deal
+_OF_RANKS = 1.5  # keeps the share of the boosts, which are in the unit of the weights
+KEPT = 240  # candidates of files; their names may still raise them far
 _STEM = 2.5
 _LEAST_SPREAD = 0.1  # of cosines
-_PARTS = 3.0  # what memories share with the question in parts of words and concepts, in any language: by 192 pairs of our own
-_DURING = 1.5  # said when the question asks for: a judgment, for few questions of the benchmark speak of a time
-_OWN = 2.0  # said by the person, not by the model they talked with: by the sessions of the benchmark
+_PARTS = 3.0  # word parts and concepts that a memory shares with the question, in any language: from 192 pairs of our own
+_DURING = 1.5  # sent in the time range asked for; set by hand, since few benchmark questions name a time
+_OWN = 2.0  # written by the person, not by the model: from the sessions of the benchmark
 _COMPANY = 4  # chunks of a document that count
-_LOCAL = ("chunk", "chunk_coverage", "name", "parts", "static", "deep")  # arms in which the chunks of a document differ
+_LOCAL = ("chunk", "chunk_coverage", "name", "parts", "static", "deep")  # arms in which the chunks of one document differ
 
 
 def fuse(
@@ -62,9 +62,9 @@ def fuse(
     most: int = KEPT,
     shares: Mapping[str, float] | None = None,
 ) -> list[Candidate]:
-    """The `most` best candidates with one score each, best first; `more` holds the weights of arms from outside.
+    """Return the `most` best candidates with one score each, best first.
 
-    `shares` are factors on the weights of arms, as the settings have them.
+    `more` holds the weights of plug-in arms. `shares` are factors on the weights of arms, from the settings.
     """
     if not retrieved.chunks:
         return []
@@ -89,25 +89,25 @@ def fuse(
 
 
 def _by_document(arms: Mapping[str, Float], documents: NDArray[np.intp], weights: Mapping[str, float]) -> Float:
-    """A document is as good as its best chunk in every arm, and its other chunks are a little less."""
+    """Score each document by its best chunk in every arm. Its other chunks score a little less."""
     local = _sum(weights, {name: arms[name] for name in _LOCAL if name in arms}, len(documents))
     of_documents = _sum(weights, standing(arms, documents), int(documents.max()) + 1)
     return of_documents[documents] + local - _best_of(local, documents)[documents]
 
 
 def _by_turn(arms: Mapping[str, Float], documents: NDArray[np.intp], weights: Mapping[str, float]) -> Float:
-    """A message is as good as it is itself, with those beside it, and with the sitting it was said in."""
+    """Score each message by itself, its neighbors and its session."""
     return _sum(weights, turns(arms, documents), len(documents))
 
 
 def turns(arms: Mapping[str, Float], documents: NDArray[np.intp]) -> dict[str, Float]:
-    """How each message stands in every arm, and its sitting."""
+    """Return the score of each message in every arm, and the company features of its session."""
     sittings = standing(arms, documents)
     return {**arms, **{name: sittings[name][documents] for name in ("words_company", "vector_company")}}
 
 
 def _by_rank(arms: Mapping[str, Float]) -> dict[str, Float]:
-    """Every arm as the reciprocals of its ranks, which need no weights."""
+    """Return every arm as reciprocal ranks, which need no weights."""
     found = {}
     for name, values in arms.items():
         ranks = np.empty(len(values))
@@ -117,14 +117,14 @@ def _by_rank(arms: Mapping[str, Float]) -> dict[str, Float]:
 
 
 def normalized(retrieved: Retrieved) -> tuple[dict[str, Float], NDArray[np.intp]]:
-    """Every arm between 0 and 1, by candidate, and the document of each candidate as a small number."""
+    """Return every arm scaled to 0..1, by candidate, and a small document number for each candidate."""
     arms = {_short(name): _normalized(_short(name), values) for name, values in retrieved.arms.items()}
     numbers: dict[int, int] = {}
     return arms, np.array([numbers.setdefault(chunk.document, len(numbers)) for chunk in retrieved.chunks], np.intp)
 
 
 def standing(arms: Mapping[str, Float], documents: NDArray[np.intp]) -> dict[str, Float]:
-    """How each document stands in every arm, and what company its best chunk has."""
+    """Return the score of each document in every arm, and its company features."""
     found = {name: _best_of(values, documents) for name, values in arms.items()}
     nothing = np.zeros(int(documents.max()) + 1)
     found["words_company"] = _company(arms["chunk"], documents) if "chunk" in arms else nothing
@@ -134,7 +134,7 @@ def standing(arms: Mapping[str, Float], documents: NDArray[np.intp]) -> dict[str
 
 
 def _promising(score: Float, arms: Mapping[str, Float]) -> NDArray[np.intp]:
-    """The candidates by what the steps after this one may make of them."""
+    """Return the candidates by the best score later steps may give them."""
     promise = score + _STEM * arms["stem"] if "stem" in arms else score
     return np.argsort(-promise, kind="stable")
 
@@ -153,7 +153,7 @@ def _best_of(values: Float, documents: NDArray[np.intp]) -> Float:
 
 
 def _company(values: Float, documents: NDArray[np.intp]) -> Float:
-    """For each document the mean over its best chunks, four of them or as many as it has; a short document loses nothing."""
+    """Return for each document the mean over its best chunks: four, or all it has. A short document loses nothing."""
     order = np.lexsort((-values, documents))
     inside = documents[order]
     best = np.arange(len(order)) - np.searchsorted(inside, inside) < _COMPANY
@@ -162,17 +162,17 @@ def _company(values: Float, documents: NDArray[np.intp]) -> Float:
 
 
 def _short(arm: str) -> str:
-    """A space is named by its tier."""
+    """Return the tier of a space name, or the name of any other arm."""
     return arm.split("/")[0]
 
 
 def _normalized(arm: str, values: Float) -> Float:
-    """Between 0 and 1: shares are so already, cosines by their spread, other scores by the best of them."""
+    """Scale to 0..1: shares as they are, cosines by their spread, other scores by the maximum."""
     if arm.endswith("coverage") or arm in ("place", "during"):
         return np.clip(values, 0, 1)
     if arm.split(" ")[-1] not in ("static", "deep", "pair"):
         return values / (values.max(initial=0.0) or 1.0)
     there = values > -2
     low, high = (values[there].min(), values[there].max()) if there.any() else (0.0, 0.0)
-    spread = max(high - low, _LEAST_SPREAD)  # few candidates that are equally near stay so
+    spread = max(high - low, _LEAST_SPREAD)  # a few equally near candidates stay equal
     return np.where(there, 1 - (high - values) / spread, 0)

@@ -1,4 +1,4 @@
-"""Open the best files: each of their chunks may hold the lines that answer, whether an arm proposed it or not."""
+"""Open the best files: each of their chunks may hold the answer, whether an arm found it or not."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from contextd.values.answer import NO_VECTOR, Candidate, Retrieved
 from contextd.values.document import About, Chunk, ChunkId, Definition
 from contextd.values.query import Plan
 
-FILES = 20  # of 112 questions three are answered in a file behind these
-_LOOKED_THROUGH = 3  # files that are looked through for a name even where the parser saw no definition of it
+FILES = 20  # of 112 questions, three are answered in a later file
+_LOOKED_THROUGH = 3  # files searched for a name even if the parser saw no definition in them
 _OPENED = 8  # files with definitions
-_BY_PATTERN = 0.7  # a line that looks like a declaration, beside 1 for a definition the parser saw: a judgment
+_BY_PATTERN = 0.7  # a line that looks like a declaration, against 1 for a definition the parser saw; set by hand
 _BY_LAST_NAME = 0.8
-_OF_THE_BEST = 0.6  # what fits less is no declaration of this name: another case, a constructor
+_OF_THE_BEST = 0.6  # of the best fit: a worse fit is another name, in another case, or a constructor
 _SPECIAL = 0.6  # a specialization of a template: `struct formatter<T>`
 _STATEMENT = (
     r"\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|sealed|open|data|inline|const|async|unsafe|extern"
@@ -31,14 +31,14 @@ _STATEMENT = (
 _EXTENDS = re.compile(
     r"\s*(?:(?:pub|public|private|internal|fileprivate|unsafe|default)\s+)*(?:impl|extension)\b"
 )  # add to a type
-_WHOLE = 1000  # chunks: of a longer file only those around what was proposed are looked at
+_WHOLE = 1000  # chunks: in a longer file, only chunks around the candidates are considered
 _AROUND = 10
 
 
 def gather(
     ranked: Sequence[Candidate], known: Mapping[ChunkId, About], retrieved: Retrieved, plan: Plan, view: View
 ) -> Gathered:
-    """The chunks of the first files of an order, and those that declare the name a question consists of."""
+    """Return the chunks of the best files, and which of them declare the name a question consists of."""
     best: dict[int, Candidate] = {}
     for one in ranked:
         if len(best) == FILES and one.chunk.document not in best:
@@ -68,19 +68,19 @@ def gather(
 
 
 def _range(values: NDArray[np.float64]) -> tuple[float, float]:
-    """The least and the most; a chunk without a vector has no cosine and counts for neither."""
+    """Return minimum and maximum. Chunks without a vector have no cosine and are ignored."""
     there = values[values > NO_VECTOR]
     return (float(there.min()), float(there.max())) if len(there) else (0.0, 0.0)
 
 
 def _near(document: int, count: int, retrieved: Retrieved) -> list[int]:
-    """The places in a long file around the chunks that were proposed."""
+    """Return the ordinals around the candidates in a long file."""
     proposed = [chunk.ordinal for chunk in retrieved.chunks if chunk.document == document]
     return sorted({at for one in proposed for at in range(max(0, one - _AROUND), min(count, one + _AROUND + 1))})
 
 
 def _declared(documents: Sequence[int], plan: Plan, view: View) -> dict[ChunkId, tuple[float, int]]:
-    """The chunks of some documents that declare a name, how well each does, and the line of the declaration."""
+    """Return the chunks of some documents that declare a name, with the quality of the match and the line."""
     asked = re.sub(r"::|#|->|/", ".", plan.text.strip().rstrip("()?!"))
     name = asked.rpartition(".")[2]
     defined: dict[int, dict[int, float]] = {document: {} for document in documents[:_LOOKED_THROUGH]}
@@ -95,12 +95,12 @@ def _declared(documents: Sequence[int], plan: Plan, view: View) -> dict[ChunkId,
             for line, fit in _declarations(chunk, name, defined[document]):
                 if fit > found.get(chunk.id, (0.0, 0))[0]:
                     found[chunk.id] = fit, line
-    least = _OF_THE_BEST * max((fit for fit, _ in found.values()), default=0.0)  # `command` is not what `Command` is
+    least = _OF_THE_BEST * max((fit for fit, _ in found.values()), default=0.0)  # `command` does not match `Command`
     return {chunk: (fit, line) for chunk, (fit, line) in found.items() if fit >= least}
 
 
 def _declarations(chunk: Chunk, name: str, defined: Mapping[int, float]) -> Iterator[tuple[int, float]]:
-    """Lines of a chunk that declare a name: where the parser saw a definition, or where the line looks like one."""
+    """Yield lines of a chunk that declare a name: the parser saw a definition there, or the line looks like one."""
     if chunk.language in PROSE or is_data(chunk.language):
         return
     statement = re.compile(_STATEMENT + re.escape(name) + r"\b(?!\s*;|[.:]\w|::)")
@@ -111,12 +111,12 @@ def _declarations(chunk: Chunk, name: str, defined: Mapping[int, float]) -> Iter
 
 
 def _fit(asked: str, one: Definition) -> float:
-    """How well a definition fits a name: the case counts, and a constructor is not what its class is called."""
+    """Return how well a definition matches a name. Case matters, and a constructor does not count as its class."""
     *outer, last = one.label.split(".")
     if outer and outer[-1].lower() == last.lower():
         return 0.0
     wanted = asked.split(".")
     own = one.label.split(".")[-len(wanted) :]
     if [part.lower() for part in own] != [part.lower() for part in wanted]:
-        return _BY_LAST_NAME if last == wanted[-1] and not outer else 0.0  # `click.echo`: the rest may be a module
+        return _BY_LAST_NAME if last == wanted[-1] and not outer else 0.0  # `click.echo`: the qualifier may be a module
     return (1.0 if own == wanted else 0.5) - 0.1 * (one.kind != "code_class") - 0.02 * len(outer)

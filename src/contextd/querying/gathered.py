@@ -1,4 +1,4 @@
-"""Every chunk of the best files, as one step hands them to the next."""
+"""All chunks of the best files, as `gather` passes them to `order`."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from contextd.values.document import About, ChunkId
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gathered:
-    """Every chunk of the best files, without its text."""
+    """All chunks of the best files, without their texts."""
 
     chunks: tuple[ChunkId, ...]
     about: tuple[About, ...]
-    arms: Mapping[str, NDArray[np.float64]]  # the standing of each chunk, and
-    ranges: Mapping[str, tuple[float, float]]  # the least and the most of everything that was retrieved
-    files: NDArray[np.float64]  # the score of the chunk's file
-    declared: Mapping[ChunkId, tuple[float, int]]  # how well a chunk declares the name that is asked for, and on which line
+    arms: Mapping[str, NDArray[np.float64]]  # score of each chunk in every arm
+    ranges: Mapping[str, tuple[float, float]]  # minimum and maximum over everything retrieved, by arm
+    files: NDArray[np.float64]  # score of each chunk's file
+    declared: Mapping[ChunkId, tuple[float, int]]  # how well a chunk declares the name asked for, and on which line
     closed: tuple[str, ...]  # files with candidates that are not opened
 
     def __len__(self) -> int:
         return len(self.chunks)
 
     def without(self, read: Collection[int]) -> list[str]:
-        """What is not at these places, a line for each file: `src/app.py, chunks 3-7, 9 of 12`."""
+        """Describe the chunks not in `read`, one line per file: `src/app.py, chunks 3-7, 9 of 12`."""
         left: dict[str, list[int]] = {}
         for place in sorted(set(range(len(self))) - set(read)):
             left.setdefault(self.about[place].uri, []).append(self.chunks[place].ordinal + 1)
@@ -36,7 +36,7 @@ class Gathered:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Rising numbers, those that follow each other as one range."""
+    """Format ascending numbers, joining consecutive ones to ranges."""
     found: list[list[int]] = []
     for number in numbers:
         if found and found[-1][1] == number - 1:

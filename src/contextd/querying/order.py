@@ -1,10 +1,10 @@
-"""How likely each chunk of the best files holds the lines that answer.
+"""Estimate how likely each chunk of the best files holds the answer.
 
-A file stands by its best chunk, its names and its folder (`fuse`, `boost`). A chunk stands by what it is itself: its words and
-its vector, whether it is code or talk about code, whether its name fits, whether a better chunk calls it. The weights are a
-listwise softmax regression on questions with the lines that answer them (benchmarks/answers.py tells how).
+Files are scored by their best chunk, their names and their folder (`fuse`, `boost`). Chunks are scored by themselves: their
+words and vector, whether they are code or comments, whether their name matches, whether a better chunk calls them. The weights
+are a listwise softmax regression on questions with known answer lines (benchmarks/answers.py).
 
-Two looks: all chunks by what is known without their texts, then the most likely of them with their texts.
+There are two passes: all chunks by what is known without their texts, then the most likely of them with their texts.
 """
 
 from __future__ import annotations
@@ -38,39 +38,39 @@ STATIC = {
     "test": -5.04, "test label": -3.2, "example": -2.97, "prose": -2.38, "data": -3.91, "prose asked for": 3.54,
     "comments": -1.87, "label": 1.52, "called": 0.88, "numbers": 3.37, "best of file": 0.35,
 }  # fmt: skip
-# There were no deep vectors for most of the questions: the weight of theirs is a judgment.
+# Most of the questions had no deep vectors, so this weight is set by hand.
 DEEP = STATIC | {"deep": 3.0}
 _USUAL = 200  # tokens
-_CALLERS = 8  # of the first chunks are looked through for names they call
+_CALLERS = 8  # best chunks whose texts are searched for names they call
 _SHORTEST_NAME = 4
-_DECLARES = 20.0  # whoever asks for a name wants to see what it is first: a judgment
+_DECLARES = 20.0  # a question that is a name wants its declaration first; set by hand
 _FILE_DECLARES = 5.0  # for its file
-_NAMED, _PLACE = 8.0, 8.0  # a file that the question names, and a line: judgments
+_NAMED, _PLACE = 8.0, 8.0  # a file and a line named in the question; set by hand
 _BY_CHUNKS = {
     "words": 0.28,
     "symbol": 0.51,
-}  # what the best chunk of a file says for it, in the unit of `fuse`; from its regression
-_LIKE_FILES = 0.32  # log-odds for each unit of a file's score: chunks and files are on one scale
+}  # weight of a file's best chunk, in the unit of `fuse`; from its regression
+_LIKE_FILES = 0.32  # log-odds per unit of a file's score: puts chunks and files on one scale
 _OF_FILE = ("file", "best of file")
-_PASSED_ON = 0.1  # chosen on the questions of the benchmark
+_PASSED_ON = 0.1  # share of probability passed to callees; chosen on the questions of the benchmark
 _NUMBER = re.compile(r"\b\d{1,6}\b")
 _LEAST_SPREAD = 0.1  # of cosines
-_FARTHEST, _UNKNOWN = -2.0, -0.5  # in units of their spread; of a chunk without a vector nothing is known
+_FARTHEST, _UNKNOWN = -2.0, -0.5  # in units of the spread; `_UNKNOWN` is for a chunk without a vector
 _TEST_LABEL = re.compile(r"(?i)(?:^|[^a-z])tests?(?:$|[^a-z])|^test|should")
 _WORD = re.compile(r"\w+")
 
 
 def shortlist(known: Mapping[str, Float], wanted: Float) -> list[int]:
-    """The places of the chunks that are worth reading, most likely first; `wanted` is what is asked for by its name."""
+    """Return the indexes of the chunks to read, most likely first. `wanted` is the result of `asked_for`."""
     score = _sum(_FIRST_LOOK, known) + wanted
     return [int(place) for place in np.argsort(-score, kind="stable")[:SHORTLIST]]
 
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """Of each chunk that was read the log-odds, up to a constant, that it holds the lines that answer.
+    """The log-odds, up to a constant, that each chunk read holds the answer.
 
-    `own` is the part of it that does not speak for the file.
+    `own` is the part that does not come from the file.
     """
 
     odds: Float
@@ -80,7 +80,7 @@ class Ordered:
 def order(
     gathered: Gathered, known: Mapping[str, Float], places: Sequence[int], chunks: Sequence[Chunk], plan: Plan
 ) -> Ordered:
-    """How likely each of some chunks holds the lines that answer."""
+    """Return how likely each of the chunks read holds the answer."""
     weights = DEEP if any(name.startswith("deep/") for name in gathered.arms) else STATIC
     found = signals(known, places, chunks, plan)
     own = _sum({name: weight for name, weight in weights.items() if name not in _OF_FILE}, found)
@@ -89,7 +89,7 @@ def order(
 
 
 def signals(known: Mapping[str, Float], places: Sequence[int], chunks: Sequence[Chunk], plan: Plan) -> dict[str, Float]:
-    """What is known of some chunks, with their texts."""
+    """Return all features of the chunks read, including those from their texts."""
     some = {name: values[list(places)] for name, values in known.items()}
     return some | _read(chunks, some, plan)
 
@@ -97,7 +97,7 @@ def signals(known: Mapping[str, Float], places: Sequence[int], chunks: Sequence[
 def placed(
     ranked: Sequence[Candidate], gathered: Gathered, places: Sequence[int], ordered: Ordered, plan: Plan
 ) -> list[Candidate]:
-    """The candidates anew: files by their score and by the best of their chunks, chunks by how likely they answer."""
+    """Rescore all candidates: files by their score and their best chunk, chunks by how likely they answer."""
     if not places:
         return list(ranked)
     documents = [gathered.chunks[place].document for place in places]
@@ -131,12 +131,12 @@ def _best(documents: Sequence[int], values: Float) -> dict[int, float]:
 
 
 def worth(candidate: Candidate, chunk: Chunk) -> float:
-    """What a chunk brings for its length: of two that are equally likely the shorter one leaves room for a third."""
+    """Return probability per token: of two equally likely chunks the shorter leaves more room."""
     return float(candidate.arms[CHANCE] / (chunk.tokens + _HEAD))
 
 
 def known_of(gathered: Gathered, plan: Plan) -> dict[str, Float]:
-    """What is known of every chunk without its text."""
+    """Return the features of every chunk that do not need its text."""
     about = gathered.about
     prose = _flags(where.language in PROSE for where in about)
     return {
@@ -156,7 +156,7 @@ def known_of(gathered: Gathered, plan: Plan) -> dict[str, Float]:
 
 
 def asked_for(gathered: Gathered, plan: Plan) -> Float:
-    """What a question asks for by its name: a file, a line of it, the declaration of a symbol. In log-odds."""
+    """Return log-odds for what a question names: a file, a line of it, the declaration of a symbol."""
     total: Float = np.array([_DECLARES * gathered.declared.get(chunk, (0.0, 0))[0] for chunk in gathered.chunks])
     if plan.paths:
         named = {uri: any(names_file(path, uri) for path in plan.paths) for uri in {where.uri for where in gathered.about}}
@@ -165,7 +165,7 @@ def asked_for(gathered: Gathered, plan: Plan) -> Float:
 
 
 def _cosines(gathered: Gathered, tier: str) -> Float:
-    """Cosines below the best that was retrieved, in units of their spread; 0 for all where there are no vectors."""
+    """Return cosines relative to the best one retrieved, in units of their spread; all 0 without vectors."""
     space = next((name for name in gathered.arms if name.startswith(tier)), "")
     if not space:
         return np.zeros(len(gathered))
@@ -175,7 +175,7 @@ def _cosines(gathered: Gathered, tier: str) -> Float:
 
 
 def _read(chunks: Sequence[Chunk], known: Mapping[str, Float], plan: Plan) -> dict[str, Float]:
-    """What the texts tell."""
+    """Return the features that need the texts."""
     words = frozenset(plan.terms)
     code = [chunk.text if chunk.language in PROSE else without_comments(chunk.text, chunk.language) for chunk in chunks]
     numbers = [len(_NUMBER.findall(one)) / (one.count("\n") + 1) for one in code] if plan.wants_value else [0.0] * len(chunks)
@@ -193,12 +193,12 @@ def _read(chunks: Sequence[Chunk], known: Mapping[str, Float], plan: Plan) -> di
 
 
 def _left_out(text: str, code: str) -> float:
-    """The share of a text that is no code, white space at its ends aside."""
+    """Return the share of a text that is comments, ignoring white space at its ends."""
     return 1 - len(code.strip()) / max(1, len(text.strip()))
 
 
 def _best_of_file(chunks: Sequence[Chunk], standing: Float) -> Float:
-    """How far the best chunk of each chunk's file is below the best of all."""
+    """Return how far the best chunk of each chunk's file is below the best chunk of all."""
     documents = [chunk.id.document for chunk in chunks]
     best = _best(documents, standing)
     return np.asarray([best[document] for document in documents] - standing.max(initial=-np.inf))
@@ -210,7 +210,7 @@ def _share(words: frozenset[str], text: str) -> float:
 
 
 def _called(chunks: Sequence[Chunk], standing: Float) -> Float:
-    """For a chunk whose name a better one mentions: the more, the better that one is."""
+    """Return 1 / rank of the best chunk that mentions a chunk's name; 0 if none does."""
     found = np.zeros(len(chunks))
     for rank, callees in enumerate(_callees(chunks, standing).values()):
         found[callees] = np.maximum(found[callees], 1 / (1 + rank))
@@ -218,9 +218,9 @@ def _called(chunks: Sequence[Chunk], standing: Float) -> Float:
 
 
 def _with_callees(odds: Float, chunks: Sequence[Chunk]) -> Float:
-    """The log-odds after the most likely chunks have passed a share of theirs on to what they call.
+    """Return the log-odds after the most likely chunks pass a share of their probability to the chunks they call.
 
-    The second place an answer needs often has none of the words of the question; what is called from everywhere gets little.
+    The second place an answer needs often has none of the words of the question. A chunk that many call gets little from each.
     """
     if not len(odds):
         return odds
@@ -238,7 +238,7 @@ def _with_callees(odds: Float, chunks: Sequence[Chunk]) -> Float:
 
 
 def _callees(chunks: Sequence[Chunk], standing: Float) -> dict[int, list[int]]:
-    """For the best chunks, best first, the places of those whose names they mention."""
+    """Map the best chunks, best first, to the indexes of the chunks whose names they mention."""
     names = [_names_of(chunk) for chunk in chunks]
     found = {}
     for caller in np.argsort(-standing, kind="stable")[:_CALLERS].tolist():

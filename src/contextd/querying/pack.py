@@ -1,8 +1,8 @@
-"""Choose what an answer shows: whole chunks in order of their worth, each priced once, and lines of one more in the last gap.
+"""Choose the hits that fit the budget: whole chunks by worth, each priced once, and lines of one more in the last gap.
 
-What does not fit is passed over, so that a shorter chunk further down can use the room. A larger budget never shows less than
-a smaller one: what is chosen for a level of tokens is chosen among what the next higher level shows, and a budget between two
-levels shows the lower one and, one by one, what the higher one adds.
+A chunk that does not fit is skipped, so that a shorter one further down can use the room. A larger budget never shows less
+than a smaller one: the choice for one level of tokens is made among the chunks of the next higher level. A budget between two
+levels shows the lower level and then, one by one, what the higher one adds.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from contextd.values.trace import Trace
 
 CUT_MARK = "[… cut]"
 _LEVELS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 24_000, 32_000, 48_000, 64_000)  # tokens
-_SURE = 0.5  # the chance from which a first chunk is shown, cut if need be, before anything else
+_SURE = 0.5  # a first chunk at least this likely is shown before anything else, cut if necessary
 _LEAST_LINES = 3
 _LEAST_WORDS = 8
-_LEAST = 12  # tokens of a gap that is worth filling
-_AROUND = 2  # lines: a match counts for those beside it
+_LEAST = 12  # tokens; a smaller gap is not filled
+_AROUND = 2  # lines: a match also counts for its neighbors
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What hits cost in tokens, in one template."""
+    """Costs of hits in tokens, in one template."""
 
-    frame: int  # what an answer costs beside its hits
-    head: Callable[[Hit], int]  # what stands around the text of a hit
+    frame: int  # cost of an answer without hits
+    head: Callable[[Hit], int]  # cost of the markup around a hit's text
     text: Callable[[str], int]
-    whole: Callable[[Sequence[Hit]], int]  # the exact cost of an answer
+    whole: Callable[[Sequence[Hit]], int]  # exact cost of an answer
 
     def of(self, hit: Hit) -> int:
-        """A hit with what stands around it."""
+        """Return the cost of a hit with its markup."""
         return self.head(hit) + hit.chunk.tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Hits that fit, in order, and whether anything had to be cut or left out."""
+    """Hits that fit, in order, and whether any hit was cut or left out."""
 
     hits: list[Hit]
     truncated: bool
@@ -49,10 +49,10 @@ class Packed:
 
 
 def pack(hits: Sequence[Hit], limit: int, prices: Prices, terms: Mapping[str, float], trace: Trace) -> Packed:
-    """The hits whose rendered text is within the limit, frame included; `terms` are the words of the question."""
+    """Return the hits whose rendered text is within the limit, frame included. `terms` are the words of the question."""
     costs = [prices.of(hit) for hit in hits]
     chosen = _shown(hits, costs, limit, prices, terms)
-    while chosen and prices.whole(chosen) > limit:  # a promise, whatever a template makes of entries that stand together
+    while chosen and prices.whole(chosen) > limit:  # a template may make several entries cost more together
         chosen.pop()
     _explain(hits, chosen, trace)
     complete = len(chosen) == len(hits) and all(one.chunk.text == hit.chunk.text for one, hit in zip(chosen, hits, strict=True))
@@ -60,7 +60,7 @@ def pack(hits: Sequence[Hit], limit: int, prices: Prices, terms: Mapping[str, fl
 
 
 def _shown(hits: Sequence[Hit], costs: Sequence[int], limit: int, prices: Prices, terms: Mapping[str, float]) -> list[Hit]:
-    """The hits that fit by their prices, in order, the last of them cut."""
+    """Return the hits that fit by their prices, in order. One of them may be cut."""
     whole, part = _chosen(costs, limit, prices.frame, sure=bool(hits) and hits[0].why.get(CHANCE, 0.0) >= _SURE)
     shown = {place: hits[place] for place in whole}
     if part is not None:
@@ -71,14 +71,14 @@ def _shown(hits: Sequence[Hit], costs: Sequence[int], limit: int, prices: Prices
 
 
 def _chosen(costs: Sequence[int], limit: int, frame: int, *, sure: bool) -> tuple[list[int], int | None]:
-    """The places of what is shown whole, and of what is shown in part. A first one that is sure is not passed over."""
+    """Return the indexes of hits shown whole, and the index of the hit to cut. If `sure`, the first hit is not skipped."""
     above, below = list(range(len(costs))), list[int]()
     for level in reversed(_LEVELS):
         inside = [] if sure and costs[0] > level - frame else _fitting(above, costs, level - frame)
         if level <= limit:
             below = inside
             break
-        above = inside or above  # where nothing is whole, the first one is cut
+        above = inside or above  # if nothing fits whole, the first hit is cut
     whole, room = list(below), limit - frame - sum(costs[place] for place in below)
     for place in (place for place in above if place not in below):
         if costs[place] > room:
@@ -89,7 +89,7 @@ def _chosen(costs: Sequence[int], limit: int, frame: int, *, sure: bool) -> tupl
 
 
 def _fitting(places: Sequence[int], costs: Sequence[int], room: int) -> list[int]:
-    """Of some places, in order, those that fit; what does not is passed over."""
+    """Return the indexes that fit, in order. Indexes that do not fit are skipped."""
     found = []
     for place in places:
         if costs[place] <= room:
@@ -99,9 +99,9 @@ def _fitting(places: Sequence[int], costs: Sequence[int], room: int) -> list[int
 
 
 def cut_to(hit: Hit, room: int, count: Callable[[str], int], terms: Mapping[str, float]) -> Hit | None:
-    """The lines of a hit that match best, as many as fit, below its first line; None if that would say too little.
+    """Cut a hit to its first line and the best-matching lines that fit; None if too few would be left.
 
-    They grow around one line as the room grows, so that more room never shows less.
+    The range of lines grows around one line, so that more room never shows less.
     """
     lines = hit.chunk.text.rstrip("\n").split("\n")
     if len(lines) == 1:
@@ -123,7 +123,7 @@ def cut_to(hit: Hit, room: int, count: Callable[[str], int], terms: Mapping[str,
 
 
 def _first_words(hit: Hit, room: int, count: Callable[[str], int]) -> Hit | None:
-    """The beginning of a text that is hardly more than a line: a memory, a message, a paragraph."""
+    """Cut a text of one line (a memory, a message, a paragraph) to its first words; None if too few fit."""
     words = hit.chunk.text.split(" ")
     room -= count(f" {CUT_MARK}")
     low, high = 0, len(words)
@@ -140,13 +140,13 @@ def _cut(hit: Hit, text: str, end_line: int, count: Callable[[str], int]) -> Hit
 
 
 def _matches(lines: Sequence[str], terms: Mapping[str, float]) -> list[float]:
-    """How much of the question each line has, its neighbors counted in."""
+    """Return how many terms of the question each line has, including its neighbors, by weight."""
     own = [sum(terms.get(term, 0.0) for term in set(split(line))) for line in lines]
     return [sum(own[max(0, at - _AROUND) : at + _AROUND + 1]) for at in range(len(own))]
 
 
 def _grown(matches: Sequence[float], best: int, costs: Sequence[int], room: int) -> tuple[int, int]:
-    """A range of lines around the best one that fits the room; it grows on the side that matches better."""
+    """Return the range of lines around the best one that fits the room. It grows on the side that matches better."""
     first, last, left = best, best + 1, room - costs[best]
     while left >= 0:
         before = matches[first - 1] if first > 0 else -1.0
@@ -161,7 +161,7 @@ def _grown(matches: Sequence[float], best: int, costs: Sequence[int], room: int)
 
 
 def _explain(hits: Sequence[Hit], chosen: Sequence[Hit], trace: Trace) -> None:
-    """Say of every hit that is not shown whole why."""
+    """Add a trace entry for every hit that is not shown whole."""
     shown = {hit.chunk.id: hit for hit in chosen}
     for hit in hits:
         where = f"{hit.chunk.uri}:{hit.chunk.start_line}"

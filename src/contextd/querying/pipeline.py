@@ -1,7 +1,7 @@
 """QUERY ► understand ► consult ► retrieve ► fuse ► boost ► rerank ► gather ► order ► calibrate ► cut ► diversify ► relate
 ► rank ► pack ► render.
 
-The one page that knows the order of the steps; no step calls another.
+This module alone defines the order of the steps. No step calls another.
 """
 
 from __future__ import annotations
@@ -45,111 +45,113 @@ from contextd.values.query import Plan, Query, Scope
 from contextd.values.trace import DeadlineExceeded, Trace
 
 MOST_HITS = 200
-_HEARD = 0.95  # of the relevance, for each hit of the same place before: a judgment
-_SPOKEN = frozenset({"turns", "parts"})  # fields of chats and memories: reading again gains nothing on code
-REST = 0.5  # of the threshold: once something is relevant, the room that is left may show files that are so less surely
-_MOST_SAID = 40  # messages and memories that an answer may have
-_LEAST_CHANCE = 0.004  # chosen on questions with lines: what is less likely only takes room
-POOL = 60  # messages of one chat that are looked at for diversity
+_REPEATED = 0.95  # factor per earlier hit of the same list, so that many chats do not crowd out one function; set by hand
+_TALK = frozenset({"turns", "parts"})  # fields of chat and memory views; reranking does not improve code
+REST = 0.5  # times min_score: once a file is relevant, the remaining budget may show less certain files
+_MAX_MESSAGES = 40  # maximum number of messages and memories in an answer
+_MIN_CHANCE = 0.004  # fitted on questions with known answer lines; less likely chunks only use up tokens
+POOL = 60  # messages of one chat considered for diversity
 OF_ONE_DOCUMENT = 6
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResources:
-    """What a query is answered with."""
+    """The stores, models, templates and rankers that answer a query."""
 
     stores: Mapping[int, Sequence[Store]]
-    embedders: Callable[[Collection[str]], Sequence[Embedder]]  # for some spaces: one that is not needed is not loaded
+    embedders: Callable[[Collection[str]], Sequence[Embedder]]  # called with the spaces in use, so unused models are not loaded
     tokens: Tokens
     templates: Mapping[str, Template]
     retrievers: Mapping[str, tuple[float, Retriever]] = field(default_factory=dict)
     fusion: str = "weighted"
-    names: Mapping[int, str] = field(default_factory=dict)  # of workspaces that are asked along
+    names: Mapping[int, str] = field(default_factory=dict)  # names of the other workspaces in the query
     reranker: Callable[[], Reranker | None] = lambda: None
     rankers: Mapping[str, Ranker] = field(default_factory=lambda: RANKERS)
-    shares: Shares = field(default_factory=dict)  # of the built-in retrievers
+    shares: Shares = field(default_factory=dict)  # weights of the built-in retrievers
     known: QueryVectors = field(default_factory=lambda: QueryVectors(0))
 
 
-def search(query: Query, means: QueryResources) -> tuple[list[Hit], Plan, Trace]:
-    """The best hits of all workspaces in scope."""
+def search(query: Query, resources: QueryResources) -> tuple[list[Hit], Plan, Trace]:
+    """Return the best hits of all workspaces in scope, with the plan and the trace."""
     with ExitStack() as open_views:
-        return _found(query, means, open_views, _spread)
+        return _search(query, resources, open_views, _spread)
 
 
-def _found(query: Query, means: QueryResources, open_views: ExitStack, choose: Choose) -> tuple[list[Hit], Plan, Trace]:
-    """The hits of all workspaces in scope; `choose` picks those of one out of its candidates."""
+def _search(query: Query, resources: QueryResources, open_views: ExitStack, choose: Choose) -> tuple[list[Hit], Plan, Trace]:
+    """Return the hits of all workspaces in scope. `choose` selects hits from the candidates of one workspace."""
     trace = Trace(query.deadline)
-    query = checked(query, trace, means.rankers)
-    plan = narrowed(trace.step("understand", lambda: understand(query)), means.shares)
+    query = checked(query, trace, resources.rankers)
+    plan = narrowed(trace.step("understand", lambda: understand(query)), resources.shares)
     if not plan.text.strip() and query.vector is None:
         trace.warn("the query contains only filters and no search terms" if query.text.strip() else "the query is empty")
-    views = views_of(query, plan, means, open_views, trace)
-    vectors = _vectors(query, plan, means, views, trace)
-    others = {name: retriever for name, (_, retriever) in means.retrievers.items()}
+    views = views_of(query, plan, resources, open_views, trace)
+    vectors = _vectors(query, plan, resources, views, trace)
+    others = {name: retriever for name, (_, retriever) in resources.retrievers.items()}
     suggested = trace.step("consult", lambda: consult(others, plan, trace)) if others and plan.text.strip() else {}
-    pasts = [None] * len(views) if is_off(means.shares, GIT_HISTORY) else _pasts(query, plan, views)
+    pasts = [None] * len(views) if is_off(resources.shares, GIT_HISTORY) else _pasts(query, plan, views)
     lists = list[list[Hit]]()
     for view, past in ((view, past) for view, past in zip(views, pasts, strict=True) if view.size):
         try:
-            lists.append(_search_one(view, past, plan, query, means, vectors, suggested, choose, trace))
+            lists.append(_search_one(view, past, plan, query, resources, vectors, suggested, choose, trace))
         except DeadlineExceeded as error:
             if not any(lists):
                 raise
             trace.warn(f"not everything was searched: {error}")
     hits = _merged(lists, query.k)
     if query.ranker != RELEVANCE:
-        hits = trace.step("rank", lambda: rank(hits, means.rankers[query.ranker], query.now))
+        hits = trace.step("rank", lambda: rank(hits, resources.rankers[query.ranker], query.now))
     elif plan.wants_history:
-        hits = _agreeing(commits_first(hits, newest=plan.wants_latest))
+        hits = _monotonic(commits_first(hits, newest=plan.wants_latest))
     if plan.wants_people and (people := authors(hits)):
         trace.warn(f"authors of the matching commits: {people}")
     if not hits:
         say_why(views, plan, trace)
-    told = replace(plan, route="report") if any(pasts) else plan
-    return hits, told, trace
+    executed = replace(plan, route="report") if any(pasts) else plan
+    return hits, executed, trace
 
 
-def context(query: Query, means: QueryResources) -> Context:
-    """The answer to a query, within its budget."""
-    template = means.templates.get(query.template)
+def context(query: Query, resources: QueryResources) -> Context:
+    """Return the rendered answer to a query, within its token budget."""
+    template = resources.templates.get(query.template)
     if template is None:
-        raise InvalidInput(f"no such template: {query.template!r}; the templates are {', '.join(sorted(means.templates))}")
+        raise InvalidInput(f"no such template: {query.template!r}; the templates are {', '.join(sorted(resources.templates))}")
     if query.budget <= 0:
         raise InvalidInput(f"invalid value for budget: {query.budget} (must be at least 1)")
     with ExitStack() as open_views:
-        hits, plan, trace = _found(query, means, open_views, _worthwhile)
-    prices = _prices(hits, template, means.tokens)
+        hits, plan, trace = _search(query, resources, open_views, _by_worth)
+    prices = _prices(hits, template, resources.tokens)
     chosen = trace.step("pack", lambda: pack(hits, query.budget, prices, plan.terms, trace))
     if hits and not chosen.hits:
         found = "1 piece was" if len(hits) == 1 else f"{len(hits)} pieces were"
         trace.warn(f"{found} found, but none fits into a budget of {query.budget} tokens; raise the budget")
     shown = _likeliest_first(chosen.hits) if query.ranker == RELEVANCE else chosen.hits
     if plan.wants_history and query.ranker == RELEVANCE:
-        shown = _agreeing(commits_first(shown, newest=plan.wants_latest))
+        shown = _monotonic(commits_first(shown, newest=plan.wants_latest))
     text = trace.step("render", lambda: render(shown, template))
     warn_of_hidden(shown, trace)
-    tokens = means.tokens.count(text)
-    return Context(text, tokens, query.budget, means.tokens.name, template.name, tuple(shown), plan, trace, chosen.truncated)
+    tokens = resources.tokens.count(text)
+    return Context(
+        text, tokens, query.budget, resources.tokens.name, template.name, tuple(shown), plan, trace, chosen.truncated
+    )
 
 
 def _likeliest_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Chunks of files in the order of their chances, place by place: what they bring for their length decided what gets in."""
+    """Sort the chunks of files by probability, within each workspace. (`pack` chose them by probability per token.)"""
     ordered: dict[int, list[Hit]] = {}
     for hit in sorted((hit for hit in hits if CHANCE in hit.why), key=lambda hit: hit.why[CHANCE]):
         ordered.setdefault(hit.chunk.workspace, []).append(hit)
     found = [ordered[hit.chunk.workspace].pop() if CHANCE in hit.why else hit for hit in hits]
-    return _agreeing(found)
+    return _monotonic(found)
 
 
-def _agreeing(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits with scores that agree with their order."""
+def _monotonic(hits: Sequence[Hit]) -> list[Hit]:
+    """Make the scores non-increasing in the order of the hits."""
     scores = falling([hit.score for hit in hits])
     return [replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)]
 
 
 def _prices(hits: Sequence[Hit], template: Template, tokens: Tokens) -> Prices:
-    """What hits cost in a template. The text of a chunk was counted when it was indexed: only what is around it is counted."""
+    """Return token costs of hits in a template. Chunk texts were counted when indexed; only the markup is counted here."""
 
     def whole(some: Sequence[Hit]) -> int:
         return tokens.count(render(some, template))
@@ -160,7 +162,7 @@ def _prices(hits: Sequence[Hit], template: Template, tokens: Tokens) -> Prices:
     if not hits:
         return Prices(0, alone, tokens.count, whole)
     one = replace(hits[0], chunk=replace(hits[0].chunk, text=""))
-    other = replace(one, chunk=replace(one.chunk, uri=f"{one.chunk.uri}~"))  # of another file: what opens a file is its own
+    other = replace(one, chunk=replace(one.chunk, uri=f"{one.chunk.uri}~"))  # from another file, to include the per-file header
     frame = max(0, 2 * whole([one]) - whole([one, other]))
     if template.verbatim:
         return Prices(frame, lambda hit: alone(hit) - frame + 1, tokens.count, whole)
@@ -168,7 +170,7 @@ def _prices(hits: Sequence[Hit], template: Template, tokens: Tokens) -> Prices:
 
 
 def checked(query: Query, trace: Trace, rankers: Mapping[str, Ranker] = RANKERS) -> Query:
-    """The query, if it can be answered at all."""
+    """Check a query and return it, with `k` limited to MOST_HITS. Raises InvalidInput."""
     if query.ranker not in (RELEVANCE, *rankers):
         raise InvalidInput(f"no such ranker: {query.ranker!r}; the rankers are {', '.join(sorted((RELEVANCE, *rankers)))}")
     if not query.scope.workspaces:
@@ -183,10 +185,10 @@ def checked(query: Query, trace: Trace, rankers: Mapping[str, Ranker] = RANKERS)
     return query
 
 
-def views_of(query: Query, plan: Plan, means: QueryResources, stack: ExitStack, trace: Trace) -> list[View]:
-    """The views of every store that is asked, open until the stack is closed; a store that is not ready in time is left out."""
+def views_of(query: Query, plan: Plan, resources: QueryResources, stack: ExitStack, trace: Trace) -> list[View]:
+    """Open a view of every store in scope, until the stack closes. Skips a store that is not ready in time, with a warning."""
     scope, found = replace(plan.scope, now=query.now), list[View]()
-    for store in (store for workspace in query.scope.workspaces for store in means.stores.get(workspace, ())):
+    for store in (store for workspace in query.scope.workspaces for store in resources.stores.get(workspace, ())):
         try:
             found.append(stack.enter_context(store.view(scope, query.deadline)))
         except Unavailable as error:
@@ -195,16 +197,16 @@ def views_of(query: Query, plan: Plan, means: QueryResources, stack: ExitStack, 
 
 
 def _vectors(
-    query: Query, plan: Plan, means: QueryResources, views: Sequence[View], trace: Trace
+    query: Query, plan: Plan, resources: QueryResources, views: Sequence[View], trace: Trace
 ) -> dict[str, NDArray[np.float32]]:
-    """The question as vectors: the caller's, or what the embedders make of its words."""
+    """Return the query vectors by space: the caller's own vector, or the text embedded."""
     if query.vector is not None:
         return given(query.vector, views)
-    return {} if is_off(means.shares, SEMANTIC) else vectors_of(views, plan, means.embedders, trace, means.known)
+    return {} if is_off(resources.shares, SEMANTIC) else vectors_of(views, plan, resources.embedders, trace, resources.known)
 
 
 def _pasts(query: Query, plan: Plan, views: Sequence[View]) -> list[View | None]:
-    """For every view the commits beside it, when the text is a report; None where there are none."""
+    """For a report, return the view of commits that belongs to each view; None where there are no commits."""
     if plan.wants_history or not query.occasional or len(plan.text.split()) < REPORT_WORDS:
         return [None] * len(views)
     pasts = [view.within(Scope(plan.scope.workspaces, plan.scope.reader, query.occasional)) for view in views]
@@ -216,42 +218,42 @@ def _search_one(
     past: View | None,
     plan: Plan,
     query: Query,
-    means: QueryResources,
+    resources: QueryResources,
     vectors: Mapping[str, NDArray[np.float32]],
     suggested: Mapping[str, Sequence[Suggestion]],
     choose: Choose,
     trace: Trace,
 ) -> list[Hit]:
-    """The hits of one workspace, by its own statistics and in the spaces it has vectors of."""
+    """Return the hits of one workspace, using its own statistics and the vector spaces it has."""
     held = {space: vector for space, vector in vectors.items() if view.spaces.get(space)}
     if "parts" in view.fields and query.vector is None and is_foreign(plan.text):
-        held = {}  # to a model of English all facts of another language are alike; parts of words and concepts know better
+        held = {}  # English models embed all foreign-language facts alike; word parts and concepts work better
     if "turns" in view.fields:
         plan = replace(plan, route="chat")
     before: dict[str, Sequence[Suggestion]] = {}
     if past is not None:
         before = {"history": trace.attempt("precedents", lambda: precedents(past, plan), [])}
         plan = replace(plan, route="report")
-    shares = by_arm(means.shares)
+    shares = by_arm(resources.shares)
     off = [arm for arm, share in shares.items() if not share]
     retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, {**suggested, **before}, off))
-    weights = {name: weight for name, (weight, _) in means.retrievers.items()}
-    most = max(POOL, query.k) * 2 if "parts" in view.fields else KEPT  # nothing raises a memory as a name does a file
-    fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, means.fusion, weights, most, shares))
+    weights = {name: weight for name, (weight, _) in resources.retrievers.items()}
+    most = max(POOL, query.k) * 2 if "parts" in view.fields else KEPT  # `boost` raises files further than memories
+    fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, resources.fusion, weights, most, shares))
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
-    if query.rerank and view.fields & _SPOKEN and plan.text.strip():
-        boosted = trace.attempt("rerank", lambda: _reread(boosted, view, plan, query, means), boosted)
+    if query.rerank and view.fields & _TALK and plan.text.strip():
+        boosted = trace.attempt("rerank", lambda: _reranked(boosted, view, plan, query, resources), boosted)
     asked_for = {one.chunk for one, where in zip(fused, about, strict=True) if named(where.uri, plan.paths)}
     if plan.bare and "turns" in view.fields:
         wanted = [arm for arm, there in (("during", plan.windows), ("name", plan.entities)) if there]
         asked_for |= {one.chunk for one in fused if all(one.arms.get(arm, 0) > 0 for arm in wanted)}
     read: dict[ChunkId, Chunk] = {}
     focus: dict[ChunkId, int] = {}
-    if not view.fields & _SPOKEN:
+    if not view.fields & _TALK:
         known = {one.chunk: where for one, where in zip(fused, about, strict=True)}
-        boosted, read, focus = _opened(view, boosted, known, retrieved, plan, trace)
-    strength = None if view.fields & _SPOKEN else retrieved.strength
+        boosted, read, focus = _open_files(view, boosted, known, retrieved, plan, trace)
+    strength = None if view.fields & _TALK else retrieved.strength
     likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, strength))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     some = choose(_Pool(view, boosted, kept, likely, read, held), query, trace) if kept else []
@@ -260,17 +262,17 @@ def _search_one(
     there = [one for one in some if one.chunk in chunks]
     scores = falling([likely[one.chunk] for one in there])
     hits = [
-        Hit(_named_after(chunks[one.chunk], means.names), score, one.score, _why(one), focus=focus.get(one.chunk, 0))
+        Hit(_with_project(chunks[one.chunk], resources.names), score, one.score, _why(one), focus=focus.get(one.chunk, 0))
         for one, score in zip(there, scores, strict=True)
     ]
     depth = plan.scope.recall.depth if plan.scope.recall is not None else 0
     return trace.step("relate", lambda: relate(hits, view, depth, query.k)) if depth and hits else hits
 
 
-def _opened(
+def _open_files(
     view: View, ranked: list[Candidate], about: Mapping[ChunkId, About], retrieved: Retrieved, plan: Plan, trace: Trace
 ) -> tuple[list[Candidate], dict[ChunkId, Chunk], dict[ChunkId, int]]:
-    """The candidates after the best files were opened, the chunks that were read for it, and the lines of declarations."""
+    """Open the best files. Returns the reordered candidates, the chunks read, and the lines of declarations."""
     gathered = trace.step("gather", lambda: gather(ranked, about, retrieved, plan, view))
     known = known_of(gathered, plan)
     listed = shortlist(known, asked_for(gathered, plan))
@@ -283,7 +285,7 @@ def _opened(
 
 
 def _note_unread(gathered: Gathered, listed: Sequence[int], trace: Trace) -> None:
-    """A row for every chunk of an opened file that is not read, and for every file with candidates that is not opened."""
+    """Add a trace entry for each unread chunk of an opened file and for each file that was not opened."""
     for what in gathered.without(listed):
         trace.drop("order", what, f"less likely than the {SHORTLIST} chunks that are read")
     for uri in gathered.closed:
@@ -292,7 +294,7 @@ def _note_unread(gathered: Gathered, listed: Sequence[int], trace: Trace) -> Non
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """What the hits of one workspace are chosen from: all candidates, and those that are relevant enough."""
+    """Input for choosing the hits of one workspace: all candidates, and those above the threshold (`kept`)."""
 
     view: View
     candidates: Sequence[Candidate]
@@ -306,9 +308,9 @@ Choose = Callable[[_Pool, Query, Trace], list[Candidate]]
 
 
 def _spread(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
-    """For a list of hits: the best of several files, near-duplicates late; in one order, whatever the threshold."""
-    several = "turns" in pool.view.fields  # of a chat any number of messages may answer
-    best = _few_of_each(pool.candidates, POOL if several else max(OF_ONE_DOCUMENT, query.k))
+    """For a list of hits: the best chunks of several files, near-duplicates last; the same order for any threshold."""
+    several = "turns" in pool.view.fields  # any number of messages of one chat may answer
+    best = _limit_per_document(pool.candidates, POOL if several else max(OF_ONE_DOCUMENT, query.k))
     most = query.k if several else PER_DOCUMENT
     space = max(pool.vectors, key=lambda name: (name.startswith("static/"), name), default="")
     vectors = pool.view.vectors([one.chunk for one in best], space)
@@ -320,19 +322,19 @@ def _spread(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
     )
 
 
-def _worthwhile(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
-    """For an answer: the chunks of relevant files that were read, by what they bring for their length; of talk, the list."""
+def _by_worth(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
+    """For an answer: the chunks read from relevant files, by probability per token. For chats and memories, as `_spread`."""
     if not pool.read:
-        return _spread(pool, replace(query, k=min(query.k, _MOST_SAID)), trace)
+        return _spread(pool, replace(query, k=min(query.k, _MAX_MESSAGES)), trace)
     least = query.rest_score
     relevant = {one.chunk.document for one in pool.candidates if pool.likely[one.chunk] >= least}
     read = [one for one in pool.candidates if one.chunk in pool.read]
-    likely = [one for one in read if one.chunk.document in relevant and one.arms[CHANCE] >= _LEAST_CHANCE]
+    likely = [one for one in read if one.chunk.document in relevant and one.arms[CHANCE] >= _MIN_CHANCE]
     for one in read:
         if one.chunk.document not in relevant:
             trace.drop("cut", _place(pool.read[one.chunk]), f"relevance of the file below {least:g}")
-        elif one.arms[CHANCE] < _LEAST_CHANCE:
-            trace.drop("order", _place(pool.read[one.chunk]), f"a chance below {_LEAST_CHANCE:g} of holding the answer")
+        elif one.arms[CHANCE] < _MIN_CHANCE:
+            trace.drop("order", _place(pool.read[one.chunk]), f"a chance below {_MIN_CHANCE:g} of holding the answer")
     return sorted(likely, key=lambda one: (-worth(one, pool.read[one.chunk]), one.chunk))[: query.k]
 
 
@@ -340,32 +342,34 @@ def _place(chunk: Chunk) -> str:
     return f"{chunk.uri}:{chunk.start_line}"
 
 
-def _reread(boosted: Sequence[Candidate], view: View, plan: Plan, query: Query, means: QueryResources) -> list[Candidate]:
-    """The order after the best were read together with the question, as far as there is time."""
-    reranker = means.reranker()
+def _reranked(boosted: Sequence[Candidate], view: View, plan: Plan, query: Query, resources: QueryResources) -> list[Candidate]:
+    """Reorder the best candidates with the reranker, as far as time allows. Raises Unavailable without a model."""
+    reranker = resources.reranker()
     if reranker is None:
         raise Unavailable("the reranking model is not installed; run `contextd models fetch`")
     best = [one.chunk for one in boosted[:MOST_READ]]
-    before = [one._replace(ordinal=one.ordinal - 1) for one in best if one.ordinal]  # an answer is read with its question
+    before = [
+        one._replace(ordinal=one.ordinal - 1) for one in best if one.ordinal
+    ]  # an answer is read together with its question
     chunks = {chunk.id: chunk for chunk in view.get([*best, *before])}
     pairs = [(chunks.get(one._replace(ordinal=one.ordinal - 1)), chunks[one]) for one in best if one in chunks]
-    texts = [" ".join(_said(chunk) for chunk in pair if chunk is not None) for pair in pairs]
+    texts = [" ".join(_message_text(chunk) for chunk in pair if chunk is not None) for pair in pairs]
     end = time.monotonic() + SECONDS
     return rerank(boosted, texts, plan.text, reranker, end if query.deadline is None else min(end, query.deadline))
 
 
-def _said(chunk: Chunk) -> str:
+def _message_text(chunk: Chunk) -> str:
     return f"{chunk.label}: {chunk.text.strip()}" if chunk.kind == "chat_message" and chunk.label else chunk.text
 
 
-def _named_after(chunk: Chunk, names: Mapping[int, str]) -> Chunk:
-    """A chunk of another project says which."""
+def _with_project(chunk: Chunk, names: Mapping[int, str]) -> Chunk:
+    """Prefix the path of a chunk of another project with the project's name."""
     name = names.get(chunk.workspace)
     return replace(chunk, uri=f"{name}:{chunk.uri}") if name else chunk
 
 
-def _few_of_each(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
-    """The candidates, a few of each document, so that a long one does not fill the list."""
+def _limit_per_document(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
+    """Keep at most `most` candidates of each document, so that a long document does not fill the list."""
     seen: Counter[int] = Counter()
     found: list[Candidate] = []
     for candidate in candidates:
@@ -380,16 +384,13 @@ def _why(candidate: Candidate) -> dict[str, float]:
 
 
 def _merged(lists: list[list[Hit]], k: int) -> list[Hit]:
-    """Lists of several places meet on the calibrated relevance; inside each its own order stands.
-
-    What has had its say already counts a little less each time, so that many chats do not drown the one function.
-    """
+    """Merge the lists of several workspaces by calibrated score, keeping the order within each list."""
     waiting = [list(reversed(hits)) for hits in lists if hits]
     lengths = [len(hits) for hits in waiting]
     merged: list[Hit] = []
     while any(waiting) and len(merged) < k:
         heads = [
-            (hits[-1].score * _HEARD ** (length - len(hits)), hits[-1].chunk.uri, place)
+            (hits[-1].score * _REPEATED ** (length - len(hits)), hits[-1].chunk.uri, place)
             for place, (hits, length) in enumerate(zip(waiting, lengths, strict=True))
             if hits
         ]

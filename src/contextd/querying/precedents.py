@@ -1,4 +1,4 @@
-"""A report of what is wrong is answered by where such things were put right before: by commits like it."""
+"""For a bug report, suggest the files that were changed by similar commits before."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from contextd.values.query import Plan
 from contextd.values.retrieval import Wanted, Words
 
 _COMMITS = 40
-_WIDE = 9  # files: beyond these a commit says no less about each, as far as the best of them counts
+_WIDE = 9  # files: for the best commit of a file, a wider commit counts no less than this
 
 
 def precedents(past: View, plan: Plan) -> list[Suggestion]:
-    """Files by the commits like a report that changed them: how like the best of them is, and how many there are.
+    """Return files changed by commits similar to a report, scored by the most similar commit and by their sum.
 
-    The best has the share of the report's words that one commit has.
+    Scores are scaled so that the maximum is the share of the report's words that one commit has.
     """
     terms = {key(term): weight for term, weight in plan.terms.items()}
     wanted = Wanted(_COMMITS, {"document": Words("document", terms, _COMMITS)} if terms else {})
@@ -32,5 +32,5 @@ def precedents(past: View, plan: Plan) -> list[Suggestion]:
             most[uri] = max(most.get(uri, 0.0), likeness / math.sqrt(min(len(files), _WIDE)))
             all_of[uri] = all_of.get(uri, 0.0) + likeness / math.sqrt(len(files))
     best, largest = max(most.values(), default=1.0), max(all_of.values(), default=1.0)
-    share = max((one.coverage for one in found), default=0.0)  # an unrelated text is like no commit
+    share = max((one.coverage for one in found), default=0.0)  # an unrelated text resembles no commit
     return [Suggestion(share * (most[uri] / best + all_of[uri] / largest) / 2, uri=uri) for uri in most]

@@ -1,12 +1,12 @@
-"""Rankers: named ways to order what was found. A ranker is a number for each hit; the highest comes first.
+"""Rankers: named orders for hits. A ranker maps a hit to a number; the highest comes first.
 
-`relevance` keeps the order of the search, pins and feedback included, and holds unless another is named. `default` is a
-formula of how near, how new and how sure a memory is:
+`relevance` is used unless another is named: it keeps the order of the search, pins and feedback included. `default` weighs
+relevance, recency and confidence of a memory:
 
     0.85 * relevance + 0.10 * recency + 0.05 * confidence
 
-Weights of one's own are a text, "relevance=0.5,recency=0.5".
-Recency halves with every three months; `1 / (1 + days)`, which would halve a fact after a day, can be registered.
+Custom weights are written as "relevance=0.5,recency=0.5".
+Recency halves every three months. `1 / (1 + days)`, which would halve a fact after a day, can be registered.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _DAY = 86_400_000_000
 _HALVES = 90  # days
 _AUTHOR = re.compile(r"Author: (.{1,80}?), \d{4}-\d{2}-\d{2}, [0-9a-f]{7,}$")
 _MOST_AUTHORS = 5
-_MATCHING = 0.6  # of the share of words that the best commit has: a judgment
-_RELEVANT = 0.5  # of the relevance of the best hit: a judgment
+_MATCHING = 0.6  # factor on the share of words of the best commit; set by hand
+_RELEVANT = 0.5  # factor on the relevance of the best hit; set by hand
 
-Ranker = Callable[[Hit, int], float]  # of a hit, now in microseconds
+Ranker = Callable[[Hit, int], float]  # arguments: a hit, and now in microseconds
 
 
 def rank(hits: Sequence[Hit], ranker: Ranker, now: int) -> list[Hit]:
-    """The hits by a ranker; equals stay as they were. One of somebody's own may fail, and that is said to be so."""
+    """Return the hits sorted by a ranker; ties keep their order. Raises InvalidInput if a custom ranker fails."""
     try:
         ranked = [replace(hit, rank_score=float(ranker(hit, now))) for hit in hits]
     except Exception as error:
@@ -43,9 +43,9 @@ def rank(hits: Sequence[Hit], ranker: Ranker, now: int) -> list[Hit]:
 
 
 def commits_first(hits: Sequence[Hit], *, newest: bool) -> list[Hit]:
-    """For a question about the past: the commits that match before everything else, the newest of them first if asked for.
+    """For a question about the past: put matching commits before all other hits, optionally the newest first.
 
-    A commit matches if it has nearly as many of the words as the best one, and is not far less relevant than the best hit.
+    A commit matches if it has nearly as many of the words as the best commit, and is not far less relevant than the best hit.
     """
     best = max((hit.score for hit in hits), default=0.0)
     shares = {
@@ -62,19 +62,19 @@ def commits_first(hits: Sequence[Hit], *, newest: bool) -> list[Hit]:
 
 
 def authors(hits: Sequence[Hit]) -> str:
-    """Who wrote the commits among some hits, most first: "Bob (2), Ann (1)"."""
+    """Return the authors of the commits among the hits, most commits first: "Bob (2), Ann (1)"."""
     lines = (line for hit in hits if hit.chunk.language == COMMIT for line in hit.chunk.text.split("\n"))
     names = Counter(found[1] for line in lines if (found := _AUTHOR.match(line)))
     return ", ".join(f"{name} ({count})" for name, count in names.most_common(_MOST_AUTHORS))
 
 
 def recency(hit: Hit, now: int) -> float:
-    """1 for now, a half three months ago."""
+    """Return 1 for now, 0.5 for three months ago."""
     return float(2.0 ** (-max(0, now - hit.chunk.modified) / _DAY / _HALVES))
 
 
 def similarity(hit: Hit, now: int) -> float:
-    """How near the vectors are, in the best space there is; without one, the relevance."""
+    """Return the cosine in the best space; without vectors, the relevance."""
     return hit.why.get("deep", hit.why.get("static", hit.score))
 
 
@@ -87,13 +87,13 @@ def _balanced(hit: Hit, now: int) -> float:
 
 
 def weighted(weights: Mapping[str, float], known: Mapping[str, Ranker]) -> Ranker:
-    """A weighted sum of rankers, each by its name; `relevance` is the calibrated score."""
+    """Return a ranker that is a weighted sum of named rankers. `relevance` is the calibrated score."""
     parts = {name: _score if name == RELEVANCE else known[name] for name in weights}
     return lambda hit, now: sum(weight * parts[name](hit, now) for name, weight in weights.items())
 
 
 def ranker_of(text: str, known: Mapping[str, Ranker]) -> Ranker:
-    """The ranker that a text of weights means: "relevance=0.5,recency=0.5"."""
+    """Parse weights such as "relevance=0.5,recency=0.5" into a ranker. Raises InvalidInput."""
     weights: dict[str, float] = {}
     for part in text.split(","):
         name, _, number = (side.strip() for side in part.partition("="))

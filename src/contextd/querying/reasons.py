@@ -1,4 +1,4 @@
-"""Why a question has no answer, as far as its reader may know."""
+"""Explain why a query has no hits, as far as the reader may know."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextd.querying.understand import STOP_STEMS
 from contextd.values.query import Plan
 from contextd.values.trace import Trace
 
-_EXPLAINED = 5  # paths that are looked up
+_EXPLAINED = 5  # maximum number of paths looked up
 
 
 def say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
-    """Warn of what the question has no words for, or asks for and is not there."""
+    """Warn of missing search terms, and of filters that match nothing in the index."""
     if not plan.text.strip():
         return
     if not set(plan.terms) - STOP_STEMS:

@@ -1,4 +1,4 @@
-"""Bring in what a person linked with what was found, to a depth; each a little less relevant than what it is linked with."""
+"""Add memories linked with the hits, up to a depth; each step away lowers the relevance."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextd.values.answer import Hit
 from contextd.values.document import ChunkId
 from contextd.values.memory import Relation
 
-_LESS = 0.8  # of the relevance of a hit, for each step away from it: a judgment
+_LESS = 0.8  # factor on the relevance of a hit for each step away from it; set by hand
 
 
 def relate(hits: Sequence[Hit], view: View, depth: int, k: int) -> list[Hit]:
-    """The hits and what is linked with them, best first; nothing twice, whatever circles the links make."""
+    """Return the hits and the memories linked with them, best first. Each appears once, even if links form cycles."""
     found = {hit.chunk.id.document: hit for hit in hits}
     edge = list(found)
     for step in range(1, depth + 1):

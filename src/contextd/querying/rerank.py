@@ -1,4 +1,4 @@
-"""Read the best candidates once more, each together with the question: slower and better. What is not read keeps its place."""
+"""Score the best candidates together with the question: slower and better. Candidates that are not read keep their place."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from contextd.ports.world import Reranker
 from contextd.values.answer import Candidate
 
 MOST = 30  # candidates that are read
-SECONDS = 2.0  # that may take at the most
-_WORTH = 3.5  # of the best score beside the order so far, in the unit of `fuse`: from the chats of the benchmark
+SECONDS = 2.0  # maximum time
+_WORTH = 3.5  # weight of the best reranker score, in the unit of `fuse`: from the chats of the benchmark
 
 
 def rerank(
     candidates: Sequence[Candidate], texts: Sequence[str], question: str, reranker: Reranker, deadline: float | None
 ) -> list[Candidate]:
-    """The candidates in their new order. `texts` are those of the first ones; a deadline may end the reading early."""
+    """Return the candidates in their new order. `texts` belong to the first candidates; the deadline may end reading early."""
     scores = np.array(reranker.scores(question, texts, deadline))
     if not len(scores):
         return list(candidates)

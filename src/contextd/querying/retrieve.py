@@ -1,7 +1,7 @@
-"""Ask every arm of a workspace for its best chunks, then see how each of them stands in all arms.
+"""Retrieve the best chunks of every arm, then score all of them in all arms.
 
-Arms: words of chunks, words of whole documents, names defined, file names, folders, parts of words (of memories), places that
-are named (`app.py:42`), times that are (of chats), each thing that is named by itself, and vectors of each space that is there.
+Arms: words of chunks, words of documents, defined names, file names, folders, word parts (memories), lines the question names
+(`app.py:42`), time ranges (chats), each named entity, and the vectors of each space.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from contextd.values.document import ChunkId
 from contextd.values.query import Plan
 from contextd.values.retrieval import Wanted, Words
 
-CANDIDATES = 200  # of each arm
-PERSON = "user"  # who asks, in a talk with a model
-OF_AN_ENTITY = 40  # that mention it: so that each of several is there
-MOST_PARTS = 200  # of words: those of about forty
-BESIDE = 2.0  # what is asked for is part of this: who cooks had better know what may be eaten
-CONCEPT, WIDE = 5.0, 5.0  # beside a part of a word, of which one has several: what is asked for, and what is part of it
-SPREAD = 1500  # of all arms together: a bound on the time of the steps after
+CANDIDATES = 200  # per arm
+PERSON = "user"  # role of the person in a chat with a model
+OF_AN_ENTITY = 40  # chunks per entity, so that each of several entities is represented
+MOST_PARTS = 200  # word parts: those of about forty words
+BESIDE = 2.0  # weight of the wider concept: a question about cooking also needs facts about diet
+CONCEPT, WIDE = 5.0, 5.0  # weights against 1 for a word part: the concept itself, and facts filed under a wider concept
+SPREAD = 1500  # candidates of all arms together; bounds the time of later steps
 
 
-_FEW = 2  # words of a question that is a look-up
-_ALL = 0.999  # of the words
+_FEW = 2  # a question of at most this many words is a look-up
+_ALL = 0.999  # share of the words
 
 
 def retrieve(
@@ -41,8 +41,10 @@ def retrieve(
     suggested: Mapping[str, Sequence[Suggestion]] | None = None,
     off: Collection[str] = (),
 ) -> Retrieved:
-    """Candidates for a plan. `vectors` holds the question in each space, `suggested` what retrievers from outside propose,
-    `off` the arms that are not asked."""
+    """Return the candidates for a plan, with their scores in every arm.
+
+    `vectors` holds the question in each space, `suggested` the suggestions of plug-ins, `off` the arms that are disabled.
+    """
     wanted = Wanted(
         CANDIDATES,
         _words(plan, view.fields, off),
@@ -59,7 +61,7 @@ def retrieve(
 
 
 def _words(plan: Plan, fields: Collection[str], off: Collection[str]) -> dict[str, Words]:
-    """The words of every field that is there and not off, by arm."""
+    """Return the words to search in every field that exists and is not off, by arm."""
     body = {key(term): weight for term, weight in plan.terms.items()} if "chunk" not in off else {}
     found = {field: Words(field, body, CANDIDATES) for field in ("chunk", "document")} if body else {}
     if plan.names and "name" in fields:
@@ -79,21 +81,22 @@ def _words(plan: Plan, fields: Collection[str], off: Collection[str]) -> dict[st
 
 
 def _order(wanted: Wanted) -> list[str]:
-    """The arms in the order in which their best are taken in turn."""
+    """Return the arms in the order in which their best candidates are interleaved."""
     mentions = [arm for arm in wanted.words if arm.startswith("mention ")]
     fields = [arm for arm in wanted.words if arm not in mentions]
     return [*fields, "during", *mentions, "place", *wanted.suggested, *wanted.vectors]
 
 
 def _aliases(plan: Plan, salt: str) -> dict[int, int]:
-    """The keys of other words of the same family in a field, and the key each stands for."""
+    """Map the keys of other words of the same family, in one field, to the key each stands for."""
     return {key(other, salt): key(term, salt) for other, term in plan.families.items()}
 
 
 def _strength(arms: Arms, body: Mapping[int, float]) -> float | None:
-    """How well the best chunk fits the words, comparable between questions; None where a chunk has all of one or two words.
+    """Return how well the best chunk matches the words, comparable between questions.
 
-    Who asks for a word or two that are here means them, however long the chunk is and whatever a model knows of them.
+    None if the question has one or two words and a chunk has them all: then it is a look-up, and length and vectors do not
+    matter.
     """
     found = arms.found.get("chunk", ())
     if len(body) <= _FEW and any(one.coverage > _ALL for one in found):
@@ -102,7 +105,7 @@ def _strength(arms: Arms, body: Mapping[int, float]) -> float | None:
 
 
 def _parts(plan: Plan) -> dict[int, float]:
-    """Parts of the words that are asked for, a bounded number of them, and what they are about."""
+    """Return the weighted word parts of the question, up to a limit, and its concepts."""
     small = small_words(plan.text)
     telling = " ".join(word for word in plan.text.casefold().split() if word.strip("¿?!.,:;") not in small)
     every = sorted(parts_of_words(telling or plan.text))
@@ -114,6 +117,6 @@ def _parts(plan: Plan) -> dict[int, float]:
 
 
 def _together(found: Sequence[Sequence[Found]]) -> tuple[ChunkId, ...]:
-    """All candidates once, the best of every arm first."""
+    """Return all candidates once, interleaving the best of every arm."""
     by_rank = zip_longest(*([hit.chunk for hit in hits] for hits in found))
     return tuple(dict.fromkeys(chunk for chunk in chain.from_iterable(by_rank) if chunk is not None))[:SPREAD]

@@ -1,4 +1,4 @@
-"""How much each built-in retriever counts: a factor on the fitted weights of its arms, 0 for one that is switched off."""
+"""Weights of the built-in retrievers: a factor on the fitted weights of their arms; 0 is off."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from contextd.values.query import Plan
 
 SEMANTIC, SYMBOL, FULL_TEXT, GIT_HISTORY = "semantic", "symbol", "full_text", "git_history"
-# A weight stands beside its default: twice the default counts double.
+# A configured weight is divided by its default: twice the default counts double.
 DEFAULTS = {SEMANTIC: 0.6, SYMBOL: 0.3, FULL_TEXT: 0.1, GIT_HISTORY: 0.2}
 _ARMS = {
     SEMANTIC: ("static", "deep", "pair", "vector_company"),
@@ -18,11 +18,11 @@ _ARMS = {
     GIT_HISTORY: ("history",),
 }
 
-Shares = Mapping[str, float]  # by retriever; one that is missing counts as fitted
+Shares = Mapping[str, float]  # by retriever; a missing one has the factor 1
 
 
 def shares_of(providers: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
-    """The shares that tables of settings mean."""
+    """Return the shares for the provider tables of the settings."""
     return {
         name: float(providers[name].get("weight", usual)) / usual if providers[name].get("enabled", True) else 0.0
         for name, usual in DEFAULTS.items()
@@ -31,17 +31,17 @@ def shares_of(providers: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
 
 
 def by_arm(shares: Shares) -> dict[str, float]:
-    """The same by arm."""
+    """Return the shares by arm."""
     return {arm: share for name, share in shares.items() for arm in _ARMS[name]}
 
 
 def is_off(shares: Shares, name: str) -> bool:
-    """Whether a retriever is not asked at all."""
+    """Return whether a retriever is disabled."""
     return shares.get(name, 1.0) == 0
 
 
 def narrowed(plan: Plan, shares: Shares) -> Plan:
-    """A plan that asks for nothing of the retrievers that are off."""
+    """Return the plan without the parts that disabled retrievers would answer."""
     if is_off(shares, SYMBOL):
         plan = replace(plan, names=(), route="words" if plan.route == "symbol" else plan.route)
     return plan

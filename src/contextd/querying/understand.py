@@ -1,4 +1,4 @@
-"""What a question means, by rules: its route, the terms and names to look for, and filters written inside it.
+"""Parse a question by rules: its route, the terms and names to search for, and the filters written in it.
 
 Routes: `symbol` (a bare or qualified name), `path`, `trace` (a stack trace), `issue` (a long text), `words`.
 """
@@ -21,13 +21,13 @@ from contextd.values.query import Plan, Query, Scope
 _FILTER = re.compile(r"(?<!\S)(-path|path|lang|language|kind):(\"[^\"]{1,300}\"|\S{1,300})")
 _SYMBOL = re.compile(r"^[A-Za-z_$@][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_$][\w$]*)*[?!]?(?:\(\))?$")
 _PATH = re.compile(r"^[\w.@~+-]*(?:[/\\][\w.@+-]+)+/?$|^[\w-]+\.[A-Za-z]{1,5}$")
-# Every repetition inside these is bounded: a question may be a megabyte of anything.
+# All repetitions in these patterns are bounded, because a question may be a megabyte of arbitrary text.
 _FRAME = re.compile(
     r'File "([^"\n]{1,300})", line (\d{1,7})|\bat .{1,200}?\(([^()\n]{1,300}?):(\d{1,7})(?::\d+)?\)'
     r"|([\w./\\-]{1,200}\.[A-Za-z]{1,5}):(\d{1,7})(?::\d+)?\b"
 )
 _ENDINGS = "py|js|ts|tsx|go|rs|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|scala|sh|lua|ex|zig|hs|md|rst|toml|yaml|yml|json|sql"
-# A path with a folder is one whatever its ending; a name alone only with an ending that is known.
+# A path with a folder may have any extension; a bare file name needs a known one.
 _FILE = re.compile(
     rf"(?<![\w/.-])((?:[\w.-]{{1,60}}/){{1,12}}[\w-]{{1,80}}\.[A-Za-z]\w{{0,7}}|[\w-]{{1,80}}\.(?:{_ENDINGS}))\b"
 )
@@ -36,8 +36,8 @@ _CODE_NAME = re.compile(
     r"|\b([a-z]{1,40}[A-Z]\w{0,80}|[A-Z][a-z0-9]{1,40}[A-Z]\w{0,80}|[^\W_]{1,60}_\w{1,80})\b|\b([A-Za-z_]\w{0,80})\(\)"
 )
 _ISSUE_WORDS = 40
-_LONGEST = 20_000  # characters of a question that are looked at
-_TITLE = 2.0  # a long text's first line says what it is about
+_LONGEST = 20_000  # characters of a question that are parsed
+_TITLE = 2.0  # weight of terms in the first line of a long text, which states its subject
 _NAME = 1.5
 _TESTS = re.compile(r"\b(tests?|testing|spec|fixtures?|examples?|benchmarks?|mocks?)\b", re.IGNORECASE)
 _DOCS = re.compile(
@@ -49,7 +49,7 @@ _VALUE = re.compile(
     re.IGNORECASE,
 )
 _CHANGED = "(?:changed?|changes|added|removed|fixed|modified|touched|updated|edited|refactored|deprecated|done|happened)"
-# A transaction is committed, too, and a cache drops what was used least recently: the words alone do not tell.
+# "commit" may also mean a transaction, and "recently used" a cache, so these words alone are not enough.
 _RECENT = re.compile(
     r"\b(?:(?:recent|latest|newest|last) (?:\w+ )?(?:changes?|commits?|edits?|work|fix(?:es)?|updates?|activity|modifications?"
     rf"|development|refactorings?)|{_CHANGED} (?:\w+ )?(?:recently|lately)|(?:recently|lately) {_CHANGED}"
@@ -86,12 +86,12 @@ _PAST_STEMS = frozenset(
     "responsible modified updated edited".split()
     for term in terms_of(word)
 )
-_SHORT = 200  # characters of a text that is in one language
-_NAMED_IN = 2000  # characters of a text that are looked through for names
+_SHORT = 200  # characters; a shorter text is assumed to be in one language
+_NAMED_IN = 2000  # characters of a text that are searched for names
 _MOST_ENTITIES = 8
-_MOST_FILTERS = 20  # a text that has more is pasted, not typed
-_BACK = 6  # messages of the history that are looked at
-_LEANING_WORDS = 9
+_MOST_FILTERS = 20  # per question; a text with more was pasted, not typed
+_RECENT_MESSAGES = 6  # messages of the history that are considered
+_FOLLOW_UP_WORDS = 9
 _ENTITY = re.compile(
     r"[\"\u201c\u201e]([^\"\u201c\u201d\u201e]{2,60})[\"\u201d]"
     r"|(?<![.!?:]\s)(?<!^)\b([A-Z][\w'-]+(?: [A-Z][\w'-]+){0,3})(?<!'s)"
@@ -111,14 +111,14 @@ _POINTS = re.compile(
     r"\b(?:it|that|this|those|these|them|they|he|she|him|her|one|ones|other|same|there|das|dies\w*|er|sie|ihn|davon)\b",
     re.IGNORECASE,
 )
-REPORT_WORDS = 15  # a shorter text is a question
+REPORT_WORDS = 15  # a shorter text is a question, not a report
 STOP_STEMS = frozenset(term for word in STOP for term in terms_of(word))
 
 
 def understand(query: Query) -> Plan:
-    """The plan of a question. One that leans on what was said before is understood with it."""
+    """Return the plan of a question. A follow-up question is combined with the history."""
     text, scope = _filters(query.text[:_LONGEST], query.scope)
-    text = f"{earlier} {text}" if (earlier := _borrowed(text, query.history)) else text
+    text = f"{earlier} {text}" if (earlier := _from_history(text, query.history)) else text
     route = _route(text)
     names = _names(text, route)
     terms = _terms(text, route, names)
@@ -138,17 +138,17 @@ def understand(query: Query) -> Plan:
 
 
 def _families(text: str, terms: dict[str, float]) -> dict[str, str]:
-    """Other words of the families of the words that are looked for, and the term each stands for."""
+    """Map other words of the same word families to the query term each stands for."""
     found: dict[str, str] = {}
     for word in re.findall(r"[a-z]{3,}", text.lower()):
-        for own in terms_of(word)[:1]:  # none of a word that is too long to be one
+        for own in terms_of(word)[:1]:  # empty for a word that is too long
             others = family(word) if own in terms else ()
             found |= {other: own for other in others if other not in terms and other not in STOP_STEMS}
     return found
 
 
 def _is_bare(text: str, named: Sequence[str]) -> bool:
-    """Whether a question speaks of nothing but talking, names and times: "what did Ann say last week"."""
+    """Return whether a question has only names, times and words of talking: "what did Ann say last week"."""
     if len(text) > _SHORT:
         return False
     rest = text
@@ -158,45 +158,45 @@ def _is_bare(text: str, named: Sequence[str]) -> bool:
 
 
 def entities(text: str) -> tuple[str, ...]:
-    """What a text names: quoted, or written with a capital inside a sentence; people, places, things."""
+    """Return the people, places and things a text names: quoted, or capitalized inside a sentence."""
     short = text[:_NAMED_IN]
     found = [quoted or name for quoted, name in _ENTITY.findall(short)]
-    if (first := _FIRST.match(short)) and len(short.split()) > 1:  # a sentence begins with a capital, whatever it begins with
+    if (first := _FIRST.match(short)) and len(short.split()) > 1:  # the first word of a sentence is always capitalized
         words = first[1].split()
         found.insert(0, " ".join(words[1:] if words[0].lower() in STOP | _ASKING else words))
     found = [name for name in found if name]
     return tuple(dict.fromkeys(found))[:_MOST_ENTITIES]
 
 
-def _borrowed(text: str, history: Sequence[str]) -> str:
-    """The last things said that stand for themselves, a question and its answer, if this does not: "and the other one?"."""
-    if not history or not _leans(text):
+def _from_history(text: str, history: Sequence[str]) -> str:
+    """For a follow-up such as "and the other one?", return the last self-contained question and answer of the history."""
+    if not history or not _is_follow_up(text):
         return ""
-    standing = [said[:_NAMED_IN] for said in history[-_BACK:] if said.strip() and not _leans(said)]
+    standing = [said[:_NAMED_IN] for said in history[-_RECENT_MESSAGES:] if said.strip() and not _is_follow_up(said)]
     return " ".join(standing[-2:])
 
 
-def _leans(text: str) -> bool:
-    """Whether a text needs what came before it: short, and beginning like an addition or pointing at something unnamed."""
+def _is_follow_up(text: str) -> bool:
+    """Return whether a text is a follow-up: short, and either starting like an addition or using an unresolved pronoun."""
     words = re.findall(r"[^\W_]+", text.lower())
     telling = [word for word in words if word not in STOP and word not in small_words(text)]
-    return len(words) <= _LEANING_WORDS and (bool(_ADDS.match(text)) or (bool(_POINTS.search(text)) and len(telling) <= 3))
+    return len(words) <= _FOLLOW_UP_WORDS and (bool(_ADDS.match(text)) or (bool(_POINTS.search(text)) and len(telling) <= 3))
 
 
 def _is_about_the_past(text: str, route: str) -> bool:
-    """A question about what was; a trace and a report only mention that something is recent."""
+    """Return whether a question is about the past. Traces and reports only mention recent events, so they are not."""
     if route in ("trace", "issue") or len(text.split()) >= REPORT_WORDS:
         return False
     return any(pattern.search(text) for pattern in (_PAST, _RECENT, _PEOPLE))
 
 
 def _without(terms: dict[str, float], less: frozenset[str]) -> dict[str, float]:
-    """Words that said what kind of question it is are not looked for, unless there are no others."""
+    """Drop terms that only tell the kind of question, unless no others are left."""
     return {term: weight for term, weight in terms.items() if term not in less} or terms
 
 
 def _filters(text: str, scope: Scope) -> tuple[str, Scope]:
-    """Take `path:src lang:go kind:code_function` out of the text and narrow the scope by them."""
+    """Remove filters such as `path:src lang:go kind:code_function` from the text and narrow the scope by them."""
     found: dict[str, list[str]] = {}
     for name, value in _FILTER.findall(text)[:_MOST_FILTERS]:
         if value.strip('"'):
@@ -221,7 +221,7 @@ def _excluded(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _both(have: frozenset[str], asked: Iterable[str]) -> frozenset[str]:
-    """Never wider than before: what neither side allows matches nothing."""
+    """Intersect two filters, where empty means no filter. An empty intersection matches nothing."""
     wanted = frozenset(asked)
     if not wanted:
         return have
@@ -249,7 +249,7 @@ def _route(text: str) -> str:
 
 
 def _names(text: str, route: str) -> tuple[str, ...]:
-    """Names that may be defined somewhere, lower-case: written as code, or words that could be one name together."""
+    """Return names that may be defined somewhere, in lower case: written as code, or made of adjacent words."""
     found: list[str] = []
     if route == "symbol":
         found.append(re.sub(r"::|#|->|/", ".", text.strip().rstrip("()?!")).lower())
@@ -273,7 +273,7 @@ def _joined(text: str) -> list[str]:
 
 
 def _terms(text: str, route: str, names: tuple[str, ...]) -> dict[str, float]:
-    """Terms with weights; small words go, unless nothing else is there."""
+    """Return terms with weights, without stop words unless nothing else is left."""
     title = text.strip().split("\n", 1)[0][:200] if route == "issue" else ""
     weights: dict[str, float] = {}
     for term in split(text):
@@ -290,11 +290,11 @@ def _terms(text: str, route: str, names: tuple[str, ...]) -> dict[str, float]:
 
 
 def _paths(text: str) -> tuple[str, ...]:
-    """Files the text names."""
+    """Return the files the text names."""
     return tuple(dict.fromkeys([*(path for path, _ in _places(text)), *_FILE.findall(text)]))[:32]
 
 
 def _places(text: str) -> tuple[tuple[str, int], ...]:
-    """Files and lines the text names: the frames of a trace, `app.py:42`."""
+    """Return the files and lines the text names: frames of a stack trace, or `app.py:42`."""
     found = [[part for part in groups if part] for groups in _FRAME.findall(text)]
     return tuple(dict.fromkeys((path.replace("\\", "/"), int(line)) for path, line in found))[:32]

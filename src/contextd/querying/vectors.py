@@ -1,4 +1,4 @@
-"""A question as a vector, in every space that some view holds vectors of."""
+"""The query as a vector in every space some view has vectors in."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from contextd.text.natural_language import other_script
 from contextd.values.query import Plan
 from contextd.values.trace import Trace
 
-MOST_KEPT = 10_000  # vectors: 15 MB of 384 numbers each
+MOST_KEPT = 10_000  # vectors: 15 MB at 384 numbers each
 
 
 class QueryVectors:
-    """The vectors of questions that were asked lately, for all threads of a process; the longest unused is dropped first."""
+    """An LRU cache of query vectors. All threads of a process may share it."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most, self._lock = most, Lock()
-        self._kept: OrderedDict[tuple[str, bytes], NDArray[np.float32]] = OrderedDict()
+        self._vectors: OrderedDict[tuple[str, bytes], NDArray[np.float32]] = OrderedDict()
 
     def of(self, embedder: Embedder, text: str) -> NDArray[np.float32]:
-        """The vector of a question in the space of an embedder. The text itself is not kept."""
+        """Return the vector of a text in the space of an embedder. The text itself is not stored."""
         if not self._most:
             return embedder.query(text)
         key = embedder.space, blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
         with self._lock:
-            if (known := self._kept.get(key)) is not None:
-                self._kept.move_to_end(key)
+            if (known := self._vectors.get(key)) is not None:
+                self._vectors.move_to_end(key)
                 return known
         vector = embedder.query(text)
         vector.flags.writeable = False
         with self._lock:
-            self._kept[key] = vector
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+            self._vectors[key] = vector
+            while len(self._vectors) > self._most:
+                self._vectors.popitem(last=False)
         return vector
 
 
@@ -51,11 +51,11 @@ def vectors_of(
     trace: Trace,
     known: QueryVectors | None = None,
 ) -> dict[str, NDArray[np.float32]]:
-    """The question as a vector in every space some view holds vectors of; without one, words must do."""
+    """Return the query as a vector in every space some view has vectors in. Warns if only keywords can be used."""
     held = {space for view in views for space, count in view.spaces.items() if count}
     found: dict[str, NDArray[np.float32]] = {}
-    kept = known or QueryVectors(0)
-    if other_script(plan.text):  # the models are of English: their vectors of it say nothing
+    cache = known or QueryVectors(0)
+    if other_script(plan.text):  # the deep models are English; their vectors of other scripts carry no information
         held = {space for space in held if space.startswith("static/")}
     fitting = [embedder for embedder in embedders(held) if embedder.space in held]
     without = not fitting
@@ -63,7 +63,7 @@ def vectors_of(
         if plan.text.strip():
             empty: NDArray[np.float32] = np.zeros(0, np.float32)
             tier = embedder.space.split("/")[0]
-            vector = trace.attempt(f"embed ({tier})", lambda e=embedder: kept.of(e, plan.text), empty)  # type: ignore[misc]
+            vector = trace.attempt(f"embed ({tier})", lambda e=embedder: cache.of(e, plan.text), empty)  # type: ignore[misc]
             if vector.shape == (embedder.dimension,) and np.isfinite(vector).all() and vector.any():
                 found[embedder.space] = vector
             without |= not vector.size
@@ -76,7 +76,10 @@ def vectors_of(
 
 
 def given(vector: NDArray[np.float32], views: Sequence[View]) -> dict[str, NDArray[np.float32]]:
-    """A question that is a vector, in the spaces that have vectors of its length; whose it is, its maker must know."""
+    """Use the caller's vector in the spaces of its length. The caller must know which model made it.
+
+    Raises Unavailable if the index has no vectors, and InvalidInput if the vector fits no space.
+    """
     sizes = {space: view.dimension(space) for view in views for space, count in view.spaces.items() if count}
     if not sizes:
         raise Unavailable("the index has no vectors; run `contextd models fetch`, then `contextd index`")

@@ -1,1 +1,1 @@
-"""Keeping what a person says."""
+"""Save memories: facts stated by a person."""

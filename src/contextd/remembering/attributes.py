@@ -1,7 +1,7 @@
-"""Attribute, value and unit of a fact by patterns: "Budget for shoes: max 150€" is budget_shoes, ≤ 150, €.
+"""Extract attribute, value and unit of a fact by patterns: "Budget for shoes: max 150€" is budget_shoes, ≤ 150, €.
 
-The first pattern that fits wins, the most telling ones first. A fact that fits none has no attribute, and is found by its
-words and its meaning all the same.
+The first matching pattern wins; specific patterns come first. A fact that matches none has no attribute. It is still found by
+its words and its vectors.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ _ABOUT_MONEY = re.compile(
 )
 
 
-# What is denied, over, wished for or to come states no value that holds.
+# A statement that is negated, past, wished for or in the future states no current value.
 _NOT_NOW = re.compile(
     r"\b(?:not|never|no longer|any ?more|used to|stopped|quit|former(?:ly)?|was|were|want(?:s|ed)?|would|will|(?-i:may)|might|maybe|hope|plan(?:s|ning)?|"
     r"least favou?rite|nicht|nie|kein\w*|früher|möchte|werde|ne|n'|pas|plus|jamais|aimerais|nunca|ya no|quiero)\b|n't\b|\b(?:can|do|does|is|are|was|wo)nt\b",
@@ -149,26 +149,26 @@ _NOT_NOW = re.compile(
 _ON_DAY = re.compile(rf"\b(?P<by>by|on|since|am|from) (?:the )?(?P<value>{_DATE}|\d{{1,2}}(?:st|nd|rd|th))\b", re.IGNORECASE)
 
 
-_LONGEST = 500  # characters that are looked at: who tells a long story states no one value
+_LONGEST = 500  # characters that are read; a longer text states more than one value
 
 
 class Stated(NamedTuple):
-    """What a fact states: of whom, what, and its value."""
+    """What a fact states: about whom, the attribute, and its value."""
 
     about: str = ""
     attribute: str = ""
     value: str = ""
     unit: str = ""
-    loose: bool = False  # a value that may begin or end elsewhere
+    loose: bool = False  # the ends of the value are uncertain
 
 
 def stated(text: str) -> Stated:
-    """The attribute of a fact with its value; empty when no pattern fits."""
+    """Return the attribute of a fact with its value; empty if no pattern matches."""
     line = " ".join(text[:_LONGEST].split())
     about, rest = whose(line)
     for pattern in (_sized, _frequency, _phrased, _budget, _keyed, _decided, _dated, _measured):
         if found := pattern(rest):
-            if _NOT_NOW.search(rest) and found[1][:1] not in ("≤", "≥"):  # a limit may well be denied: "not over 10 kg"
+            if _NOT_NOW.search(rest) and found[1][:1] not in ("≤", "≥"):  # a limit may be negated: "not over 10 kg"
                 break
             return Stated(about, *found, loose=pattern in (_keyed, _dated))
     return Stated()
@@ -178,7 +178,7 @@ Found = tuple[str, str, str] | None
 
 
 def whose(line: str) -> tuple[str, str]:
-    """Whose fact it is, when it says so, and the rest of it."""
+    """Return whom a fact is about, if it says so, and the rest of it."""
     if match := _POSSESSIVE.match(line):
         return match["who"].casefold(), match["rest"]
     if (match := _NAMED.match(line)) and match["who"] not in _NOT_NAMES:
@@ -208,12 +208,12 @@ def _frequency(text: str) -> Found:
 
 
 def _activity(text: str) -> str:
-    """The first word that may be what is done."""
-    words = [word for word in re.findall(r"[^\W\d]+", text.casefold()) if word not in _FILLER and word not in _SAID]
+    """Return the first word that may be an activity."""
+    words = [word for word in re.findall(r"[^\W\d]+", text.casefold()) if word not in _FILLER and word not in _NOT_ACTIVITIES]
     return words[0] if words else ""
 
 
-_SAID = frozenset(
+_NOT_ACTIVITIES = frozenset(
     "i we he she they go goes going do does usually always mostly often about around with and ich wir gehe je me you".split()
 )
 
@@ -230,7 +230,7 @@ def _phrased(text: str) -> Found:
 
 
 def _budget(text: str) -> Found:
-    """A limit in money: the budget of what it is for."""
+    """Parse a limit in money: the budget for something."""
     match = next((found for found in QUANTITY.finditer(text) if _is_money(found)), None)
     if match is None or not (
         re.search(r"\bbudget|presupuesto|spend|afford\w*|ausgeben\b", text, re.IGNORECASE) or match["limit"]
@@ -243,7 +243,7 @@ def _budget(text: str) -> Found:
 
 
 def _keyed(text: str) -> Found:
-    """`Key: value`, or "my key is value"."""
+    """Parse `Key: value`, or "my key is value"."""
     if _NOT_NOW.search(text):
         return None
     for pattern in (_KEYED, _IS):
@@ -268,19 +268,21 @@ def _decided(text: str) -> Found:
 
 
 def _dated(text: str) -> Found:
-    """Something that is on a day, or has to be done by one."""
+    """Parse a fact with a date, or with a date by which it is due."""
     match = _ON_DAY.search(text)
     if match is None:
         return None
     words = [
-        word for word in re.findall(r"[^\W\d]+", text[: match.start()].casefold()) if word not in _FILLER and word not in _SAID
+        word
+        for word in re.findall(r"[^\W\d]+", text[: match.start()].casefold())
+        if word not in _FILLER and word not in _NOT_ACTIVITIES
     ]
     name = "_".join(words[:2])
     return (f"deadline_{name}" if match["by"].casefold() == "by" else f"date_{name}", match["value"], "") if name else None
 
 
 def _measured(text: str) -> Found:
-    """A number with a unit, named by the noun before it or after it."""
+    """Parse a number with a unit, named by the noun before or after it."""
     for match in QUANTITY.finditer(text):
         bare = not (match["unit"] or match["before"] or match["period"] or match["limit"])
         if bare or match["low"].casefold() == "one":  # a number alone may be the name of something: "note 3"
@@ -294,7 +296,7 @@ def _measured(text: str) -> Found:
             return "weight", value, unit
         if {"tall", "height", "groß", "grand", "mide", "mido"} & set(before + after):
             return "height", value, unit
-        words = [word for word in before if word not in _FILLER and word not in _SAID]
+        words = [word for word in before if word not in _FILLER and word not in _NOT_ACTIVITIES]
         name = "_".join(words[-2:]) or "_".join(after[:1])
         return (name, value, unit) if name else None
     return None
@@ -305,7 +307,7 @@ def _is_money(match: re.Match[str]) -> bool:
 
 
 def _amount(match: re.Match[str], text: str) -> tuple[str, str]:
-    """Value and unit of a quantity, with its limit: "no pets over 10 kilos" is at most ten."""
+    """Return value and unit of a quantity, with its limit: "no pets over 10 kilos" is at most ten."""
     value = match["low"] if not match["high"] else f"{match['low']}-{match['high']}"
     if limit := match["limit"]:
         most = bool(MOST.fullmatch(limit)) != bool(DENIED.search(text[: match.start()]))
@@ -318,13 +320,13 @@ def _amount(match: re.Match[str], text: str) -> tuple[str, str]:
 
 
 def _name(words: str) -> str:
-    """A snake_case name of at most three words that tell something."""
+    """Return a snake_case name of at most three content words."""
     parts = [word for word in re.findall(r"[^\W_]+", words.casefold()) if word not in _FILLER]
     return "_".join(parts[:3])
 
 
 def _listed(value: str) -> str:
-    """A list as its parts with commas; one value as it is."""
+    """Return a list as comma-separated parts; a single value unchanged."""
     value = value.strip(" .,!;:")
     parts = re.split(r"\s*,\s*(?:and |or |und |et |y )?|\s+(?:and|or|und|et|y)\s+", value)
     return ", ".join(part.strip() for part in parts if part.strip()) if len(parts) > 1 and len(value) < 80 else value

@@ -1,7 +1,7 @@
-"""What can be known of a fact without being told: kind, attribute with value and unit, topics, language.
+"""Guess the fields of a memory that the person did not set: kind, attribute with value and unit, topics, language.
 
-By examples and patterns, with a confidence. What the person set is never overwritten; what they corrected is an example
-for facts that are nearly the same.
+Guesses come from examples and patterns, with a confidence. They never overwrite fields the person set. A kind the person
+corrected becomes an example for nearly identical facts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from contextd.text.times import windows
 from contextd.values.memory import GUESSED, UNKNOWN, Memory, fault_of
 
 VERSION = 2
-_SURE = 0.65  # below, a guess is told as unknown; of examples by another hand 95 % above .6 were right
+_SURE = 0.65  # below, the kind is unknown; on examples by another author 95 % above .6 were right
 _ALIKE = 0.85  # cosine of static vectors: the same sentence with another day or number in it
 
 
@@ -34,13 +34,13 @@ _BEGINS = re.compile(
 
 
 def began(text: str, said: int) -> int:
-    """Since when a fact holds, if it says so and that is past: "I moved to Lyon in March"; 0 otherwise."""
+    """Return since when a fact holds, if it says so and that is past: "I moved to Lyon in March"; else 0."""
     times = windows(text, said) if _BEGINS.search(text) else ()
-    return max((start for start, _ in times if 0 < start < said), default=0)  # of several the last: what began then holds
+    return max((start for start, _ in times if 0 < start < said), default=0)  # of several, the last
 
 
 def _stated(text: str) -> dict[str, str]:
-    """What a text states of whom; nothing when a part of it is beyond the limits of its field."""
+    """Return about, attribute, value and unit of a text; all empty if one exceeds the limit of its field."""
     fact = valued(text)
     found = {"about": fact.about, "attribute": fact.attribute, "value": fact.value, "unit": fact.unit}
     return dict.fromkeys(found, "") if any(fault_of(name, value) for name, value in found.items()) else found
@@ -55,16 +55,16 @@ class Taught(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Enricher:
-    """Fills in what a memory does not say of itself."""
+    """Fills in the fields of a memory that are not verified."""
 
     static: Embedder | None
     routing: Routing
     corrected: Callable[[], Sequence[Taught]] = tuple  # memories whose kind a person set
-    version: int = VERSION  # negative for guesses that better ones are to follow
-    _examples: list[tuple[list[str], Matrix]] = field(default_factory=list)  # once they are asked for
+    version: int = VERSION  # negative if the guesses are to be improved later
+    _examples: list[tuple[list[str], Matrix]] = field(default_factory=list)  # filled on first use
 
     def enrich(self, memory: Memory, vectors: Mapping[str, Matrix]) -> Memory:
-        """The memory with everything that can be guessed of it."""
+        """Return the memory with guesses in all fields that are not verified."""
         static = vectors.get(self.static.space) if self.static is not None else None
         vector = static[0] if static is not None else None
         kind, confidence = self._kind(memory.text, vectors, vector)
@@ -90,7 +90,7 @@ class Enricher:
         return (found.label if found.confidence >= _SURE else UNKNOWN), found.confidence
 
     def _taught(self, vector: Vector) -> str:
-        """The kind a person gave to a fact that is nearly the same."""
+        """Return the kind a person set for a nearly identical fact; empty if there is none."""
         if not self._examples:
             self._examples.append(self._embedded())
         kinds, matrix = self._examples[0]
@@ -101,7 +101,7 @@ class Enricher:
         return kinds[best] if near[best] >= _ALIKE else ""
 
     def _embedded(self) -> tuple[list[str], Matrix]:
-        """The kinds that were set, and the stored vectors of what they were set for; a memory without one teaches nothing."""
+        """Return the kinds that persons set, and the stored vectors of these memories. Skips memories without a vector."""
         space = self.static.space if self.static is not None else ""
         known = [(one.memory.kind, one.vectors[space]) for one in self.corrected() if space in one.vectors] if space else []
         return [kind for kind, _ in known], np.vstack([vector for _, vector in known]) if known else np.zeros(

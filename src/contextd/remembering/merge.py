@@ -1,6 +1,7 @@
-"""What becomes of a new memory among those like it: the same again, a newer value of the same thing, or one more.
+"""Decide what to do with a new memory: a repetition, a new value that replaces an old one, or an addition.
 
-A pure decision over memories of the same author with the same readers; the record applies it in the transaction that writes.
+This is a pure decision over memories of the same author with the same readers. The record applies it in the transaction that
+writes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from contextd.text.natural_language import small_words
 from contextd.text.terms import plain, split
 from contextd.values.memory import Decided, Memory
 
-# Of these a person has one at a time, however they say it of themselves.
+# A person has one value of each of these at a time, however it is worded.
 _I = re.compile(r"\s*(?:i|i'm|i\u2019m|we|ich|wir|je|j'|j\u2019|nous|yo)\b", re.IGNORECASE)
 _ONE_EACH = frozenset(
     "home job employer age height weight birthday birthplace blood_type wake_up_time bedtime shoe_size".split()
@@ -24,7 +25,7 @@ _OCCASION = re.compile(
     r"|vendredi|samedi|dimanche|aussi|lunes|martes|miércoles|jueves|viernes|sábado|domingo|también)\b",
     re.IGNORECASE,
 )
-# Attributes of which one may have several values at once: a new one joins the others.
+# Attributes that may have several values at once: a new value is added to the others.
 _SEVERAL = (
     "allergy", "intolerance", "avoids", "diet", "likes", "dislikes", "hobby", "language", "pet", "child", "skill", "brand",
     "favorite", "medication", "name", "appointment", "subscription", "contact", "tool", "member", "trip", "plan", "visited",
@@ -32,7 +33,7 @@ _SEVERAL = (
 
 
 def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
-    """Decide on a memory. `alike` has the same text, or says something of the same attribute of the same one."""
+    """Decide on a memory. `alike` are memories with the same text, or with the same attribute of the same subject."""
     for old in alike:
         if old.id == new.id:
             continue
@@ -42,11 +43,11 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
     if not current or not _one_value(new.attribute):
         return Decided(new)
     others = [old for old in current if _same_thing(old, new) and (new.trusted or not old.trusted)]
-    against = tuple(old for old in current if old not in others and old.value != new.value and _both_told(old, new))
+    against = tuple(old for old in current if old not in others and old.value != new.value and _contradicts(old, new))
     if not others:
         return Decided(new, against=against)
     late = [old for old in others if _came_after(old, new)]
-    if late:  # told later than it held: what came after it stands
+    if late:  # the new value is older: later values stay
         first = min(late, key=lambda old: old.valid_from)
         return Decided(replace(new, valid_to=first.valid_from, replaced_by=first.id))
     ended = [
@@ -56,9 +57,9 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
 
 
 def _came_after(old: Memory, new: Memory) -> bool:
-    """Whether a value that is there began to hold after a new one: by what a person said of either, or by when they said it."""
-    told = "valid_from" in old.verified | new.verified or old.said > new.said
-    return old.valid_from > new.valid_from and told
+    """Return whether an existing value began after the new one, by dates a person gave or by when each was said."""
+    dated = "valid_from" in old.verified | new.verified or old.said > new.said
+    return old.valid_from > new.valid_from and dated
 
 
 def _same_attribute(old: Memory, new: Memory) -> bool:
@@ -66,15 +67,18 @@ def _same_attribute(old: Memory, new: Memory) -> bool:
 
 
 def _same_thing(old: Memory, new: Memory) -> bool:
-    """Whether two statements are about the same thing. An attribute is a guess, so all words but those of the value must agree:
-    to keep one too many is a nuisance, to lose one is not to be forgiven."""
+    """Return whether two statements are about the same thing.
+
+    An attribute is a guess, so all words except those of the value must agree. Keeping a duplicate is a nuisance; losing a
+    fact is worse.
+    """
     if not _same_attribute(old, new) or _when(old) != _when(new):
         return False
     return _of_oneself(old, new) or _words(old) == _words(new)
 
 
-def _both_told(old: Memory, new: Memory) -> bool:
-    """Whether two values can hardly both be true: of what the person named so, or has one of at the same times."""
+def _contradicts(old: Memory, new: Memory) -> bool:
+    """Return whether two values can hardly both be true: the person named the attribute, or the wording and days agree."""
     named = all("attribute" in memory.verified for memory in (old, new))
     return named or (_when(old) == _when(new) and (_of_oneself(old, new) or _words(old) == _words(new)))
 
@@ -84,12 +88,12 @@ def _of_oneself(*memories: Memory) -> bool:
 
 
 def _when(memory: Memory) -> frozenset[str]:
-    """The days and occasions a statement is limited to, wherever it says so: on other ones another may hold."""
+    """Return the days and occasions a statement is limited to. Another value may hold on other days."""
     return frozenset(found.casefold().removesuffix("s") for found in _OCCASION.findall(memory.text))
 
 
 def _words(memory: Memory) -> frozenset[str]:
-    """The words of a statement that tell, without those of its value."""
+    """Return the content words of a statement, without those of its value."""
     small = small_words(memory.text)
     telling = " ".join(word for word in memory.text.casefold().split() if word.strip(".,:;!?") not in small)
     value = set(split(f"{memory.value} {memory.unit}"))
@@ -97,9 +101,9 @@ def _words(memory: Memory) -> frozenset[str]:
 
 
 def _confirmed(old: Memory, new: Memory) -> Memory:
-    """An old memory that was said again; what the person set the first time stays."""
+    """Return an old memory confirmed by a new one. Fields that the person set the first time stay."""
     topics = tuple(dict.fromkeys((*old.topics, *new.topics)))
-    source = new.source if new.trusted else old.source  # what a person says, too, is theirs from then on
+    source = new.source if new.trusted else old.source  # a person's confirmation makes it their own
     return replace(
         old,
         source=source,

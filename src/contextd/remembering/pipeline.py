@@ -1,6 +1,6 @@
 """REMEMBER ► privacy ► models ► enrich ► merge ► stores.
 
-The one page that knows the order of the steps; no step calls another.
+This module alone defines the order of the steps. No step calls another.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from contextd.values.document import Parsed, Piece
 from contextd.values.memory import Memory, Remembered
 
 _LONGEST = 100_000
-_BATCH = 500  # memories in one transaction
-_FIELDS = ("kind", "about", "attribute", "conversation", "source", "language", "replaced_by")  # scrubbed like a text
-# Of what a person has one of: the words of the question, which the answer need not have ("I moved to Hamburg").
+_BATCH = 500  # memories per transaction
+_FIELDS = ("kind", "about", "attribute", "conversation", "source", "language", "replaced_by")  # scrubbed like the text
+# For attributes with one value: words of the usual question, which the fact may not contain ("I moved to Hamburg").
 _ASKED_BY = {
     "home": "where I live home address city", "job": "what I work as job profession", "employer": "where I work company",
     "age": "how old I am age", "height": "how tall I am height", "weight": "how much I weigh weight",
@@ -37,7 +37,7 @@ Vectors = Mapping[str, Matrix]
 
 @dataclass(frozen=True, slots=True)
 class RememberResources:
-    """What a memory is kept with."""
+    """The store, models and settings for saving memories."""
 
     memories: Memories
     embedders: Sequence[Embedder]
@@ -46,47 +46,47 @@ class RememberResources:
     rules: Sequence[Rule] = ()
 
 
-def remember(told: Sequence[Memory], means: RememberResources) -> list[Remembered]:
-    """Keep what was told: durable and findable when this returns."""
+def remember(memories: Sequence[Memory], resources: RememberResources) -> list[Remembered]:
+    """Save memories. They are durable and searchable when this returns."""
     done: list[Remembered] = []
-    for start in range(0, len(told), _BATCH):
-        batch = [clean(memory, means.rules) for memory in told[start : start + _BATCH]]
-        vectors, problems = _embedded([memory.text for memory, _ in batch], means.embedders)
-        known = [means.enricher.enrich(memory, vector) for (memory, _), vector in zip(batch, vectors, strict=True)]
-        entries = [(memory, parsed(memory.text, means.tokens, memory), v) for memory, v in zip(known, vectors, strict=True)]
-        for (_, finds), decided in zip(batch, means.memories.remember(entries, merge), strict=True):
+    for start in range(0, len(memories), _BATCH):
+        batch = [clean(memory, resources.rules) for memory in memories[start : start + _BATCH]]
+        vectors, problems = _embedded([memory.text for memory, _ in batch], resources.embedders)
+        known = [resources.enricher.enrich(memory, vector) for (memory, _), vector in zip(batch, vectors, strict=True)]
+        entries = [(memory, parsed(memory.text, resources.tokens, memory), v) for memory, v in zip(known, vectors, strict=True)]
+        for (_, finds), decided in zip(batch, resources.memories.remember(entries, merge), strict=True):
             warnings = (*(f"a secret was removed (rule {rule})" for rule in finds), *problems)
             done.append(Remembered(decided.memory, decided.known, decided.ended, decided.against, warnings))
     return done
 
 
-def reword(memory: Memory, by: str, means: RememberResources) -> Remembered:
-    """Write a memory whose text was changed; what was guessed of the old text is guessed again."""
-    memory, finds = clean(memory, means.rules)
-    (vectors,), problems = _embedded([memory.text], means.embedders)
-    memory = means.enricher.enrich(memory, vectors)
-    kept = means.memories.change(memory, by, parsed(memory.text, means.tokens, memory), vectors)
-    return Remembered(kept, warnings=(*(f"a secret was removed (rule {rule})" for rule in finds), *problems))
+def reword(memory: Memory, by: str, resources: RememberResources) -> Remembered:
+    """Save a memory whose text was changed. Guessed fields are guessed again."""
+    memory, finds = clean(memory, resources.rules)
+    (vectors,), problems = _embedded([memory.text], resources.embedders)
+    memory = resources.enricher.enrich(memory, vectors)
+    stored = resources.memories.change(memory, by, parsed(memory.text, resources.tokens, memory), vectors)
+    return Remembered(stored, warnings=(*(f"a secret was removed (rule {rule})" for rule in finds), *problems))
 
 
-def refresh(memory: Memory, means: RememberResources) -> None:
-    """Guess again what is guessed of a memory, with the vectors there are now; the text stays.
+def refresh(memory: Memory, resources: RememberResources) -> None:
+    """Guess the fields of a memory again, with the current models. The text does not change.
 
-    What an older version enriched gets the words it is found by anew as well.
+    A memory enriched by an older version is also indexed again.
     """
-    (vectors,), problems = _embedded([memory.text], means.embedders)
+    (vectors,), problems = _embedded([memory.text], resources.embedders)
 
     def guessed(now: Memory) -> Memory:
-        known = means.enricher.enrich(now, vectors)
-        return replace(known, enriched=now.enriched) if problems else known  # what went wrong is tried again
+        known = resources.enricher.enrich(now, vectors)
+        return replace(known, enriched=now.enriched) if problems else known  # failed guesses are tried again later
 
-    words = parsed(memory.text, means.tokens, guessed(memory)) if abs(memory.enriched) != VERSION else None
-    means.memories.note(memory, guessed, vectors, words)
+    words = parsed(memory.text, resources.tokens, guessed(memory)) if abs(memory.enriched) != VERSION else None
+    resources.memories.note(memory, guessed, vectors, words)
 
 
 def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
-    """A memory without secrets, and the rules that found some; its id when it is new."""
-    readable = memory.text.encode("utf-8", "replace").decode()  # bytes of another encoding have no place in a file
+    """Scrub a memory. Returns it with an id, and the rules that matched. Raises InvalidInput if it is empty or too long."""
+    readable = memory.text.encode("utf-8", "replace").decode()  # lone surrogates cannot be stored
     memory, finds = scrubbed(replace(memory, text=readable.strip().replace("\x00", "\ufffd")), rules)
     text = memory.text
     if not text:
@@ -97,11 +97,11 @@ def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
 
 
 def scrubbed(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
-    """A memory without secrets in its text and in every field beside it, and the rules that found some."""
+    """Scrub the text and all other fields of a memory. Returns it and the rules that matched."""
     text, finds = scrub_text(memory.text, rules)
 
     def clean_field(value: str, name: str = "") -> str:
-        if value and finds and value in memory.text and value not in text:  # a part of the text that was left out
+        if value and finds and value in memory.text and value not in text:  # part of the text that was redacted
             return MARK.decode()
         result, found = scrub_named(name, value, rules) if name else scrub_text(value, rules)
         finds.extend(found)
@@ -117,14 +117,14 @@ def scrubbed(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
 
 
 def parsed(text: str, tokens: Tokens, memory: Memory | None = None) -> Parsed:
-    """A memory's text as a document of one piece, found by its own words and by those it is usually asked for with."""
+    """Return a memory's text as a document of one chunk, indexed by its own words and those of the usual question."""
     piece = Piece(0, len(text), 1, text.count("\n") + 1, "memory", "", (), tokens.count(text))
     asked = _ASKED_BY.get(memory.attribute, "") if memory is not None and not memory.about else ""
     return Parsed(text, (piece,), (words_of(replace(piece, heading=(asked,) if asked else ()), text),), ())
 
 
 def _embedded(texts: Sequence[str], embedders: Sequence[Embedder]) -> tuple[list[dict[str, Matrix]], list[str]]:
-    """For every text its vectors by space, and what went less well than it could."""
+    """Return the vectors of every text by space, and the errors of models that failed."""
     vectors: list[dict[str, Matrix]] = [{} for _ in texts]
     problems = []
     for embedder in embedders:

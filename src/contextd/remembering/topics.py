@@ -1,4 +1,4 @@
-"""Which of a person's own topics a text belongs to: by the words of the topic's name, or by meaning."""
+"""Match a text to the person's topics: by words of the topic's name, or by meaning."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from contextd.values.memory import Topic
 Vector = NDArray[np.float32]
 
 MOST = 3
-_NEAR = 0.42  # cosine to the name of a topic with what it is about
-_BESIDE = 0.9  # of the nearest, to count as well
+_NEAR = 0.42  # cosine to a topic's name or one of its keywords
+_BESIDE = 0.9  # times the best cosine: other topics above this count, too
 
-# The small starting set, each with what it is about; a person's own have their names.
+# The initial topics, each with keywords. A person's own topics have only their names.
 STARTING = {
     "Fashion": "clothes shoes sneakers style outfit brand size fit color",
     "Nutrition": "food diet cooking recipe restaurant allergy eating drink coffee meal cuisine",
@@ -45,18 +45,18 @@ class Routing:
     static: Embedder | None
 
     def topics_of(self, text: str, vector: Vector | None = None, most: int = MOST) -> tuple[str, ...]:
-        """At most so many topics, the nearest first; none where none is near. `vector` is the text's, if there is one."""
+        """Return at most `most` topics, nearest first; none if none is near. `vector` is the text's vector, if there is one."""
         if not self.topics:
             return ()
         words = set(split(text))
         names = tuple(topic.name for topic in self.topics)
         spelled = _spelled(names)
         named = [name for name, (own, _) in zip(names, spelled, strict=True) if own <= words]
-        spoken_of = [name for name, (_, about) in zip(names, spelled, strict=True) if words & about]
-        return tuple(dict.fromkeys([*named, *spoken_of, *self._near(text, vector)]))[:most]
+        mentioned = [name for name, (_, about) in zip(names, spelled, strict=True) if words & about]
+        return tuple(dict.fromkeys([*named, *mentioned, *self._near(text, vector)]))[:most]
 
     def _near(self, text: str, vector: Vector | None) -> list[str]:
-        """Topics by the nearest of the words they are about; none without a model that answers, which the trace tells."""
+        """Return topics by the nearest of their keywords; none if the model is unavailable, which the trace shows."""
         if self.static is None:
             return []
         about = [_words(topic) for topic in self.topics]
@@ -72,13 +72,13 @@ class Routing:
         return [self.topics[place].name for place in order.tolist() if best[place] >= least]
 
 
-@lru_cache(maxsize=256)  # sets of topics, one for each person who has some of their own
+@lru_cache(maxsize=256)  # one set of topics per person who defined their own
 def _spelled(names: tuple[str, ...]) -> list[tuple[set[str], set[str]]]:
-    """The words of each topic's name, and of what it is about."""
+    """Return the words of each topic's name, and its keywords."""
     return [(set(split(name)), set(split(STARTING.get(name, "")))) for name in names]
 
 
-@lru_cache(maxsize=1 << 12)  # topics of all people, most of which are the same: 10 kB each
+@lru_cache(maxsize=1 << 12)  # topics of all people, mostly the same: 10 kB each
 def _embedded(words: tuple[str, ...], static: Embedder) -> Matrix:
     return static.documents(words)
 

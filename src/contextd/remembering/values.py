@@ -1,8 +1,8 @@
-"""The value of a fact that no pattern fits, by examples: which of its words say how much, when, where or which.
+"""Extract the value of a fact that no pattern matches, by learned examples.
 
-A linear chain over the words of a fact: each word has marks (how it is written, what stands around it, what the patterns
-make of it), each mark speaks for some parts of a value, and the best sequence of parts is read off. The weights are made from
-the facts in `benchmarks/examples` by `python -m benchmarks.values --learn`.
+This is a linear-chain model (like a CRF) over the words of a fact. Each word has features: its spelling, its neighbors, what
+the patterns found. Each feature has a weight for each part of a value; the best sequence of parts is decoded. The weights are
+trained on the facts in `benchmarks/examples` by `python -m benchmarks.values --learn`.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from numpy.typing import NDArray
 from contextd.remembering.attributes import CLOCK, DATE, DENIED, LEAST, MOST, QUANTITY, Stated, stated, whose
 from contextd.text.times import MONTHS, NUMBERS, SEASONS, UNITS, WEEKDAYS
 
-PARTS = ("none", "value", "on", "most", "least", "unit", "period", "times")  # `on` goes on with what is before it
+PARTS = ("none", "value", "on", "most", "least", "unit", "period", "times")  # `on` continues the part before it
 _NONE, _VALUE, _ON, _MOST, _LEAST, _UNIT, _PERIOD, _TIMES = range(len(PARTS))
 _BEGINS = (_VALUE, _MOST, _LEAST)
 _SIGNS = {_MOST: "≤ ", _LEAST: "≥ "}
-_EAGER = 0.5  # how much less a word must be like one without a part: of two facts with a value, one more is found
-_LONGEST = 60  # words; a longer text tells more than one value
+_EAGER = 0.5  # penalty on `none`: finds one more value in every two facts that have one
+_LONGEST = 60  # words; a longer text states more than one value
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d]+(?:['\u2019][^\W\d]+)*|[^\w\s]|_")
 _JOINED = re.compile(r"\s*(?:,|and|or|und|oder|et|ou|y|o|\+|&|/|,\s*(?:and|or|und|et|y))\s*", re.IGNORECASE)
 _COUNTS = {"once": "1", "twice": "2", "thrice": "3", "einmal": "1", "zweimal": "2", "every": "1", "each": "1"}
 _CLASSES: Mapping[str, Mapping[str, object]] = {
     "number": NUMBERS, "month": MONTHS, "season": SEASONS, "day": WEEKDAYS, "span": UNITS,
 }  # fmt: skip
-_NEAR = 25  # characters between a limit and what it limits
+_NEAR = 25  # maximum characters between a limit and the value it limits
 
 Float = NDArray[np.float64]
 
 
 class Word(NamedTuple):
-    """A word, number or sign, and where it stands."""
+    """A word, number or sign, and its position."""
 
     text: str
     start: int
@@ -46,7 +46,7 @@ class Word(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """Learned weights: of every mark for every part, of a part after another, and at both ends."""
+    """Learned weights: of features by part, of transitions between parts, and of the first and last part."""
 
     marks: Mapping[str, int]
     weights: Float
@@ -56,9 +56,9 @@ class Chain(NamedTuple):
 
 
 def valued(text: str, chain: Chain | None = None) -> Stated:
-    """What a fact states: by the patterns, and where they find no value or only a loose one, by examples.
+    """Return what a fact states: by the patterns, and if they find no value or an uncertain one, by the model.
 
-    Only patterns give a value its name. A value without one is told and shown, but it stands for nothing and replaces nothing.
+    Only patterns name an attribute. A value without an attribute is shown, but replaces no other value.
     """
     line = " ".join(text.split())
     found = stated(line)
@@ -74,7 +74,7 @@ def valued(text: str, chain: Chain | None = None) -> Stated:
 
 
 def words_of(text: str) -> list[Word]:
-    """The words, numbers and signs of a text."""
+    """Return the words, numbers and signs of a text."""
     return [Word(match.group(), match.start(), match.end()) for match in _WORD.finditer(text)]
 
 
@@ -82,7 +82,7 @@ def words_of(text: str) -> list[Word]:
 
 
 def marks_of(text: str, words: Sequence[Word], found: Stated) -> list[list[str]]:
-    """What can be said of every word: how it is written, what is beside it, what was before, what the patterns make of it."""
+    """Return the features of every word: its spelling, its neighbors, the words before, and the matching patterns."""
     lower = [word.text.casefold() for word in words]
     shapes = [_shape(word.text) for word in words]
     classes = [_classes(word) for word in lower]
@@ -124,13 +124,13 @@ def _shape(word: str) -> str:
 
 
 def _classes(word: str) -> list[str]:
-    """What sort of word it is; the plural of a day or a span is one as well."""
+    """Return the classes of a word; plurals of days and time units count, too."""
     found = [sort for sort, known in _CLASSES.items() if word in known or word.removesuffix("s") in known]
     return [*found, "digit"] if word[0].isdigit() else found
 
 
 def _patterned(text: str, words: Sequence[Word], found: Stated) -> list[list[str]]:
-    """What the patterns say of every word."""
+    """Return the features of every word that come from the patterns."""
     marks: list[list[str]] = [[] for _ in words]
     spans = [("date", *match.span()) for match in DATE.finditer(text)] + [
         ("clock", *match.span()) for match in CLOCK.finditer(text)
@@ -154,7 +154,7 @@ def _patterned(text: str, words: Sequence[Word], found: Stated) -> list[list[str
 
 
 def _places(text: str, found: Stated) -> Iterator[tuple[int, int]]:
-    """Where the value that was found stands in the text."""
+    """Yield the positions of the found value in the text."""
     lower, value = text.casefold(), found.value.lstrip("≤≥ ").casefold()
     for part in [value] if value in lower else value.split(", "):
         if part and (start := lower.find(part)) >= 0:
@@ -165,7 +165,7 @@ def _places(text: str, found: Stated) -> Iterator[tuple[int, int]]:
 
 
 def parts_of(marks: Sequence[Sequence[str]], chain: Chain) -> list[int]:
-    """The most likely part of every word."""
+    """Return the most likely part of every word (Viterbi)."""
     scores = spoken_for(marks, chain)
     scores[:, _NONE] -= _EAGER
     best, back = chain.first + scores[0], []
@@ -180,13 +180,13 @@ def parts_of(marks: Sequence[Sequence[str]], chain: Chain) -> list[int]:
 
 
 def spoken_for(marks: Sequence[Sequence[str]], chain: Chain) -> Float:
-    """How much the marks of every word speak for every part."""
+    """Return the score of every part for every word."""
     known = [[chain.marks[mark] for mark in set(here) if mark in chain.marks] for here in marks]
     return np.stack([chain.weights[places].sum(axis=0) for places in known])
 
 
 def read(text: str, words: Sequence[Word], parts: Sequence[int]) -> tuple[str, str]:
-    """Value and unit, from the parts of the words; empty when there is none."""
+    """Return value and unit from the parts of the words; empty if there is no value."""
     period = _span(text, words, parts, _PERIOD)
     if _TIMES in parts:
         count = words[parts.index(_TIMES)].text.casefold()
@@ -201,7 +201,7 @@ def read(text: str, words: Sequence[Word], parts: Sequence[int]) -> tuple[str, s
 
 
 def _runs(text: str, words: Sequence[Word], parts: Sequence[int]) -> list[tuple[int, int]]:
-    """The first and last words of a value; of several they are one list, or the first that is a number counts."""
+    """Return the first and last words of the values. Several must form a list; else the first counts, numbers before others."""
     runs: list[tuple[int, int]] = []
     for place, part in enumerate(parts):
         if part in _BEGINS or (part == _ON and (not place or parts[place - 1] not in (*_BEGINS, _ON))):
@@ -224,7 +224,7 @@ def _is_number(word: str) -> bool:
 
 
 def _span(text: str, words: Sequence[Word], parts: Sequence[int], part: int) -> str:
-    """The first words of a part that follow each other."""
+    """Return the text of the first run of a part."""
     if part not in parts:
         return ""
     first = last = parts.index(part)
@@ -234,14 +234,14 @@ def _span(text: str, words: Sequence[Word], parts: Sequence[int], part: int) -> 
 
 
 def _fits(value: str, loose: str) -> bool:
-    """Whether a value is part of the one a pattern saw; of a day it may be more: its hour."""
+    """Return whether a value is inside the one a pattern found. For a date it may be longer, by the hour."""
     one, other = (part.lstrip("≤≥ ").casefold() for part in (value, loose))
     return one in other or (other in one and bool(DATE.fullmatch(other)))
 
 
 @lru_cache
 def learned() -> Chain:
-    """Weights that come with the package."""
+    """Return the weights that come with the package."""
     data = files("contextd.text").joinpath("learned", "values.npz").read_bytes()
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
         marks = {mark: place for place, mark in enumerate(str(stored["marks"]).split("\n"))}

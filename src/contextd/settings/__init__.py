@@ -1,1 +1,1 @@
-"""Settings, their defaults and files, and the limits on what a caller may ask."""
+"""Settings, their defaults and files, and the limits on requests."""

@@ -1,8 +1,7 @@
-"""Settings: defaults, then the user's file, the project's `context.toml`, the environment, and flags; later ones win.
+"""Load settings: defaults, the user's file, the project's `context.toml`, the environment, flags; later layers win.
 
-A key nobody knows is an error with a suggestion; accepted keys without effect (`other_keys.py`) are one
-warning. A project's own file is not trusted to widen anything: it cannot name places outside the project, choose models,
-or switch scrubbing off.
+An unknown key is an error with a suggestion. Accepted keys without effect (`other_keys.py`) give one warning. A project's own
+file is not trusted to widen anything: it cannot name places outside the project, choose models, or switch scrubbing off.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ FILE_NAME = "context.toml"
 _LARGEST = 1 << 20
 _MOST_ENTRIES = 200
 
-# What a project's file may not say, and why.
+# Keys that a project's file may not set, and why.
 _UNTRUSTED = {
     "embedding.model": "a project cannot choose models",
     "embedding.deep_model": "a project cannot choose models",
@@ -35,12 +34,12 @@ _UNTRUSTED = {
 }
 
 
-_ADDED = "security.secret_patterns"  # layers add to it: none can take another's patterns away
+_ADDED = "security.secret_patterns"  # layers add to it; none can remove patterns of another
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Settings with the origin of every value that is not a default, and what to warn about."""
+    """Settings with the origin of every value that is not a default, and warnings."""
 
     settings: Settings
     origins: Mapping[str, str]
@@ -54,7 +53,7 @@ def load(
     environment: Mapping[str, str],
     flags: Mapping[str, Any] | None = None,
 ) -> Loaded:
-    """All layers, in order."""
+    """Load all layers in order. Raises InvalidInput for an unknown key or an invalid value."""
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     warnings: list[str] = []
@@ -72,7 +71,7 @@ def load(
 
 
 def _together(key: str, before: Any, now: Any) -> Any:
-    """The value of a key that an earlier layer had set: a later one wins, patterns of secrets add up, tables are joined."""
+    """Combine the values of two layers: the later one wins, patterns of secrets add up, tables are merged."""
     if key == _ADDED:
         return (before or ()) + now
     if key != "providers":
@@ -82,7 +81,7 @@ def _together(key: str, before: Any, now: Any) -> Any:
 
 
 def stamp(root: Path) -> tuple[int, ...]:
-    """What changes when a file of settings for a project does."""
+    """Return modification times that change when a settings file of a project changes."""
     return tuple(_changed_at(path) for path in (home() / "config.toml", root / FILE_NAME))
 
 
@@ -94,7 +93,7 @@ def _changed_at(path: Path) -> int:
 
 
 def known_keys() -> dict[str, Any]:
-    """Every key with its default, by dotted name."""
+    """Return every key with its default, by dotted name."""
     defaults = Settings()
     found: dict[str, Any] = {}
     for section in fields(defaults):
@@ -107,7 +106,7 @@ def known_keys() -> dict[str, Any]:
 
 
 def value_of(settings: Settings, key: str) -> Any:
-    """The value of a dotted key."""
+    """Return the value of a dotted key."""
     section, _, name = key.partition(".")
     if not name:
         return getattr(settings, section)
@@ -115,7 +114,7 @@ def value_of(settings: Settings, key: str) -> Any:
 
 
 def value_from(key: str, text: str, origin: str, *, trusted: bool) -> Any:
-    """The value that a text means for a key, as a file of settings has it; one that would have no effect is an error."""
+    """Parse a value for a key, as in a settings file. Raises InvalidInput, also for a key without effect."""
     if key in WITHOUT_EFFECT:
         raise InvalidInput(f"{key} has no effect: {WITHOUT_EFFECT[key]}")
     value, (section, _, name) = _parsed(text), key.partition(".")
@@ -170,7 +169,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _read_inside(path: Path) -> dict[str, Any]:
-    """A project's own file; one that leads out of the project is refused."""
+    """Read a project's own file. Raises InvalidInput if it is a link out of the project."""
     try:
         inside = path.resolve(strict=True).is_relative_to(path.parent.resolve())
     except (OSError, RuntimeError):
@@ -181,7 +180,7 @@ def _read_inside(path: Path) -> dict[str, Any]:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """`CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS=800` sets budget.default_max_tokens."""
+    """Read the environment: `CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS=800` sets budget.default_max_tokens."""
     found: dict[str, Any] = {}
     for name, text in environment.items():
         if name.startswith("CONTEXTD_") and "__" in name:
@@ -202,7 +201,7 @@ def _parsed(text: str) -> Any:
 
 
 def _checked(key: str, value: Any, origin: str, trusted: bool, warnings: list[str]) -> Any:
-    """The value in its proper type; None when it is left out with a warning."""
+    """Return the value in its proper type; None if it is ignored with a warning."""
     if key == "templates":
         return _templates(value, origin)
     if key in _TABLES:
@@ -243,7 +242,7 @@ def _templates(value: Any, origin: str) -> dict[str, str]:
 
 
 def _providers(value: Any, origin: str) -> dict[str, dict[str, Any]]:
-    """Plug-ins by name, each a table with its own settings beside `enabled` and `weight`."""
+    """Check the tables of plug-ins by name; each has its own settings besides `enabled` and `weight`."""
     if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
         raise InvalidInput(f"{origin}: providers must be tables, such as [context.providers.name]")
     for name, table in value.items():
@@ -260,14 +259,14 @@ def _providers(value: Any, origin: str) -> dict[str, dict[str, Any]]:
 
 
 def _embedders(value: Any, origin: str) -> dict[str, dict[str, Any]]:
-    """Tables by name, each with settings that only the plug-in knows."""
+    """Check the tables of embedders by name; their settings are known to the plug-in only."""
     if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
         raise InvalidInput(f"{origin}: embedders must be tables, such as [context.embedders.name]")
     return dict(value)
 
 
 def _projects(value: Any, origin: str) -> dict[str, str]:
-    """Folders by name: `app = "~/code/app"`."""
+    """Check folders by name: `app = "~/code/app"`."""
     if not isinstance(value, dict) or not all(isinstance(path, str) and path for path in value.values()):
         raise InvalidInput(f'{origin}: projects must map names to directories, such as app = "~/code/app"')
     return dict(value)
@@ -278,7 +277,7 @@ _TABLES: Mapping[str, Callable[[Any, str], dict[str, Any]]] = {
     "embedders": _embedders,
     "projects": _projects,
 }
-# The least and the most of every number; more than the most is a slip of the keyboard, or meant to break something.
+# Minimum and maximum of every number. Larger values are typing errors, or meant to break something.
 RANGES: dict[str, tuple[float, float]] = {
     "watcher.debounce_ms": (1, 60_000),
     "indexing.max_file_size_mb": (0.001, 1_000),
@@ -305,7 +304,7 @@ RANGES: dict[str, tuple[float, float]] = {
 
 
 def _typed(key: str, value: Any, default: Any, origin: str) -> Any:
-    """The value in the type of its default, and in its range."""
+    """Check that a value has the type of its default and is in its range."""
     if isinstance(default, tuple):
         if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
             raise InvalidInput(f'{origin}: {key} must be a list of texts, such as ["a", "b"]')
@@ -316,7 +315,7 @@ def _typed(key: str, value: Any, default: Any, origin: str) -> Any:
     if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(default, bool):
         raise InvalidInput(f"{origin}: {key} must be {_KIND_NAMES[type(default)]}, not {_shown(value)}")
     number: Any = value
-    if key in RANGES and not RANGES[key][0] <= number <= RANGES[key][1]:  # nor is "not a number" between any two
+    if key in RANGES and not RANGES[key][0] <= number <= RANGES[key][1]:  # also false for NaN
         low, high = RANGES[key]
         raise InvalidInput(f"{origin}: {key} must be a number from {low:,} to {high:,}, not {_shown(value)}")
     if key == "query.fusion" and value not in ("weighted", "rrf"):
@@ -325,7 +324,7 @@ def _typed(key: str, value: Any, default: Any, origin: str) -> Any:
 
 
 def _shown(value: object) -> str:
-    """A value for an error message, cut where it is long."""
+    """Return a value for an error message, cut if it is long."""
     try:
         text = repr(value)
     except ValueError:  # Python does not print numbers of thousands of digits
@@ -357,7 +356,7 @@ def _build(values: Mapping[str, Any]) -> Settings:
 
 
 def home(environment: Mapping[str, str] = os.environ) -> Path:
-    """The user's one data directory."""
+    """Return the user's data directory. Raises InvalidInput if CONTEXTD_HOME is not a directory."""
     if named := environment.get("CONTEXTD_HOME"):
         path = checked_path(named).absolute()
         if path.exists() and not path.is_dir():

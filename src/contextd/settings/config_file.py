@@ -1,4 +1,4 @@
-"""Change one setting in a file of settings; comments and everything else in it stay."""
+"""Change one setting in a settings file; comments and everything else in it stay."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from contextd.settings.permissions import make_folder, open_file
 
 
 def set_value(path: Path, key: str, text: str, *, trusted: bool) -> Any:
-    """Set a dotted key to the value that a text means, and return it. A value that would not be loaded is refused.
+    """Set a dotted key to the parsed value of a text, and return the value. Raises InvalidInput if it would not load.
 
-    `trusted` is the user's own file; a project's file cannot set everything.
+    `trusted` is true for the user's own file. A project's file cannot set everything.
     """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
@@ -36,7 +36,7 @@ def set_value(path: Path, key: str, text: str, *, trusted: bool) -> Any:
 
 
 def _write(path: Path, text: str, trusted: bool) -> None:
-    """Put a new file in place of the old one, once it has proved to load."""
+    """Replace the file, after checking that the new one loads."""
     make_folder(path.parent)
     temporary = path.with_name(f".{path.name}.new")
     try:

@@ -1,4 +1,4 @@
-"""Every setting with its default, by section: nothing here reads a file."""
+"""Every setting with its default, by section. Nothing here reads a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IGNORED = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """What belongs to the project."""
+    """Which files belong to the project."""
 
     watch_paths: tuple[str, ...] = ("auto",)
     ignore_patterns: tuple[str, ...] = _IGNORED
@@ -44,12 +44,12 @@ class Embedding:
 
     model: str = "potion-base-8M"
     deep_model: str = "snowflake-arctic-embed-s"
-    cache_enabled: bool = True  # vectors of questions are kept while the process runs
+    cache_enabled: bool = True  # keep vectors of queries while the process runs
 
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """The most tokens of a chunk."""
+    """Maximum number of tokens of a chunk."""
 
     code_max_tokens: int = 600
     markdown_max_tokens: int = 400
@@ -75,14 +75,14 @@ class Budget:
     """How long answers are."""
 
     default_max_tokens: int = 1500
-    reserve_for_prompt: int = 500  # what a task's own words may take beside its context before there is a warning
+    reserve_for_prompt: int = 500  # tokens of a task's own prompt; a longer prompt gives a warning
 
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
     """How an index run works."""
 
-    parallel_workers: int = 0  # 0: one for each core, eight at the most
+    parallel_workers: int = 0  # 0: one per core, at most eight
     batch_size: int = 512
     priority_extensions: tuple[str, ...] = ()
     max_initial_files: int = 0  # 0: all
@@ -96,19 +96,19 @@ class Security:
     """What must not be stored."""
 
     secret_patterns: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()  # values that are no secrets, as patterns; or files without any, as "path:tests/keys/*"
+    allow: tuple[str, ...] = ()  # values that are no secrets, as patterns; or files without secrets, as "path:tests/keys/*"
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """How much room an index may take."""
+    """How much disk space an index may use."""
 
-    max_mb: int = 0  # 0: as much as it needs; else what is new is left out when it is reached
+    max_mb: int = 0  # 0: unlimited; else new documents are left out at the limit
 
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """What is read of the history."""
+    """How much of the history is read."""
 
     max_commits: int = 1000  # 0: none
 
@@ -118,7 +118,7 @@ class Settings:
     """All settings, by section."""
 
     enabled: bool = True  # false: tasks get no context
-    fallback_enabled: bool = True  # a task whose context fails goes on without; false: it is an error
+    fallback_enabled: bool = True  # a task whose context fails continues without it; false: it is an error
     watcher: Watcher = field(default_factory=Watcher)
     indexing: Indexing = field(default_factory=Indexing)
     embedding: Embedding = field(default_factory=Embedding)
@@ -131,5 +131,5 @@ class Settings:
     storage: Storage = field(default_factory=Storage)
     templates: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tables of embedders that are plug-ins
+    embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tables of embedder plug-ins
     projects: Mapping[str, str] = field(default_factory=dict)  # names for folders

@@ -1,4 +1,4 @@
-"""How much a caller may say: one table for the library, the command line and the server, checked where they meet."""
+"""Limits on requests: one table for the library, the command line and the server, checked where they meet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextd.text.invisible import visible_line
 
 
 class Limit(NamedTuple):
-    """The most entries of a field, and the most characters of each."""
+    """Maximum number of entries of a field, and of characters of each entry."""
 
     entries: int
     characters: int
@@ -40,20 +40,20 @@ LIMITS: Mapping[str, Limit] = MappingProxyType(
     }
 )
 MOST_TOKENS = 1_000_000_000  # of a budget
-MOST_HITS = 1_000_000_000  # of k: what is asked for; `querying` cuts it to what it looks at
+MOST_HITS = 1_000_000_000  # of a requested k; `querying` reduces it further
 
 
 def checked_text(field: str, text: str) -> str:
-    """A text of a caller, if it is one and not too long."""
+    """Return a caller's text. Raises InvalidInput if it is no text or too long."""
     if not isinstance(text, str):
         raise InvalidInput(f"{field}: expected text, not {type(text).__name__}")
     if len(text) > LIMITS[field].characters:
         raise TooLarge(f"{field}: too many characters: {len(text):,} (maximum {LIMITS[field].characters:,})")
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text  # half a character is none
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text  # replaces lone surrogates
 
 
 def checked_texts(field: str, texts: Iterable[str]) -> tuple[str, ...]:
-    """Texts of a caller, if they are not too many and none is too long."""
+    """Return a caller's texts. Raises InvalidInput if there are too many or one is too long."""
     if isinstance(texts, str):
         raise InvalidInput(f"{field}: expected a list of texts, not a single text")
     most = LIMITS[field].entries
@@ -65,14 +65,14 @@ def checked_texts(field: str, texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def checked_paths(paths: Iterable[str]) -> tuple[str, ...]:
-    """Paths of a caller; fewer of them may be patterns."""
+    """Return a caller's paths. Fewer of them may be patterns."""
     found = checked_texts("paths", paths)
     checked_texts("paths with wildcards", [path for path in found if any(sign in path for sign in "*?[")])
     return found
 
 
 def checked_path(path: str) -> Path:
-    """A path of a caller with `~` written out; one that no file system can have is refused."""
+    """Return a caller's path with `~` expanded. Raises InvalidInput if it contains NUL."""
     if "\0" in checked_text("name", str(path)):
         raise InvalidInput(f"{visible_line(str(path))} is not a valid path: it contains a NUL character")
     try:
@@ -82,7 +82,7 @@ def checked_path(path: str) -> Path:
 
 
 def checked_number(field: str, number: int, most: int) -> int:
-    """A whole number of a caller, if it is one and not too large."""
+    """Return a caller's integer. Raises InvalidInput if it is no integer or too large."""
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidInput(f"{field}: expected an integer, not {type(number).__name__}")
     if number > most:
@@ -91,7 +91,7 @@ def checked_number(field: str, number: int, most: int) -> int:
 
 
 def checked_name(name: str, what: str) -> str:
-    """The name of a reader or of another principal; one that is empty or holds what nobody sees is refused."""
+    """Return the name of a reader or principal. Raises InvalidInput if it is empty or has invisible characters."""
     if not checked_text(what, name).strip():
         raise InvalidInput(f"the {what} is empty; use a name such as owner")
     if visible_line(name) != name:
@@ -100,7 +100,7 @@ def checked_name(name: str, what: str) -> str:
 
 
 def checked_names(names: Iterable[str]) -> frozenset[str]:
-    """Who shall have a right."""
+    """Return the names of principals that get access. Raises InvalidInput if there are none."""
     if found := frozenset(checked_name(name, "principal") for name in checked_texts("principal", names)):
         return found
     raise InvalidInput("the list of principals is empty; give a name such as owner or everyone")

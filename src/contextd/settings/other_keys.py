@@ -19,7 +19,7 @@ _SERVICE = "there is no service yet: every command is its own engine"
 _ALWAYS = "always on"
 _BACKUPS = "there are no automatic backups yet; `contextd memories export` writes one"
 _METRICS = "there are no metrics yet"
-# Without effect, and why.
+# Keys without effect, and why.
 WITHOUT_EFFECT = {
     "mode": _SERVICE,
     "engine.host": _SERVICE,
@@ -60,11 +60,11 @@ WITHOUT_EFFECT = {
     "security.encrypt_db": "there is no encryption yet",
 }
 BUILT_IN = ("semantic", "symbol", "full_text", "git_history", "hybrid")  # retrievers
-NAMED_TABLES = ("templates", "providers", "embedders", "projects")  # whose keys are names that the user gives
+NAMED_TABLES = ("templates", "providers", "embedders", "projects")  # tables whose keys are chosen by the user
 
 
 def flattened(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value by its dotted key; an accepted other key by its name here."""
+    """Yield every value by its dotted key. Renamed keys get their current name."""
     for name, value in table.items():
         key = f"{prefix}{name}"
         if isinstance(value, dict) and key not in NAMED_TABLES:
@@ -76,7 +76,7 @@ def flattened(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 
 def _providers(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The tables of retrievers as one value, and beside it their keys that have another name here or no effect."""
+    """Yield the tables of retrievers as one value, and separately their keys that are renamed or without effect."""
     kept: dict[str, Any] = {}
     for name, table in tables.items():
         kept[name] = table

@@ -1,4 +1,4 @@
-"""Files and folders that only their owner may open: created so, and mended where an older version left them open.
+"""Create files and folders that only their owner may open, and fix permissions that an older version left open.
 
 Modes are given at creation, never by the umask, which belongs to the whole process. SQLite gives its log and its shared memory
 the mode of the database. Windows has no modes: there all of this has no effect.
@@ -17,7 +17,7 @@ _OTHERS = 0o077
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder, and the missing ones above it, for its owner alone; what exists stays as it is."""
+    """Create a folder and missing parents for their owner alone. Existing folders are unchanged."""
     if path.is_dir():
         return
     if not path.parent.exists():
@@ -26,24 +26,24 @@ def make_folder(path: Path) -> None:
 
 
 def make_file(path: Path) -> None:
-    """Create an empty file for its owner alone, if it is missing and its folder may be written.
+    """Create an empty file for its owner alone, if it is missing and its folder is writable.
 
-    A file that exists is not opened: to close it again would drop the locks that SQLite holds on it.
+    An existing file is not opened: closing it again would drop the locks that SQLite holds on it.
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def open_file(path: Path, mode: str) -> IO[Any]:
-    """Open a file; when this creates it, for its owner alone."""
+    """Open a file. If this creates it, it is for its owner alone."""
     encoding = None if "b" in mode else "utf-8"
     return open(path, mode, encoding=encoding, opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
 def mend(home: Path) -> None:
-    """Take the rights of others off the data directory, the record, and all projects if the directory was open.
+    """Remove permissions of others from the data directory and the record; from all projects, too, if the directory was open.
 
-    The directory itself comes last: if this is killed half-way, the next one begins anew.
+    The directory itself comes last, so that an interrupted run is repeated.
     """
     home = home.resolve()
     projects = home / "projects"
@@ -52,12 +52,12 @@ def mend(home: Path) -> None:
 
 
 def mend_folder(folder: Path) -> None:
-    """Take the rights of others off a folder and what is in it."""
+    """Remove permissions of others from a folder and the files in it."""
     _close((*folder.glob("*"), folder))
 
 
 def _close(paths: Iterable[Path]) -> None:
-    """Rights are taken and never given, so that what is read-only stays so; what may not be changed is left as it is."""
+    """Remove permissions of others. Permissions are never added, so read-only files stay so. Errors are ignored."""
     for path in paths:
         with suppress(OSError):
             if _is_open(path):
@@ -65,7 +65,7 @@ def _close(paths: Iterable[Path]) -> None:
 
 
 def _is_open(path: Path) -> bool:
-    """Whether others may do something here; a link says nothing, and a folder for everybody, such as /tmp, is not ours."""
+    """Return whether others have permissions. Links, sticky folders such as /tmp, and the root do not count."""
     try:
         mode = path.lstat().st_mode
     except OSError:

@@ -1,1 +1,1 @@
-"""Where documents come from."""
+"""Sources of documents: files, git history, exported chats and lists of memories."""

@@ -1,6 +1,6 @@
-"""What git knows of a file: who changed it, when and why, and what changes with it.
+"""Git history of a file: who changed it, when and why, and which files change with it.
 
-Only commits are read. Git would run the repository's filters to compare a file with its last commit, so that is done here.
+Only commits are read. Comparing a file with its last commit is done here, because git would run the repository's filters.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from contextd.sources.files import open_below
 from contextd.sources.git import git
 from contextd.values.git_history import Edit, History
 
-_MOST = 300  # commits that are looked at
-_LARGE = 30  # files of a commit above which it says nothing about what belongs together
-_MOST_COMPARED = 1000  # lines between the first and the last difference: comparing takes the square of them
+_MOST = 300  # maximum number of commits read
+_LARGE = 30  # a commit with more files says nothing about which files belong together
+_MOST_COMPARED = 1000  # lines between the first and the last difference; comparing takes quadratic time
 _LARGEST_COMPARED = 32 << 20
 
 
 class GitPast:
-    """The past of the files below a root, as git has it."""
+    """Git history of the files below a root."""
 
     def __init__(self, root: Path, rules: Sequence[Rule] = ()) -> None:
         self._root, self._rules = root, rules
 
     def history(self, path: str, limit: int) -> History | None:
-        """The history of a file or folder; None without git, or when it is not in it."""
-        border = secrets.token_hex(16)  # which no message can hold
+        """Return the history of a file or folder; None without git, or if it is not in the history."""
+        border = secrets.token_hex(16)  # a random separator that no message contains
         out = git(self._root, "log", "-n", str(_MOST), f"--format={border}%H%x00%an%x00%cs%x00%s", "--", path)
         if not out or not out.strip():
             return None
@@ -42,7 +42,7 @@ class GitPast:
         return History(tuple(edits[:limit]), tuple(authors), self._together(path, [edit.commit for edit in edits]))
 
     def origin(self, path: str, line: int) -> tuple[Edit, str] | None:
-        """The commit that last changed a line, and its whole message; None without git.
+        """Return the commit that last changed a line, and its whole message; None without git.
 
         Raises InvalidInput for a line that is not in the last commit.
         """
@@ -51,19 +51,19 @@ class GitPast:
         if not out:
             return None
         commit = out.split(b" ", 1)[0].decode("ascii", "replace")
-        told = git(self._root, "show", "-s", "--format=%H%x00%an%x00%cs%x00%s%x00%B", commit, "--")
-        if not told:
+        shown = git(self._root, "show", "-s", "--format=%H%x00%an%x00%cs%x00%s%x00%B", commit, "--")
+        if not shown:
             return None
-        *edit, message = told.decode("utf-8", "replace").split("\x00", 4)
+        *edit, message = shown.decode("utf-8", "replace").split("\x00", 4)
         return self._edit(edit), scrub_text(message.strip(), self._rules)[0]
 
     def _edit(self, fields: Sequence[str]) -> Edit:
-        """An edit without secrets: git has author and message as they were written."""
+        """Return an edit after scrubbing author and subject."""
         commit, author, day, subject = fields
         return Edit(commit, scrub_text(author, self._rules)[0], day, scrub_text(subject, self._rules)[0])
 
     def _committed(self, path: str, line: int) -> int | None:
-        """The number that a line of the working tree has in the last commit; None when the file is not in it."""
+        """Map a line of the working tree to its number in the last commit; None if the file is not in it."""
         out = git(self._root, "cat-file", "blob", f"HEAD:./{path}")
         if out is None:
             return None
@@ -77,7 +77,7 @@ class GitPast:
         return number
 
     def _current(self, path: str, committed: list[bytes]) -> list[bytes]:
-        """The lines of a file as it is now; of one that cannot be read, those of the last commit."""
+        """Return the current lines of a file; the committed lines if it cannot be read."""
         try:
             with os.fdopen(open_below(self._root, path), "rb") as file:
                 return _lines(file.read(_LARGEST_COMPARED))
@@ -85,7 +85,7 @@ class GitPast:
             return committed
 
     def _together(self, path: str, commits: list[str]) -> tuple[tuple[str, float], ...]:
-        """Files that change in the same commits, by the share of this one's commits they are in."""
+        """Return files that change in the same commits, by the share of these commits they are in."""
         border = secrets.token_hex(16)
         out = (
             git(self._root, "show", f"--format=tformat:{border}", "--name-only", "--diff-merges=off", *commits[:100], "--")
@@ -99,13 +99,13 @@ class GitPast:
 
 
 def _lines(text: bytes) -> list[bytes]:
-    """Lines as git counts them, without their ends: a checkout may have changed these."""
+    """Split into lines as git counts them, without line ends, which a checkout may have changed."""
     lines = [line.rstrip(b"\r") for line in text.split(b"\n")]
     return lines if lines[-1] else lines[:-1]
 
 
 def _place(before: Sequence[bytes], after: Sequence[bytes], line: int) -> int | None:
-    """The number in `before` of a line of `after`; None if it is new, or too much has changed around it to tell."""
+    """Return the number in `before` of a line of `after`; None if it is new, or if too much has changed around it."""
     shorter = min(len(before), len(after))
     same = next((n for n in range(shorter) if before[n] != after[n]), shorter)
     if line <= same:

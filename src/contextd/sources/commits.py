@@ -1,6 +1,6 @@
-"""The commits of a repository as documents: message, files, and the changed lines that say most.
+"""Commits of a repository as documents: message, files, and the most informative changed lines.
 
-A commit never changes, so it is read once. They are read in batches: a process for each would take minutes.
+A commit never changes, so it is read once. Commits are read in batches, since one process per commit would take minutes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from contextd.values.document import COMMIT, Stamp
 
 PREFIX = "commit:"
 _BATCH = 50
-_ENOUGH_LINES = 120  # changed lines of one commit that are read: of these the first that say something are shown
+_ENOUGH_LINES = 120  # changed lines read per commit; the first informative ones are shown
 _LARGEST_BLOB = 512 << 10
-_LARGEST_COMMIT = 4 << 20  # bytes of both sides of all files: what is beyond gives no lines
+_LARGEST_COMMIT = 4 << 20  # bytes of both versions of all files; files beyond it are listed without lines
 _LARGEST_BATCH = 64 << 20
 _FORMAT = "%H%x00%ct%x00%an%x00%cs%x00%B%x00"
 _NAMED = ("--diff-merges=off", "--no-renames", "--no-abbrev", "--raw")
@@ -33,12 +33,12 @@ _BLOBS = re.compile(r"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _RAW = re.compile(r"(?m)^:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) \w+\t(.+)$")
 _ESCAPED = re.compile(rb"\\([0-7]{3}|[abtnvfr\"\\])")
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
-_NONE = re.compile("0+$")  # the blob of a file that is not there
+_NONE = re.compile("0+$")  # the blob of a missing file
 
 
 @dataclass(slots=True)
 class Commits:
-    """The newest commits of the checkout at a root, at most so many; none without git."""
+    """The newest commits of the checkout at a root, at most `most`; none without git."""
 
     root: Path
     most: int
@@ -48,13 +48,13 @@ class Commits:
 
     @property
     def id(self) -> int:
-        """Stable for the same folder, and not that of its files."""
+        """Stable for the same folder, and different from the id of its files."""
         return int.from_bytes(blake2b(f"commits {self.root}".encode("utf-8", "replace"), digest_size=8).digest(), "little") >> 1
 
     def scan(self, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
-        """Every commit that is reachable from here, the newest first."""
+        """Yield every commit reachable from HEAD, newest first."""
         out = git(self.root, "log", "-n", str(self.most), "--format=%H %ct", "HEAD", "--") if self.most else b""
-        if out is None and self.position():  # too slow, or not allowed to look: no reason to forget what is known
+        if out is None and self.position():  # too slow, or no permission: keep the known commits
             yield Skip("", "git does not answer", unseen=True)
         entries = [line.split() for line in (out or b"").decode("ascii", "replace").splitlines()]
         self._order = [number for number, _ in entries]
@@ -62,7 +62,7 @@ class Commits:
             yield FileState(PREFIX + number, Stamp(0, int(seconds) * 1_000_000_000, 0, 0), COMMIT)
 
     def read(self, uri: str) -> tuple[bytes, Stamp] | Skip:
-        """One commit with both sides of what it changed, for the parser, which leaves its secrets out."""
+        """Return one commit with both versions of the changed files. The parser scrubs it."""
         number = uri.removeprefix(PREFIX)
         if number not in self._read:
             self._fetch(number)
@@ -73,12 +73,12 @@ class Commits:
         return data, Stamp(0, seconds * 1_000_000_000, 0, 0)
 
     def _fetch(self, number: str) -> None:
-        """This commit and those after it in the order they are asked for."""
+        """Read this commit and the following ones in one batch."""
         start = self._order.index(number) if number in self._order else 0
         wanted = self._order[start : start + _BATCH] or [number]
-        border = secrets.token_hex(16)  # which no file and no message can hold
+        border = secrets.token_hex(16)  # a random separator that no file and no message contains
         shown = git(self.root, "show", *_SHOWN, f"--format={border}{_FORMAT}", *wanted, "--")
-        if shown is None:  # a partial clone lacks some contents, and nothing is fetched: the names of files must do
+        if shown is None:  # a partial clone lacks some contents, and nothing is fetched: read only the file names
             shown = git(self.root, "show", *_NAMED, f"--format={border}{_FORMAT}", *wanted, "--")
         entries = [entry.split("\x00", 5) for entry in (shown or b"").decode("utf-8", "replace").split(border)[1:]]
         entries = [entry for entry in entries if len(entry) == 6]
@@ -89,7 +89,7 @@ class Commits:
             self._read[found] = int(seconds), packed_commit(RawCommit(found, author, day, message, files))
 
     def _blobs(self, wanted: Sequence[str]) -> dict[str, bytes]:
-        """The contents of some blobs, in order, as far as they are not too large, alone and together."""
+        """Return the contents of some blobs, in order, up to the limits of size."""
         asked = "\n".join(dict.fromkeys(blob for blob in wanted if not _NONE.match(blob)))
         sizes = git(self.root, "cat-file", "--batch-check", stdin=asked.encode()) if asked else b""
         small = [line.split() for line in (sizes or b"").split(b"\n")]
@@ -110,7 +110,7 @@ class Commits:
         return ""
 
     def position(self) -> str:
-        """When the log of what is checked out was last written; a worktree has its own."""
+        """Return when HEAD's log was last written. A worktree has its own log."""
         try:
             folder = git_folder(self.root)
             return str((folder / "logs" / "HEAD").stat().st_mtime_ns) if folder is not None else ""
@@ -118,21 +118,21 @@ class Commits:
             return ""
 
     def folders(self) -> frozenset[str]:
-        """Commits lie in no folder of the project."""
+        """Commits are in no folder of the project."""
         return frozenset()
 
     def is_folder(self, path: str) -> bool:
-        """Commits lie in no folder of the project."""
+        """Commits are in no folder of the project."""
         return False
 
     def present(self, path: str) -> bool:
-        """Whether there is a repository; of single commits nothing is said."""
+        """Return whether the repository exists. Single commits are always present."""
         return bool(path) or (self.root / ".git").exists()
 
 
 @dataclass(frozen=True, slots=True)
 class _Patch:
-    """What git says of one changed file: the two blobs, how many lines, and where."""
+    """One changed file: the two blobs, the line counts, and the hunks."""
 
     path: str
     blobs: tuple[str, str]
@@ -141,7 +141,7 @@ class _Patch:
 
 
 def _patches(shown: str, shows: Callable[[str], bool]) -> list[_Patch]:
-    """The files of a commit as git shows them; where none of the text may be read, without hunks."""
+    """Parse the files of a commit from git's output. Files whose text may not be read have no hunks."""
     head, *blocks = shown.split("\ndiff --git ")
     counts = dict(_counts(head))
     hunks = {found.groups(): _hunks(block) for block in blocks if (found := _BLOBS.search(block))}
@@ -169,7 +169,7 @@ def _hunks(block: str) -> tuple[Hunk, ...]:
 
 
 def _unquoted(path: str) -> str:
-    """A path as it is; git quotes one with special characters, as C does."""
+    """Return a path unquoted. Git quotes special characters as in C."""
     if not path.startswith('"'):
         return path
     plain = _ESCAPED.sub(lambda match: _ESCAPES.get(match[1]) or bytes([int(match[1], 8) & 255]), path[1:-1].encode())
@@ -177,7 +177,7 @@ def _unquoted(path: str) -> str:
 
 
 def _contents(out: bytes) -> dict[str, bytes]:
-    """What `cat-file --batch` printed: a line with name, kind and size, the bytes, a line feed."""
+    """Parse the output of `cat-file --batch`: a line with name, kind and size, the bytes, a line feed."""
     found, at = {}, 0
     while (end := out.find(b"\n", at)) >= 0:
         parts = out[at:end].split()
@@ -199,7 +199,7 @@ def _changed_files(patches: Sequence[_Patch], blobs: Mapping[str, bytes]) -> Ite
 
 
 def _changed(patch: _Patch, blobs: Mapping[str, bytes]) -> ChangedFile:
-    """A changed file with both sides; without them where one is too large or no text."""
+    """Return a changed file with both versions; without them if one is too large or binary."""
     sides = [blobs.get(blob, b"") if not _NONE.match(blob) else b"" for blob in patch.blobs]
     there = all(blob in blobs or _NONE.match(blob) for blob in patch.blobs)
     if not patch.hunks or not there or any(binary_reason(side) for side in sides):

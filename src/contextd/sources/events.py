@@ -1,4 +1,4 @@
-"""Native events of the file system, for the folders that matter and no others."""
+"""File system events, for the folders that matter and no others."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from contextd.errors import Unavailable
 
-_LONGEST = 1.5  # seconds that a stream of changes is gathered before it is handed on
-_TICK = 100  # milliseconds in which the library looks for changes
+_LONGEST = 1.5  # maximum seconds a stream of changes is collected before it is returned
+_TICK = 100  # milliseconds between polls of the library
 
 
 class NativeEvents:
-    """Changes in some folders of a root, each watched by itself: what is ignored takes no watch."""
+    """Changes in some folders of a root. Each folder is watched by itself; ignored folders are not watched."""
 
     def __init__(self, root: Path, folders: Collection[str], debounce_ms: int) -> None:
         from watchfiles import watch
@@ -32,10 +32,10 @@ class NativeEvents:
             recursive=False,
             ignore_permission_denied=True,
         )
-        self._early = self._next()  # nothing is listened to before the first step is over
+        self._early = self._next()  # the library starts to listen in its first step
 
     def wait(self, seconds: float) -> frozenset[str]:
-        """Paths below the root that changed, once it has been quiet for a moment; none after so many seconds without any."""
+        """Return the changed paths below the root after a quiet moment; empty if nothing changes for `seconds`."""
         began = time.monotonic()
         gathered, self._early = self._early, frozenset()
         first = last = began

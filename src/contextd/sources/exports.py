@@ -1,5 +1,7 @@
-"""Conversations and notes as other programs write them down, read one at a time: exports of ChatGPT and Claude, transcripts of
-coding agents, Obsidian vaults, JSON lines. Nothing here decides what is kept."""
+"""Read conversations and notes that other programs exported, one at a time.
+
+Formats: ChatGPT, Claude, transcripts of coding agents, Obsidian vaults, JSON lines. Nothing here decides what is stored.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from contextd.sources.limited import Meter, Refused, entries, is_regular, lines
 from contextd.sources.transcripts import moment, word
 from contextd.values.conversation import Conversation, Forgotten, Message, Note, Unread
 
-MEMORIES = "memories"  # the kind of a file that holds memories and no chats
-FOLDER = "folder"  # of one with files of several kinds
+MEMORIES = "memories"  # kind of a file with memories and no chats
+FOLDER = "folder"  # kind of a folder with files of several kinds
 _ENDINGS = (".jsonl", ".json", ".zip")
 _MOST_NOTE = 5 << 20  # bytes of a note
 _MOST_MESSAGE = 16 << 20  # characters of a message
@@ -30,7 +32,7 @@ Read = Conversation | Note | Forgotten | Unread
 
 
 def kind_of(path: Path, meter: Meter | None = None) -> str:
-    """What a file or folder is: a kind of KINDS, `memories`, or `folder` for one with files of several kinds; or refused."""
+    """Return the kind of a file or folder: one of KINDS, `memories`, or `folder`. Raises InvalidInput if it is unknown."""
     meter = meter or Meter()
     if path.is_dir():
         if (path / ".obsidian").is_dir():
@@ -48,7 +50,7 @@ def kind_of(path: Path, meter: Meter | None = None) -> str:
 
 
 def read(path: Path, kind: str, meter: Meter | None = None, began: Callable[[Path], None] = lambda _: None) -> Iterator[Read]:
-    """Everything in a file, or in all files of a folder that may hold some of it; what cannot be read is told, not thrown.
+    """Yield everything in a file, or in all matching files of a folder. Unreadable parts are yielded as Unread.
 
     `began` is called with every file before it is read.
     """
@@ -81,13 +83,13 @@ def read(path: Path, kind: str, meter: Meter | None = None, began: Callable[[Pat
 
 
 def _check_regular(path: Path) -> None:
-    """A link that the user names is followed; a pipe or a device is refused, because reading it may never end."""
+    """Refuse a pipe or a device, because reading it may never end. A link that the user names is followed."""
     if not is_regular(path.resolve()):
         raise InvalidInput(f"{path} is not a regular file; save its contents to a file first")
 
 
 def _files(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
-    """The regular files below a folder, in order; links are not followed."""
+    """Yield the regular files below a folder, in order. Links are not followed."""
     for top, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
@@ -97,7 +99,7 @@ def _files(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _kind_within_limits(path: Path, meter: Meter) -> str:
-    """The kind of a file in a folder; one that cannot be read is of none and costs only itself."""
+    """Return the kind of a file in a folder; empty if it cannot be read."""
     try:
         return _kind_of_file(path, meter)
     except (OSError, ValueError, MemoryError, RecursionError, RuntimeError):
@@ -105,7 +107,7 @@ def _kind_within_limits(path: Path, meter: Meter) -> str:
 
 
 def _kind_of_file(path: Path, meter: Meter) -> str:
-    """By its beginning, not by its name; empty when it is none."""
+    """Return the kind of a file by its first entry; empty if it has none."""
     if path.suffix.lower() == ".zip" or path.suffix.lower() == ".json":
         entry = next((one for one in entries(path, meter) if not isinstance(one, Unread)), None)
         if isinstance(entry, dict):
@@ -118,7 +120,7 @@ def _kind_of_file(path: Path, meter: Meter) -> str:
 
 
 def _checked(found: Iterator[Read]) -> Iterator[Read]:
-    """Conversations without the times that are none and the messages that are too long; both are told."""
+    """Remove invalid times and too long messages from conversations. Both are reported as Unread."""
     for one in found:
         if isinstance(one, Conversation):
             long = sum(len(message.text) > _MOST_MESSAGE for message in one.messages)
@@ -140,7 +142,7 @@ def _chatgpt(path: Path, meter: Meter) -> Iterator[Read]:
 
 
 def _each(path: Path, meter: Meter, kind: str, read_one: Callable[[Mapping[str, Any]], Iterator[Read]]) -> Iterator[Read]:
-    """Every entry by itself: one of a shape nobody knows costs only itself."""
+    """Read every entry by itself, so that an invalid one does not affect others."""
     for number, entry in enumerate(entries(path, meter), 1):
         if isinstance(entry, Unread):
             yield entry
@@ -152,7 +154,7 @@ def _each(path: Path, meter: Meter, kind: str, read_one: Callable[[Mapping[str, 
 
 
 def _name(entry: Mapping[str, Any], *fields: str) -> str:
-    """The id of a conversation; one that has none is known by its beginning."""
+    """Return the id of a conversation; without an id, a hash of its title and time."""
     found = next((name for field in fields if (name := word(entry.get(field)))), "")
     return (
         found
@@ -163,7 +165,7 @@ def _name(entry: Mapping[str, Any], *fields: str) -> str:
 
 
 def _tree(entry: Mapping[str, Any]) -> Iterator[Read]:
-    """A conversation is a tree of messages: the branch that was gone on with, and those that were left."""
+    """Yield the branches of a conversation tree: the current branch, then abandoned ones."""
     place, title = f"chatgpt/{_name(entry, 'conversation_id', 'id')}", word(entry.get("title"))
     nodes = entry.get("mapping")
     if not isinstance(nodes, dict):
@@ -176,13 +178,13 @@ def _tree(entry: Mapping[str, Any]) -> Iterator[Read]:
     leaves = [name for name in nodes if name not in parents and name not in taken]
     for number, leaf in enumerate(leaves, 1):
         branch = _path_to(leaf, nodes, taken)
-        taken.update(branch)  # what two branches have in common is told with the first
+        taken.update(branch)  # messages shared by two branches belong to the first
         if messages := [message for name in branch if (message := _chatgpt_message(nodes[name]))]:
             yield Conversation(f"{place}/branch-{number}", f"{title} (another branch)".strip(), messages)
 
 
 def _path_to(name: str, nodes: Mapping[str, Any], taken: Collection[str] = ()) -> list[str]:
-    """The nodes from the root, or from behind one that is taken, to one; a circle ends where it closes."""
+    """Return the nodes from the root, or from the last taken node, to a node. Cycles end where they close."""
     path: dict[str, None] = {}
     while name not in taken and name not in path and isinstance(nodes.get(name), dict):
         path[name] = None
@@ -191,7 +193,7 @@ def _path_to(name: str, nodes: Mapping[str, Any], taken: Collection[str] = ()) -
 
 
 def _deepest(nodes: Mapping[str, Any]) -> str:
-    """The node farthest from its root, the first of several; every node is looked at once."""
+    """Return the node farthest from its root; ties: the first. Every node is visited once."""
     depths: dict[str, int] = {}
     for name in nodes:
         path = _path_to(name, nodes, depths)
@@ -231,8 +233,8 @@ def _talk(entry: Mapping[str, Any]) -> Iterator[Read]:
     if not isinstance(messages, list):
         yield Unread(place, "it has no messages")
         return
-    said = [message for one in messages if isinstance(one, dict) and (message := _claude_message(one))]
-    yield Conversation(place, word(entry.get("name")), said)
+    found = [message for one in messages if isinstance(one, dict) and (message := _claude_message(one))]
+    yield Conversation(place, word(entry.get("name")), found)
 
 
 def _claude_message(one: Mapping[str, Any]) -> Message | None:
@@ -246,7 +248,7 @@ def _claude_message(one: Mapping[str, Any]) -> Message | None:
 
 
 def _vault(path: Path, began: Callable[[Path], None] = lambda _: None) -> Iterator[Read]:
-    """The pages of a vault; links inside are read as the words they show."""
+    """Yield the pages of a vault. Links inside are replaced by their text."""
     for file in _files(path, (".md",)):
         place = f"{path.resolve().name}/{file.relative_to(path).as_posix()}"
         began(file)
@@ -265,7 +267,7 @@ def _vault(path: Path, began: Callable[[Path], None] = lambda _: None) -> Iterat
 
 
 def _dated(name: str, text: str) -> int:
-    """The day a page is of: by its name, as daily notes have it, or by what stands on top of it; 0 if neither tells."""
+    """Return the date of a page: from its name, as in daily notes, or from its front matter; 0 if there is none."""
     top = text[:1000].partition("\n---")[0] if text.startswith("---") else ""
     found = re.search(r"(\d{4}-\d\d-\d\d)", name) or re.search(r"(?m)^(?:created|date):\s*[\"']?(\d{4}-\d\d-\d\d)", top)
     return max(0, moment(found[1])) if found else 0

@@ -1,7 +1,7 @@
-"""The files of a project: what belongs to it, why the rest does not, and how a file is read safely.
+"""Files of a project: which belong to it, why others are skipped, and how a file is read safely.
 
-A file is opened by walking down from the root without following links, so that nothing outside can be reached, not even
-by a swap in the moment between look and read.
+A file is opened by walking down from the root without following links. Nothing outside the root can be reached, even if a
+folder is replaced by a link between check and read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MARKERS = (
 )
 _SYSTEM = ("/", "/etc", "/proc", "/sys", "/usr", "/var", "/dev", "/bin", "/sbin", "/lib", "/boot", "/root", "/home",
            "/System", "/Library", "C:\\", "C:\\Windows")  # fmt: skip
-_SUSPECT = re.compile(r"(?i)[A-Za-z0-9_-]{20}|pass|pwd|secret|token|key")  # any other name holds no secret
+_SUSPECT = re.compile(r"(?i)[A-Za-z0-9_-]{20}|pass|pwd|secret|token|key")  # other names cannot contain a secret
 _ALTERED = re.compile(r"~[0-9a-f]{8}$")
 _MOST = (1 << 63) - 1
 _NEVER = "never read: this name holds secrets"
@@ -44,7 +44,7 @@ _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 @dataclass(frozen=True, slots=True)
 class Boundaries:
-    """What belongs to a project. Stored with the index: when it changes, the project is looked at again."""
+    """The settings that decide which files belong to a project. Stored with the index; a change triggers a new scan."""
 
     watch_paths: tuple[str, ...] = ()
     ignore_patterns: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Boundaries:
 
 
 def find_root(start: Path) -> Path:
-    """The project a path is in: by git, by a package's file, by its looks, or the path itself."""
+    """Return the project root of a path: by git, by a package file, by typical folders, or the path itself."""
     here = start.resolve()
     here = here if here.is_dir() else here.parent
     lineage = (here, *here.parents)
@@ -84,7 +84,7 @@ def _looks_like_a_project(folder: Path) -> bool:
 
 
 def refusal(folder: Path) -> str:
-    """Why a folder must not be indexed; empty if it may."""
+    """Return why a folder must not be indexed; empty if it may."""
     resolved = folder.resolve()
     if resolved == Path.home().resolve():
         return f"{resolved} is your home directory; name a project inside it"
@@ -94,7 +94,7 @@ def refusal(folder: Path) -> str:
 
 
 def checked_root(path: Path) -> Path:
-    """The real folder of a path that may be indexed, or an error that says why not."""
+    """Return the real path of a folder that may be indexed. Raises InvalidInput otherwise."""
     try:
         resolved = path.resolve(strict=True)
     except (OSError, RuntimeError):
@@ -134,8 +134,8 @@ class Files:
         return int.from_bytes(blake2b(os.fsencode(self.root), digest_size=8).digest(), "little") >> 1
 
     def scan(self, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
-        """Every file below the root, or at and below some paths, as one that belongs or one that is skipped with its reason."""
-        self.ignore = self._fresh_ignore()  # what is ignored may have changed since
+        """Yield every file below the root, or at and below some paths; skipped files with the reason."""
+        self.ignore = self._fresh_ignore()  # the ignore files may have changed
         self._linked = {"": False}
         folders = [path for path in paths if is_folder(f"{self.root}/{path}")]
         yield from (self.judge(path) for path in paths if path not in folders)
@@ -148,15 +148,15 @@ class Files:
             yield Skip(uri, ignored, ignored.startswith(UNLISTED)) if ignored else self._judge(uri, path)
 
     def warnings(self) -> tuple[str, ...]:
-        """The ignore patterns that the last scan could not use."""
+        """Return the ignore patterns that the last scan could not use."""
         return tuple(self.ignore.warnings)
 
     def position(self) -> str:
-        """Events tell of files."""
+        """Always empty: changes of files are known by events."""
         return ""
 
     def folders(self) -> frozenset[str]:
-        """The folders that hold files which are not ignored, and those above them."""
+        """Return the folders with files that are not ignored, and their parents."""
         found = {""}
         for path, ignored in walk(self.root, self._fresh_ignore()):
             folder = path.rpartition("/")[0]
@@ -166,7 +166,7 @@ class Files:
         return frozenset(found)
 
     def change(self, uri: str, stamp: Stamp) -> str:
-        """What happened to a file since it had this stamp; empty if nothing did, or if its name had to be altered."""
+        """Return what happened to a file since it had this stamp; empty if nothing did, or if the uri is not its real path."""
         if uri not in self._raw and _ALTERED.search(uri):
             return ""
         try:
@@ -175,15 +175,15 @@ class Files:
             return "is gone"
 
     def is_folder(self, path: str) -> bool:
-        """Whether a path is a folder that is not ignored."""
+        """Return whether a path is a folder that is not ignored."""
         return is_folder(f"{self.root}/{path}") and not self.ignore.reason(path, folder=True)
 
     def present(self, path: str) -> bool:
-        """Whether there is something at a path below the root."""
+        """Return whether anything exists at a path below the root."""
         return os.path.lexists(self.root / path)
 
     def judge(self, path: str) -> FileState | Skip:
-        """The same verdict for one path below the root."""
+        """Return the same verdict as `scan` for one path below the root."""
         uri, listed = self._uri(path), self.ignore.listed
         if not is_below(path):
             return Skip(uri, "outside the project")
@@ -192,9 +192,9 @@ class Files:
         return self._judge(uri, path) if not (ignored := self.ignore.reason(path)) else Skip(uri, ignored)
 
     def read(self, uri: str) -> tuple[bytes, Stamp] | Skip:
-        """The bytes of one file and its stamp, or why it cannot be read; a file that changes meanwhile is read twice."""
+        """Return the bytes and stamp of a file, or why it cannot be read. A file that changes meanwhile is read again once."""
         path = self._raw.get(uri, uri)
-        if never_read(path):  # whoever asks: not only a scan may hand out names
+        if never_read(path):  # also for names that did not come from a scan
             return Skip(uri, _NEVER)
         for _ in range(2):
             try:
@@ -208,7 +208,7 @@ class Files:
         return Skip(uri, "changed while it was read; the next run indexes it")
 
     def _uri(self, path: str) -> str:
-        """The path as text that can be stored and shown; one that had to be altered gets a hash, to stay unique."""
+        """Return the path as printable, scrubbed text. If that changed it, a hash is added to keep it unique."""
         shown = _shown(path)
         if self.rules or _SUSPECT.search(shown):
             from contextd.privacy import scrub_text
@@ -259,7 +259,7 @@ class Files:
         return f"binary (extension {extension})" if extension[1:] in BINARY else ""
 
     def _behind_link(self, folder: str) -> bool:
-        """Whether a folder is a link or lies behind one: what git lists may have become that since."""
+        """Return whether a folder is a link or behind one. A path listed by git may have become one since."""
 
         def own(one: str, above: bool) -> bool:
             return above or stat.S_ISLNK(os.lstat(f"{self.root}/{one}").st_mode)
@@ -296,7 +296,7 @@ class Files:
 
 
 def _shown(path: str) -> str:
-    """A path without bytes that are no text and characters that cannot be seen."""
+    """Return a path with invalid bytes and unprintable characters escaped."""
     if path.isprintable() and path.isascii():
         return path
     try:
@@ -309,7 +309,7 @@ def _shown(path: str) -> str:
 
 
 def open_below(root: Path, path: str) -> int:
-    """Open a file by walking down from the root; a link anywhere on the way is refused by the system."""
+    """Open a file by walking down from the root. Raises OSError for a link anywhere on the way."""
     if not is_below(path):
         raise OSError(0, "outside the project")
     if os.open not in os.supports_dir_fd:  # Windows
@@ -330,7 +330,7 @@ def open_below(root: Path, path: str) -> int:
 
 
 def _stamp(info: os.stat_result) -> Stamp:
-    """The stamp of a file; times after 2262 and huge inode numbers are cut to what a database holds."""
+    """Return the stamp of a file. Times after 2262 and huge inode numbers are clamped to 64 bits."""
     return Stamp(info.st_size, _fitting(info.st_mtime_ns), _fitting(info.st_ctime_ns), info.st_ino & _MOST)
 
 

@@ -1,4 +1,4 @@
-"""What a file is: its language by name, whether its bytes are text, and what is never read at all."""
+"""File types: the language by name, whether bytes are text, and which files are never read."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _NAMES = {
 _INTERPRETERS = {"python": "python", "node": "javascript", "bash": "shell", "sh": "shell", "zsh": "shell", "ruby": "ruby",
                  "php": "php", "lua": "lua", "elixir": "elixir"}  # fmt: skip
 
-# Files whose text has to be extracted: never judged by their bytes.
+# Files whose text has to be extracted; their bytes are not checked.
 DOCUMENTS = frozenset({"pdf", "docx"})
 BINARY = frozenset(
     "exe dll so dylib a o obj lib bin dat class jar war ear pyc pyo pyd whl egg wasm mo gmo jpg jpeg png gif bmp ico tif "
@@ -105,13 +105,13 @@ _CPP_WORDS = (b"namespace ", b"template <", b"template<", b"std::", b"public:", 
 
 
 def never_read(path: str) -> bool:
-    """Whether a file is one that exists to hold secrets."""
+    """Return whether a file is one that exists to hold secrets."""
     lowered = "/" + path.lower()
     return bool(_NEVER_PATTERN.search(lowered)) and not _HARMLESS_PATTERN.search(lowered)
 
 
 def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """One pattern for the end of a path."""
+    """Return one expression that matches any of the patterns at the end of a path."""
     return re.compile("|".join("/" + translate(pattern).replace(".*", "[^/]*") for pattern in patterns))
 
 
@@ -119,7 +119,7 @@ _NEVER_PATTERN, _HARMLESS_PATTERN = _any_of(_NEVER), _any_of(_HARMLESS)
 
 
 def language_of(path: str) -> str:
-    """The language by name alone; empty if the name does not tell."""
+    """Return the language by name alone; empty if the name is not enough."""
     name = path.rpartition("/")[2].lower()
     stem, _, extension = name.rpartition(".")
     if name in _NAMES:
@@ -130,7 +130,7 @@ def language_of(path: str) -> str:
 
 
 def language_by_content(path: str, data: bytes) -> str:
-    """The language, where the first bytes tell more than the name."""
+    """Return the language by name, or by the first bytes if they tell more."""
     language = language_of(path)
     if language == "c" and path.lower().endswith(".h") and any(word in data for word in _CPP_WORDS):
         return "cpp"
@@ -138,7 +138,7 @@ def language_by_content(path: str, data: bytes) -> str:
 
 
 def language_of_script(head: bytes) -> str:
-    """The language by the interpreter named in the first line; empty if there is none."""
+    """Return the language of the interpreter in the first line; empty if there is none."""
     if not head.startswith(b"#!"):
         return ""
     words = head.split(b"\n", 1)[0][2:].decode("ascii", "replace").split()
@@ -148,7 +148,7 @@ def language_of_script(head: bytes) -> str:
 
 
 def binary_reason(data: bytes, threshold_percent: int = 30) -> str:
-    """Why these bytes are not text; empty if they are. Valid UTF-8 in any script is text."""
+    """Return why these bytes are not text; empty if they are. Valid UTF-8 in any script is text."""
     head = data[:_HEAD]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ""

@@ -1,4 +1,4 @@
-"""Git, asked as a program. A repository's configuration and attributes can name programs; none of them is run.
+"""Run git as a program. A repository's configuration and attributes can name programs; none of them is run.
 
 The working tree is never compared with a commit here: that runs the repository's filters, and git has no option against it.
 """
@@ -30,11 +30,11 @@ _SETTINGS = (
     "core.pager=cat",
     "core.alternateRefsCommand=",
     "core.quotePath=false",
-    "core.bigFileThreshold=512k",  # what is larger is shown as binary: a patch is held in memory
+    "core.bigFileThreshold=512k",  # larger files are shown as binary, since a patch is held in memory
     "safe.bareRepository=explicit",  # files of a project can look like a bare repository
     "submodule.recurse=false",
     "color.ui=false",
-    "i18n.logOutputEncoding=UTF-8",  # what is not UTF-8 would pass the scrubber unseen
+    "i18n.logOutputEncoding=UTF-8",  # other encodings would pass the scrubber unseen
     "diff.noprefix=false",
     "diff.mnemonicPrefix=false",
 )
@@ -43,8 +43,8 @@ _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_NO_LAZY_FETCH": "1",  # a partial clone fetches what it lacks through programs of its configuration,
-    "GIT_ALLOW_PROTOCOL": "none",  # and versions of git without that variable are allowed no transport
+    "GIT_NO_LAZY_FETCH": "1",  # a partial clone fetches missing objects through programs of its configuration;
+    "GIT_ALLOW_PROTOCOL": "none",  # versions of git without that variable are allowed no transport
     "LC_ALL": "C",
 }
 _DIFF = ("--no-ext-diff", "--no-textconv")
@@ -53,12 +53,12 @@ _SAFE = {"blame": _DIFF, "log": _LOG, "show": _LOG}
 
 
 def git(root: Path, command: str, *arguments: str, stdin: bytes = b"") -> bytes | None:
-    """What git prints; None without git, without a repository, or when it takes too long."""
+    """Return the output of git; None without git, without a repository, on an error, or after a timeout."""
     import subprocess
 
     if git_folder(root) is None:
         return None
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}  # a hook's are of its repository
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}  # a hook's name its repository
     program = _program(os.environ.get("PATH", os.defpath))
     if program is None:
         return None
@@ -73,11 +73,11 @@ def git(root: Path, command: str, *arguments: str, stdin: bytes = b"") -> bytes 
 
 
 def git_folder(root: Path) -> Path | None:
-    """The git folder of the repository a folder is in; None where there is none, or where it is another repository's.
+    """Return the git folder of the repository a folder is in; None if there is none, or if it belongs to another repository.
 
-    A `.git` file names a folder anywhere. It is believed when that is a worktree's, which names this folder in turn and
-    stands in the list of its repository, or a submodule's of a repository above. A folder that borrows its commits from
-    elsewhere, by a common directory or by links, is not believed.
+    A `.git` file can name any folder. It is accepted if it names a worktree's folder, which names this folder in turn and is
+    listed by its repository, or the folder of a submodule of a repository above. A git folder that takes its commits from
+    elsewhere, by a common directory or by links, is rejected.
     """
     for folder in (root, *root.parents):
         place = folder / ".git"
@@ -106,7 +106,7 @@ def _pointed(folder: Path, place: Path) -> Path | None:
 
 
 def _borrows(target: Path) -> bool:
-    """Whether what a git folder says of its commits is a link to somewhere else."""
+    """Return whether a part of the git folder that defines its commits is a link."""
     ref = _first_line(target / "HEAD").removeprefix("ref:").strip()
     places = [target / name for name in _OWN]
     places += [target / Path(*Path(ref).parts[: count + 1]) for count in range(len(Path(ref).parts))] if ref else []
@@ -136,7 +136,7 @@ def _is_regular(path: Path) -> bool:
 
 @lru_cache(maxsize=4)
 def _program(path: str) -> str | None:
-    """The full path of git; a relative entry of PATH would find a program inside the project."""
+    """Return the absolute path of git. A relative entry of PATH could name a program inside the project."""
     from shutil import which
 
     found = which("git", path=os.pathsep.join(place for place in path.split(os.pathsep) if Path(place).is_absolute()))

@@ -1,7 +1,7 @@
-"""Which files are ignored, with git's own semantics.
+"""Decide which files are ignored, with git's own semantics.
 
-Inside a git repository git itself is asked; elsewhere the same rules are read from nested `.gitignore` files. On top of
-either come `.contextignore` files and the configured patterns.
+Inside a git repository git itself is asked; elsewhere the same rules are read from nested `.gitignore` files. In both cases
+`.contextignore` files and the configured patterns apply, too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TypeVar
 from contextd.sources.git import git
 from contextd.sources.patterns import LONGEST, MOST, Patterns, lines_of, parsed
 
-UNLISTED = "cannot be listed"  # how the reason of a folder begins that could not be looked into
+UNLISTED = "cannot be listed"  # prefix of the reason for a folder that could not be listed
 _LARGEST = 512 << 10  # bytes of an ignore file
 _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _SHOWN_HIDDEN = frozenset({".github", ".gitlab", ".circleci", ".devcontainer", ".cargo", ".config"})
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Ignore:
-    """Decides for one root."""
+    """The ignore rules of one root."""
 
     def __init__(self, root: Path, patterns: tuple[str, ...], *, gitignore: bool, extra_files: tuple[str, ...]) -> None:
         self.root = root
@@ -49,7 +49,7 @@ class Ignore:
 
     @cached_property
     def listed(self) -> list[str] | None:
-        """The files git knows or would add, below the root; None where git cannot say."""
+        """The tracked and untracked, not ignored files below the root; None if git cannot tell."""
         if not self.gitignore:
             return None
         top = git(self.root, "rev-parse", "--show-toplevel")
@@ -61,7 +61,7 @@ class Ignore:
         return sorted({name for one in out.split(b"\0") if one and is_below(name := os.fsdecode(one))})
 
     def reason(self, path: str, *, folder: bool = False) -> str:
-        """Why a path is ignored by anything but git's own list; empty if it is not."""
+        """Return why a path is ignored by rules other than git's list; empty if it is not."""
         parent, _, name = path.rpartition("/")
         if folder:
             return self._folder_reason(path)
@@ -91,7 +91,7 @@ class Ignore:
         return any(folder == top or folder.startswith(top + "/") for top in self.nested)
 
     def _specs_for(self, folder: str) -> list[tuple[str, int, Patterns]]:
-        """The ignore files that apply to a folder, each with its place in a path; the deepest first: it has the last word."""
+        """Return the ignore files that apply to a folder, each with its offset in a path. The deepest comes first and wins."""
         if not self._specs:
             self._specs[""] = self._own_specs("")
         return inherited(self._specs, folder, lambda one, above: self._own_specs(one) + above)
@@ -103,7 +103,7 @@ class Ignore:
         return [(name, start, patterns) for name, patterns in own if patterns is not None]
 
     def _read(self, path: str) -> Patterns | None:
-        """The patterns of an ignore file; None if there is none. Links are not followed, as git does not."""
+        """Return the patterns of an ignore file; None if it is missing. As in git, links are not followed."""
         data = _content(f"{self.root}/{path}")
         if data is None:
             return None
@@ -116,9 +116,10 @@ class Ignore:
 
 
 def inherited(known: dict[str, T], folder: str, step: Callable[[str, T], T]) -> T:
-    """What holds for a folder, made by `step` from what holds for the one above; `known` has the root's and keeps the others.
+    """Return the value of a folder, computed by `step` from the value of its parent.
 
-    There is no recursion: folders lie thousands deep in a project that wants to break something.
+    `known` has the root's value and caches the others. There is no recursion: a hostile project may nest folders thousands
+    deep.
     """
     missing = []
     while folder not in known:
@@ -147,7 +148,7 @@ def _content(path: str) -> bytes | None:
 
 
 def is_folder(path: str) -> bool:
-    """Whether a path is a folder itself, not a link to one."""
+    """Return whether a path is a folder itself, not a link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except (OSError, ValueError):
@@ -155,12 +156,12 @@ def is_folder(path: str) -> bool:
 
 
 def is_below(path: str) -> bool:
-    """Whether a relative path stays below its root by its text alone; git's index can be forged to hold any name."""
+    """Return whether a relative path stays below its root, by its text alone. Git's index can be forged to hold any name."""
     return not any(part in ("", ".", "..") for part in path.removesuffix("/").split("/"))
 
 
 def walk(root: Path, ignore: Ignore) -> Iterator[tuple[str, str]]:
-    """Every path below the root with the reason it is ignored, or none. Ignored folders are named, not entered."""
+    """Yield every path below the root with the reason it is ignored, or an empty one. Ignored folders are not entered."""
     if ignore.listed is not None:
         yield from _walk_list(root, ignore)
     else:

@@ -1,4 +1,4 @@
-"""Files of other programs, read within limits: entries of JSON arrays, also in zips, and lines. Nothing is unpacked to disk."""
+"""Read files of other programs within limits: JSON arrays, also in zips, and lines. Nothing is unpacked to disk."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import ijson
 from contextd.values.conversation import Unread
 
 MEGABYTE = 1 << 20
-DEPTH = 100  # brackets inside each other; the deepest exports known have about 20
+DEPTH = 100  # nested brackets; the deepest exports known have about 20
 ENTRY = 128 * MEGABYTE  # bytes of one conversation in an array
 LINE = 16 * MEGABYTE  # characters of a line
 MEMBERS = 100_000  # files in a zip
-RATIO = 100  # bytes out of a zip for each byte in it; texts have about 10
-TOTAL = 8 << 30  # bytes out of one zip
-_FREE = MEGABYTE  # bytes a zip may give before its ratio counts
+RATIO = 100  # uncompressed bytes per byte of a zip; texts have about 10
+TOTAL = 8 << 30  # uncompressed bytes of one zip
+_FREE = MEGABYTE  # uncompressed bytes before the ratio is checked
 _CHUNK = 1 << 16
 
 
@@ -32,19 +32,19 @@ class Refused(ValueError):
 
 
 class Meter:
-    """Counts bytes that were read, so that whoever waits knows that reading goes on."""
+    """Counts bytes read, so that a waiting process knows that reading continues."""
 
     def __init__(self, beat: Callable[[], None] = lambda: None) -> None:
         self._beat, self.bytes = beat, 0
 
     def count(self, size: int) -> None:
-        """Note that so many bytes were read."""
+        """Add the number of bytes read."""
         self.bytes += size
         self._beat()
 
 
 def is_regular(path: Path) -> bool:
-    """Whether a path is a file and neither a link, a pipe nor a device, which may block for ever."""
+    """Return whether a path is a regular file: no link, and no pipe or device, which may block forever."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
@@ -52,7 +52,7 @@ def is_regular(path: Path) -> bool:
 
 
 def entries(path: Path, meter: Meter) -> Iterator[dict[str, Any] | Unread]:
-    """The entries of every array of conversations in a file or zip, one at a time."""
+    """Yield the entries of every array of conversations in a file or zip, one at a time."""
     if path.suffix.lower() != ".zip":
         with path.open("rb") as stream:
             yield from _array(_Counted(stream, meter), path.name)
@@ -87,7 +87,7 @@ def _members(archive: zipfile.ZipFile, path: Path, meter: Meter) -> Iterator[dic
 
 
 class _Allowance:
-    """What one zip may give out, all its files together: they may overlap."""
+    """How much all files of one zip may unpack to. They may overlap."""
 
     def __init__(self, size: int) -> None:
         self._size, self._given = size, 0
@@ -103,7 +103,7 @@ class _Allowance:
 
 
 class _Counted:
-    """A stream of valid UTF-8 that counts what is read of it."""
+    """A stream of valid UTF-8 that counts the bytes read."""
 
     def __init__(self, stream: IO[bytes], meter: Meter, allowance: _Allowance | None = None) -> None:
         self._stream, self._meter, self._allowance = stream, meter, allowance
@@ -111,7 +111,7 @@ class _Counted:
         self.entry = 0  # bytes since the current entry began
 
     def read(self, size: int = _CHUNK) -> bytes:
-        if size == 0:  # asked by the parser to learn whether bytes or text come
+        if size == 0:  # ijson tests whether the stream returns bytes or text
             return b""
         while data := self._stream.read(_CHUNK):
             self._meter.count(len(data))
@@ -126,7 +126,7 @@ class _Counted:
 
 
 def _array(stream: _Counted, name: str) -> Iterator[dict[str, Any] | Unread]:
-    """The objects of an array. Built here and not by the library, whose paths grow with the square of the depth."""
+    """Yield the objects of an array. Built here because ijson's paths take quadratic time in the depth."""
     builder, depth, at_top = ijson.ObjectBuilder(), 0, True
     try:
         for event, value in ijson.basic_parse(stream, use_float=True):
@@ -148,7 +148,7 @@ def _array(stream: _Counted, name: str) -> Iterator[dict[str, Any] | Unread]:
 
 
 def lines(path: Path, meter: Meter, longest: int = 0) -> Iterator[tuple[int, dict[str, Any] | Unread]]:
-    """The objects of a file of lines with their numbers; a line that is none is told and costs only itself."""
+    """Yield the objects of a file of JSON lines with line numbers. An invalid line is yielded as Unread."""
     longest = longest or LINE
     with path.open("r", encoding="utf-8-sig", errors="replace") as stream:
         number = 0
@@ -183,7 +183,7 @@ def _object(line: str, place: str) -> dict[str, Any] | Unread | None:
 
 
 def depth_exceeds(value: Any, most: int) -> bool:
-    """Whether lists and objects lie deeper inside each other than so many levels; looks at one level after the other."""
+    """Return whether lists and objects are nested deeper than `most` levels, checking level by level."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(most):
         inside = (inner for one in level for inner in (one.values() if isinstance(one, dict) else one))

@@ -1,7 +1,7 @@
-"""Memories as files tell them: exports of contextd, backups of other personal stores, JSON lines, Markdown lists.
+"""Read files of memories: exports of contextd, backups of other personal stores, JSON lines, Markdown lists.
 
-Entries are given one at a time, with the name of the part they are in: OWN for the manifest of an export of our own, TOLD for
-an entry of any other file.
+Entries are yielded one at a time, with the name of their part: OWN for the manifest of contextd's own export, FOREIGN for an
+entry of any other file.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from contextd.sources.limited import DEPTH, depth_exceeds
 from contextd.text import times
 
 OWN = "contextd"
-TOLD = "told"
+FOREIGN = "told"
 _ITEM = re.compile(r"([-*+•]|\d{1,4}[.)])\s+(.+)")
-_LONGEST_LINE = 400  # characters of a line that is a fact: what is longer is prose
+_LONGEST_LINE = 400  # characters; a longer line is prose, not a fact
 _REMEDY = (
     "Write one fact per line and start each line with `- `. For pages of notes use `contextd import FOLDER --from obsidian`"
 )
@@ -32,7 +32,7 @@ Entry = tuple[str, dict[str, Any]]
 
 
 def read(data: str) -> Iterator[Entry]:
-    """The entries of an export of our own, or of a file of another kind. Raises InvalidInput for anything else."""
+    """Yield the entries of contextd's own export, or of a file of another kind. Raises InvalidInput for anything else."""
     stripped = data.lstrip("\ufeff \n\r\t")
     if stripped.startswith("{"):
         yield from _object(stripped)
@@ -42,10 +42,10 @@ def read(data: str) -> Iterator[Entry]:
         except ValueError as error:
             raise InvalidInput(f"invalid JSON: {error}") from None
         for one in found:
-            yield TOLD, _told(one if isinstance(one, dict) else {"text": one})
+            yield FOREIGN, _entry(one if isinstance(one, dict) else {"text": one})
     else:
         for item in _items(stripped):
-            yield TOLD, _tagged(item)
+            yield FOREIGN, _tagged(item)
 
 
 def _object(data: str) -> Iterator[Entry]:
@@ -64,10 +64,10 @@ def _object(data: str) -> Iterator[Entry]:
     elif isinstance(found.get("gems"), list):
         for one in found["gems"]:
             if isinstance(one, dict) and isinstance(one.get("value"), str):
-                yield TOLD, _gem(one)
+                yield FOREIGN, _gem(one)
     elif isinstance(found.get("text"), str):
-        yield TOLD, _told(found)
-    elif found.get("type") == "manifest":  # an export as lines that has nothing but its first line
+        yield FOREIGN, _entry(found)
+    elif found.get("type") == "manifest":  # an export as lines that has only its first line
         yield OWN, found
     else:
         raise InvalidInput("unknown JSON format: `contextd`, `gems` or `text` is required")
@@ -89,11 +89,11 @@ def _lines(data: str) -> Iterator[Entry]:
             if isinstance(entry, dict) and isinstance(entry.get("type"), str) and entry["type"] != OWN:
                 yield entry["type"], entry
         else:
-            yield TOLD, _told(entry if isinstance(entry, dict) else {"text": entry})
+            yield FOREIGN, _entry(entry if isinstance(entry, dict) else {"text": entry})
 
 
 def _parsed(text: str) -> Any:
-    """JSON within the limit of depth; raises ValueError for anything that is none."""
+    """Parse JSON within the limit of depth. Raises ValueError for invalid JSON and InvalidInput beyond the limit."""
     try:
         found = json.loads(text)
         if not depth_exceeds(found, DEPTH):
@@ -104,14 +104,14 @@ def _parsed(text: str) -> Any:
 
 
 def _items(data: str) -> list[str]:
-    """The facts of a text: the items of its lists, or its lines. Raises InvalidInput for prose, code and tables."""
+    """Return the facts of a text: the items of its lists, or its lines. Raises InvalidInput for prose, code and tables."""
     lines = data.splitlines()
     items = [item[2] for line in lines if (item := _ITEM.match(line.strip()))]
     others = [
         line for line in lines if line.strip() and not line.strip().startswith(("#", "<!--")) and not _ITEM.match(line.strip())
     ]
     if items:
-        beside = [line for line in others if not line.startswith((" ", "\t"))]  # what is indented goes on with an item
+        beside = [line for line in others if not line.startswith((" ", "\t"))]  # an indented line continues an item
         if len(beside) > len(items):
             raise InvalidInput(f"the text is not a list: {len(items)} items and {len(beside)} other lines. {_REMEDY}")
     elif reason := _no_list(data, others):
@@ -120,7 +120,7 @@ def _items(data: str) -> list[str]:
 
 
 def _no_list(data: str, lines: list[str]) -> str:
-    """Why lines without marks are no facts; empty if they may be."""
+    """Return why lines without list marks are no facts; empty if they may be."""
     code = sum(bool(_CODE.search(line)) for line in lines)
     if code * 4 > len(lines):
         return "its lines look like code or a table"
@@ -131,8 +131,8 @@ def _no_list(data: str, lines: list[str]) -> str:
     return ""
 
 
-def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A text with what is said of it, from a file of another kind."""
+def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a text with its known fields, from a file of another kind. Raises InvalidInput without a text."""
     text = entry.get("text", entry.get("content", entry.get("value")))
     if not isinstance(text, str) or not text.strip():
         raise InvalidInput("an entry has no `text` field; every entry requires it")
@@ -142,13 +142,13 @@ def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
             known[name] = entry[name]
     if isinstance(entry.get("topics"), list):
         known["topics"] = [one for one in entry["topics"] if isinstance(one, str)]
-    if said := _said(entry.get("said", entry.get("timestamp")), text):
+    if said := _time(entry.get("said", entry.get("timestamp")), text):
         known["said"] = said
     return known
 
 
-def _said(value: Any, text: str) -> int:
-    """When it was said, in microseconds; 0 where nothing is said about it."""
+def _time(value: Any, text: str) -> int:
+    """Return the time of the statement in microseconds; 0 if none is given. Raises InvalidInput for an invalid time."""
     try:
         return times.moment(value)
     except ValueError:
@@ -159,11 +159,11 @@ def _said(value: Any, text: str) -> int:
 
 
 def _gem(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry of the backup format with `gems`: value, collections, semanticType, timestamp."""
-    told = {"text": entry["value"], "kind": entry.get("semanticType"), "attribute": entry.get("attribute")}
-    told |= {"value": entry.get("attributeValue"), "unit": entry.get("attributeUnit"), "topics": entry.get("collections")}
-    told |= {"said": entry.get("timestamp")}
-    return _told(told)
+    """Convert an entry of the backup format with `gems`: value, collections, semanticType, timestamp."""
+    fields = {"text": entry["value"], "kind": entry.get("semanticType"), "attribute": entry.get("attribute")}
+    fields |= {"value": entry.get("attributeValue"), "unit": entry.get("attributeUnit"), "topics": entry.get("collections")}
+    fields |= {"said": entry.get("timestamp")}
+    return _entry(fields)
 
 
 def _tagged(item: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Chats as `contextd chats export` writes them: a sitting, a note or marks of forgotten chats on each line."""
+"""Read chats as `contextd chats export` writes them: a session, a note or marks of forgotten chats on each line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from contextd.sources.transcripts import moment
 from contextd.values.conversation import Conversation, Forgotten, Message, Note, Unread
 
 FORMAT = 1
-HEADER = "contextd_chats"  # the field by which such a file is known
-_LONGEST = 4 * LINE  # a message that was kept fits on a line, however it is escaped
+HEADER = "contextd_chats"  # the field that identifies such a file
+_LONGEST = 4 * LINE  # any stored message fits on a line, however it is escaped
 _READERS = 100
 _NAME = 200  # characters of a reader's name
 
@@ -21,15 +21,15 @@ Read = Conversation | Note | Forgotten | Unread
 
 
 def chats(path: Path, meter: Meter) -> Iterator[Read]:
-    """What is in an export of our own; a line of an unknown shape is told and costs only itself."""
-    said: list[Message] = []  # of a sitting that goes on with the next line
+    """Yield the contents of contextd's own export. An invalid line is yielded as Unread."""
+    messages: list[Message] = []  # of a session that continues on the next line
     for number, entry in lines(path, meter, _LONGEST):
         one = entry if isinstance(entry, Unread) else _read(entry, f"{path.name}:{number}")
         if isinstance(one, Conversation):
-            said += one.messages
+            messages += one.messages
             if isinstance(entry, dict) and entry.get("more") is True:
                 continue
-            one, said = replace(one, messages=said), []
+            one, messages = replace(one, messages=messages), []
         if one is not None:
             yield one
 

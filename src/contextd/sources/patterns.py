@@ -1,6 +1,6 @@
 """Ignore patterns with git's semantics, as expressions of a linear-time engine.
 
-This is git's `wildmatch` on bytes, quirks included. A line that git takes for a pattern that never matches is one here, too.
+This is git's `wildmatch` on bytes, quirks included. A pattern that never matches in git never matches here.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 MOST = 5000  # patterns of one file
 LONGEST = 1000  # bytes of a pattern
-_LONGEST_EXPRESSION = 20_000  # beyond this the engine needs more memory than it may take for one
-_FOLDER = b"\0"  # ends the path of a folder: no name holds it
+_LONGEST_EXPRESSION = 20_000  # a longer expression exceeds the engine's memory limit
+_FOLDER = b"\0"  # marks the end of a folder's path; no name contains it
 _ANY, _NO_SLASH = r"[^\x00]*", r"[^/\x00]*"
 _CLASSES = {
     b"alnum": b"0-9A-Za-z", b"alpha": b"A-Za-z", b"blank": b" \t", b"cntrl": b"\0-\x1f\x7f", b"digit": b"0-9",
@@ -21,33 +21,33 @@ _CLASSES = {
 
 
 class Pattern(NamedTuple):
-    """One line: the paths it matches, as an expression, and whether it ignores them or takes them back."""
+    """One line: an expression for the paths it matches, and whether it ignores or re-includes them."""
 
     expression: str
     ignores: bool
 
 
 class Patterns:
-    """The lines of one ignore file; the last one that matches decides."""
+    """The lines of one ignore file; the last match decides."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         found = (pattern for line in lines if len(line) <= LONGEST and (pattern := parsed(line)) is not None)
         self._parts = [(ignores, _compiled(expressions)) for ignores, expressions in _joined(found)][::-1]
 
     def verdict(self, path: bytes, *, folder: bool) -> bool | None:
-        """True if a path is ignored, False if it is taken back, None if no pattern matches it."""
+        """Return True if a path is ignored, False if it is re-included, None if no pattern matches."""
         probe = path + _FOLDER if folder else path
         return next((ignores for ignores, matches in self._parts if matches(probe)), None)
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """The lines of an ignore file, comments left out, without their ends and the spaces before these."""
+    """Return the lines of an ignore file without comments, line ends and trailing spaces."""
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     return [_trimmed(line.removesuffix(b"\r").split(b"\0", 1)[0]) for line in lines if line and not line.startswith(b"#")]
 
 
 def parsed(line: bytes) -> Pattern | None:
-    """The pattern of one line; None if it can match nothing."""
+    """Return the pattern of one line; None if it can match nothing."""
     ignores = not line.startswith(b"!")
     text = line if ignores else line[1:]
     end = r"\x00" if text.endswith(b"/") else r"\x00?"
@@ -62,14 +62,14 @@ def parsed(line: bytes) -> Pattern | None:
 
 
 def _trimmed(line: bytes) -> bytes:
-    """A line without spaces at its end, unless a backslash stands before them."""
+    """Remove trailing spaces, unless a backslash precedes them."""
     bare = line.rstrip(b" ")
     backslashes = len(bare) - len(bare.rstrip(b"\\"))
     return line[: len(bare) + 1] if backslashes % 2 else bare
 
 
 def _wild(text: bytes, *, stars: bool) -> str | None:
-    """The expression of a text with wildcards; with `stars`, two of them between slashes span folders. None matches nothing."""
+    """Convert a text with wildcards to an expression; None matches nothing. With `stars`, a `**` path part spans folders."""
     found, place = [], 0
     while place < len(text):
         one = text[place : place + 1]
@@ -98,7 +98,7 @@ def _star(text: bytes, place: int, *, stars: bool) -> tuple[str, int]:
 
 
 def _bracket(text: bytes, place: int) -> tuple[set[int], int]:
-    """The bytes of a set and the place after it; none of them if it does not end or has a class nobody knows."""
+    """Return the bytes of a set and the position after it; no bytes if it does not end or has an unknown class."""
     negated = text[place : place + 1] in (b"!", b"^")
     place += negated
     found: set[int] = set()
@@ -129,13 +129,13 @@ def _bracket(text: bytes, place: int) -> tuple[set[int], int]:
 
 
 def _class_end(text: bytes, start: int) -> int:
-    """The place of the bracket that closes a class such as `[:alpha:]`; -1 for one that is a set with a colon in it."""
+    """Return the position of the bracket that closes a class such as `[:alpha:]`; -1 if it is a set with a colon in it."""
     end = text.find(b"]", start)
     return end if end == -1 or (end > start and text[end - 1 : end] == b":") else -1
 
 
 def _spread(ranges: bytes) -> set[int]:
-    """The bytes of ranges such as `a-z0-9`."""
+    """Return the bytes of ranges such as `a-z0-9`."""
     found, place = set(), 0
     while place < len(ranges):
         last = place + 2 if ranges[place + 1 : place + 2] == b"-" and place + 2 < len(ranges) else place
@@ -145,7 +145,7 @@ def _spread(ranges: bytes) -> set[int]:
 
 
 def _set(found: set[int]) -> str:
-    """A set of bytes as an expression; empty if none of them can be in a name."""
+    """Return a set of bytes as an expression; empty if none of them can be in a name."""
     bytes_ = sorted(found - {0, ord("/")})
     return "[" + "".join(f"\\x{byte:02x}" for byte in bytes_) + "]" if bytes_ else ""
 
@@ -155,7 +155,7 @@ def _literal(text: bytes) -> str:
 
 
 def _joined(patterns: Iterable[Pattern]) -> Iterator[tuple[bool, list[str]]]:
-    """Neighbors that say the same, as many as one expression holds."""
+    """Group adjacent patterns with the same effect, as many as fit one expression."""
     part: list[str] = []
     size, ignoring = 0, True
     for expression, ignores in patterns:
@@ -169,6 +169,6 @@ def _joined(patterns: Iterable[Pattern]) -> Iterator[tuple[bool, list[str]]]:
 
 
 def _compiled(expressions: list[str]) -> Any:
-    from contextd.privacy.linear import linear  # slow to import, and not needed to answer a question
+    from contextd.privacy.linear import linear  # slow to import, and not needed to answer a query
 
     return linear("|".join(f"(?:{expression})" for expression in expressions)).fullmatch

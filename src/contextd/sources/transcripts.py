@@ -1,4 +1,4 @@
-"""Transcripts as lines of JSON: of Claude Code, of Codex, and plain ones with a message or a conversation on each line."""
+"""Read transcripts in JSON lines: Claude Code, Codex, and plain ones with a message or a conversation on each line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextd.sources.limited import Meter, lines
 from contextd.text import times
 from contextd.values.conversation import Conversation, Message, Unread
 
-NO_TIME = -1  # of a message whose time is none; `exports.read` says so and drops it
+NO_TIME = -1  # of a message with an invalid time; `exports.read` reports and removes it
 _TITLE = 80
 _NOT_SAID = ("<command-", "<local-command", "<system-reminder>", "<environment_context>", "<user_instructions>", "# AGENTS.md")
 _WHO = ("author", "speaker", "sender", "name", "role", "from")
@@ -20,7 +20,7 @@ _WHERE = ("conversation", "conversation_id", "thread", "session", "session_id", 
 
 
 def kind_of(path: Path, meter: Meter) -> str:
-    """Whose transcript a file is, by its first lines; `memories` for other lines with texts, empty for none."""
+    """Return the kind of a transcript by its first lines; `memories` for other lines with texts, empty for none."""
     found = ""
     for entry in _first(path, 20, meter):
         kind = entry.get("type")
@@ -35,7 +35,7 @@ def kind_of(path: Path, meter: Meter) -> str:
 
 
 def claude_code(path: Path, meter: Meter) -> Iterator[Conversation | Unread]:
-    """A session of Claude Code: what was said, without tools, their results and thoughts."""
+    """Read a Claude Code session: messages without tools, their results and thoughts."""
     title, messages, session = "", list[Message](), ""
     for _, entry in lines(path, meter):
         if isinstance(entry, Unread):
@@ -54,34 +54,34 @@ def claude_code(path: Path, meter: Meter) -> Iterator[Conversation | Unread]:
 
 
 def codex(path: Path, meter: Meter) -> Iterator[Conversation | Unread]:
-    """A session of Codex: what was said, without tools, their results and what was told to the model beforehand."""
+    """Read a Codex session: messages without tools, their results and instructions to the model."""
     messages, session = list[Message](), ""
     for _, entry in lines(path, meter):
         if isinstance(entry, Unread):
             yield entry
             continue
         payload = entry.get("payload")
-        told: dict[str, Any] = payload if isinstance(payload, dict) else entry
+        body: dict[str, Any] = payload if isinstance(payload, dict) else entry
         if entry.get("type") == "session_meta":
-            session = word(told.get("id")) or session
-        role = told.get("role")
-        if told.get("type") != "message" or role not in ("user", "assistant"):
+            session = word(body.get("id")) or session
+        role = body.get("role")
+        if body.get("type") != "message" or role not in ("user", "assistant"):
             continue
-        if (text := text_of(told.get("content"))) and not text.lstrip().startswith(_NOT_SAID):
+        if (text := text_of(body.get("content"))) and not text.lstrip().startswith(_NOT_SAID):
             messages.append(Message(role, text, moment(entry.get("timestamp")), role))
     if messages:
         yield _session("codex", session, path, _title(messages), messages)
 
 
 def _session(kind: str, session: str, path: Path, title: str, messages: list[Message]) -> Conversation:
-    """A session by its own id; without one it is called like its file, and recognized by what was said."""
+    """Return a session by its own id; without one it is named after its file and recognized by its messages."""
     return Conversation(f"{kind}/{session or path.stem}", title, messages, None if session else "")
 
 
 def plain(path: Path, meter: Meter, file: str = "") -> Iterator[Conversation | Unread]:
-    """Lines of one's own: a whole conversation on each (`messages`), or a message on each, which names its conversation.
+    """Read JSON lines with a whole conversation on each (`messages`), or with a message on each that names its conversation.
 
-    The file is read twice, so that a conversation is given away with its last line and few are held at a time.
+    The file is read twice, so that a conversation is yielded with its last line and few are held in memory.
     """
     file = file or path.stem
     last = {_place(entry): number for number, entry in lines(path, meter) if not isinstance(entry, Unread)}
@@ -90,9 +90,9 @@ def plain(path: Path, meter: Meter, file: str = "") -> Iterator[Conversation | U
         if isinstance(entry, Unread):
             yield entry
         elif isinstance(entry.get("messages"), list):
-            said = [message for one in entry["messages"] if isinstance(one, dict) and (message := _message(one))]
+            found = [message for one in entry["messages"] if isinstance(one, dict) and (message := _message(one))]
             name = word(entry.get("id")) or _place(entry) or str(number - 1)
-            yield Conversation(f"{file}/{name}", word(entry.get("title")), said, name)
+            yield Conversation(f"{file}/{name}", word(entry.get("title")), found, name)
         else:
             place = _place(entry)
             message = _message(entry)
@@ -107,7 +107,7 @@ def plain(path: Path, meter: Meter, file: str = "") -> Iterator[Conversation | U
 
 
 def text_of(content: Any) -> str:
-    """The words of a content: a text, or blocks of which some are text."""
+    """Return the text of a content: a string, or the text blocks of a list."""
     if isinstance(content, str):
         return content
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
@@ -116,7 +116,7 @@ def text_of(content: Any) -> str:
 
 
 def moment(value: Any) -> int:
-    """A time as microseconds, 0 where none is given, NO_TIME for anything else."""
+    """Return a time as microseconds; 0 if none is given, NO_TIME for an invalid one."""
     try:
         return times.moment(value)
     except ValueError:
@@ -124,7 +124,7 @@ def moment(value: Any) -> int:
 
 
 def word(value: Any) -> str:
-    """A name or a number as text; empty for anything else, such as a list."""
+    """Return a name or a number as text; empty for anything else, such as a list."""
     return str(value) if isinstance(value, str | int | float) and value and not isinstance(value, bool) else ""
 
 
@@ -143,7 +143,7 @@ def _place(entry: Mapping[str, Any]) -> str:
 
 
 def _title(messages: list[Message]) -> str:
-    """What the person said first, on one line."""
+    """Return the person's first message, on one line."""
     first = next((message.text for message in messages if message.role == "user"), "")
     return " ".join(first.split())[:_TITLE]
 

@@ -1,4 +1,4 @@
-"""What is found on the way to an answer, and the answer: values only."""
+"""Candidates, hits and the answer: values only."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 NO_VECTOR = -2.0  # in place of the cosine of a chunk without a vector
 
-CHANCE = "chance"  # among the arms of a chunk: that it holds the lines that answer
+CHANCE = "chance"  # among the arms of a chunk: the probability that it holds the answer
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found."""
+    """The result of a search."""
 
     hits: Sequence[Hit]
     plan: Plan
@@ -31,7 +31,7 @@ class SearchResult:
 
 
 class Found(NamedTuple):
-    """One answer of one arm: comparable inside that arm of that workspace only."""
+    """One result of one arm. Scores are comparable only within that arm and workspace."""
 
     chunk: ChunkId
     score: float
@@ -39,7 +39,7 @@ class Found(NamedTuple):
 
 
 class Suggestion(NamedTuple):
-    """What a retriever from outside proposes: a chunk by its id, or a file with or without a line. The store checks it."""
+    """A suggestion of a plug-in: a chunk by its id, or a file with or without a line. The store checks it."""
 
     score: float
     chunk: ChunkId | None = None
@@ -49,12 +49,12 @@ class Suggestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """Candidates of one workspace with their standing in every arm."""
+    """Candidates of one workspace with their scores in every arm."""
 
     chunks: tuple[ChunkId, ...]
     arms: Mapping[str, NDArray[np.float64]]
-    strength: float | None = None  # of the best chunk by words, comparable between questions; None where words are not asked
-    scores: Callable[[Sequence[ChunkId]], Mapping[str, NDArray[np.float64]]] = lambda _: {}  # of other chunks, in every arm
+    strength: float | None = None  # of the best chunk by words, comparable between questions; None if words are not searched
+    scores: Callable[[Sequence[ChunkId]], Mapping[str, NDArray[np.float64]]] = lambda _: {}  # for other chunks, in every arm
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -62,7 +62,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A chunk on its way to becoming a hit: its standing in every arm, and one score."""
+    """A chunk that may become a hit: its scores in every arm, and one total score."""
 
     chunk: ChunkId
     arms: Mapping[str, float]
@@ -71,20 +71,20 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that was found, its calibrated relevance 0..1, and why it is there."""
+    """A chunk that was found, with its calibrated relevance 0..1 and the scores behind it."""
 
     chunk: Chunk
     score: float
     rank_score: float
     why: Mapping[str, float] = field(default_factory=dict)
-    facet: str = ""  # the name of the facet it answers
-    focus: int = 0  # the line that counts most, where one does: of a declaration
-    relation: Relation | None = None  # of one that is there because it is linked with another
+    facet: str = ""  # name of the facet it answers
+    focus: int = 0  # most important line, such as that of a declaration; 0 if there is none
+    relation: Relation | None = None  # set if the hit was added by a link
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The answer: text within the budget, the hits it was made of, and how it came about."""
+    """The answer: text within the budget, the hits in it, and the trace."""
 
     text: str
     tokens: int
@@ -98,16 +98,16 @@ class Context:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """What it was made of: uris, and memories by their ids."""
+        """The uris of the hits, and the ids of memories."""
         return tuple(dict.fromkeys(hit.chunk.uri.removeprefix("memory:") for hit in self.hits))
 
     @property
     def scores(self) -> Mapping[str, float]:
-        """The best rank score of each of them."""
+        """The best rank score of each id."""
         ranked = sorted(self.hits, key=lambda hit: hit.rank_score)
         return {hit.chunk.uri.removeprefix("memory:"): hit.rank_score for hit in ranked}
 
     @property
     def budget_used(self) -> float:
-        """The share of the budget it takes, in percent."""
+        """The used share of the budget, in percent."""
         return 100 * self.tokens / self.budget

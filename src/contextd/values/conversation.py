@@ -1,4 +1,4 @@
-"""What was said between people, or between a person and a model: values only."""
+"""Conversations and notes: values only."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One thing that somebody said. `at` is in microseconds, 0 when nobody knows."""
+    """One message. `at` is in microseconds, 0 if unknown."""
 
     author: str
     text: str
     at: int = 0
-    role: str = ""  # `user`, `assistant` or nothing
+    role: str = ""  # `user`, `assistant` or empty
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Messages in the order they were said. `place` names it among all, such as `chatgpt/68f0…`."""
+    """Messages in order. `place` is a unique name, such as `chatgpt/68f0…`."""
 
     place: str
     title: str
     messages: Sequence[Message]
-    name: str | None = None  # its name inside its file, where `place` changes with the name of the file
-    sitting: int = 0  # which sitting it is, where it is only one; 0 for a whole conversation
-    principals: frozenset[str] = frozenset()  # who may read it beside the person who imports it
+    name: str | None = None  # its name inside its file, if `place` depends on the file name
+    sitting: int = 0  # number of the chat session, if it is only one; 0 for a whole conversation
+    principals: frozenset[str] = frozenset()  # who may read it besides the person who imports it
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text that was written and kept elsewhere, such as a page of a vault."""
+    """A text written elsewhere, such as a page of a vault."""
 
     place: str
     title: str
@@ -43,23 +43,23 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """Conversations that were forgotten on another device, as keyed hashes: they tell nothing, but recognize what is known."""
+    """Conversations forgotten on another device, as keyed hashes: they reveal nothing, but match known conversations."""
 
     key: str
     marks: Sequence[str]
 
 
 class Said(NamedTuple):
-    """What is kept of a sitting or a note beside its text: of every message its author, role, time and number of lines."""
+    """Metadata of a chat session or note: for each message its author, role, time and number of lines."""
 
     title: str
-    name: str | None = None  # as of its conversation
+    name: str | None = None  # as in Conversation
     turns: Sequence[tuple[str, str, int, int]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Something in an export that could not be understood, and why."""
+    """Part of an export that could not be read, and why."""
 
     place: str
     reason: str
@@ -68,7 +68,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class ChatSession:
-    """Messages of one sitting as they are kept: a document of its own."""
+    """A stored chat session: messages close in time, as one document."""
 
     uri: str
     title: str
@@ -77,5 +77,5 @@ class ChatSession:
 
 
 def told_apart(place: str, first: str) -> str:
-    """A name that held a secret, told apart from others that differ in it only by what was said first."""
+    """Return a redacted name with a hash of the first message, to distinguish names that differ only in the secret."""
     return f"{place}-{blake2b(first.strip().encode('utf-8', 'replace'), digest_size=4).hexdigest()}"

@@ -11,19 +11,19 @@ OWNER = "owner"
 
 EVERYONE = "everyone"
 
-MEMORIES = 1  # the source all memories come from
+MEMORIES = 1  # source id of all memories
 
-CHATS = 2  # and all chats and notes that were imported
+CHATS = 2  # source id of all imported chats and notes
 
-COMMIT = "commit"  # the language of a commit as a document
+COMMIT = "commit"  # language of a commit as a document
 
-MEMORY = "memory"  # of a memory
+MEMORY = "memory"  # language of a memory
 
-CHAT = "chat"  # and of a sitting of a conversation
+CHAT = "chat"  # language of a chat session
 
 
 class ChunkId(NamedTuple):
-    """Names a chunk at one moment; not promised across edits."""
+    """The id of a chunk at one moment; not stable across edits."""
 
     document: int
     ordinal: int
@@ -31,13 +31,13 @@ class ChunkId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a chunker cuts: a span of the stored text, with everything but its place in the world."""
+    """A chunk as a chunker returns it: a span of the stored text, without its document."""
 
     start: int
     end: int
     start_line: int
     end_line: int
-    kind: str  # of the largest unit in it, then of the others, with spaces between
+    kind: str  # of the largest unit in it, then of the others, separated by spaces
     label: str = ""
     heading: tuple[str, ...] = ()
     tokens: int = 0
@@ -46,14 +46,14 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Find:
-    """A secret that was scrubbed: where and by which rule, never what."""
+    """A secret that was scrubbed: its line and the rule, never the secret."""
 
     line: int
     rule: str
 
 
 class Definition(NamedTuple):
-    """A name that a document defines: qualified by what it stands in, with its first and last line."""
+    """A name that a document defines, qualified by the definitions around it, with first and last line."""
 
     label: str
     kind: str
@@ -65,7 +65,7 @@ CALL, INHERIT, IMPORT = 0, 1, 2  # how code refers to a name
 
 
 class Reference(NamedTuple):
-    """A name that a document refers to, how, and on which lines; of an import the name is what is imported, as written."""
+    """A name that a document refers to, how, and on which lines. For an import, the target as written."""
 
     name: str
     kind: int
@@ -74,7 +74,7 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A document's text after scrub and chunk. `words` holds one encoded term list per piece."""
+    """A document's text after scrubbing and chunking. `words` holds one encoded term list per chunk."""
 
     text: str
     pieces: tuple[Piece, ...]
@@ -87,7 +87,7 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """One document for the parser: its bytes and how to read them."""
+    """One document for the parser: its bytes and its language."""
 
     uri: str
     data: bytes
@@ -96,7 +96,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one: a parsed document, or the reason why not."""
+    """The result of parsing one document: the parsed document, or an error."""
 
     raw: Raw
     parsed: Parsed | None
@@ -105,7 +105,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What tells, without reading it, that a file has not changed."""
+    """File metadata that shows, without reading, whether a file has changed."""
 
     size: int
     mtime_ns: int
@@ -115,7 +115,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """A document as the store keeps it, without its text."""
+    """A document as stored, without its text."""
 
     id: int
     source: int
@@ -130,7 +130,7 @@ class DocumentRow:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The retrievable piece of a document, as a reader gets it."""
+    """The retrievable part of a document, as a reader gets it."""
 
     id: ChunkId
     workspace: int
@@ -148,17 +148,17 @@ class Chunk:
     modified: int
     pieces_in_document: int = 1
     confidence: float = 1.0
-    value: str = ""  # what a memory states of its label, with the unit
-    kinds: tuple[str, ...] = ()  # of all units in it: small neighbors share a chunk; the first is `kind`
+    value: str = ""  # value of a memory's attribute, with the unit
+    kinds: tuple[str, ...] = ()  # of all units in it, since small neighbors share a chunk; the first is `kind`
 
     @property
     def unit(self) -> ChunkId:
-        """What has a share of an answer of its own: a document, or a message of a chat."""
+        """The id that counts as one result: a document, or a message of a chat."""
         return self.id if self.kind == "chat_message" else ChunkId(self.id.document, 0)
 
 
 class About(NamedTuple):
-    """What can be said of a chunk without its text."""
+    """Metadata of a chunk, without its text."""
 
     uri: str
     language: str
@@ -167,14 +167,14 @@ class About(NamedTuple):
     pieces: int
     confidence: float = 1.0
     pinned: bool = False
-    feedback: int = 0  # how often it was called useful, less how often it was not
+    feedback: int = 0  # number of useful ratings minus useless ones
     topics: tuple[str, ...] = ()
-    whose: str = ""  # whom a memory is about; empty for who told it
+    whose: str = ""  # whom a memory is about; empty for its author
     kinds: tuple[str, ...] = ()  # of all units in it; the first is `kind`
 
 
 class Site(NamedTuple):
-    """Where a document refers to a name: called, inherited from, or imported (then the name is the target as written)."""
+    """A place where a document refers to a name: called, inherited from, or imported (then `name` is the target as written)."""
 
     document: int
     name: str

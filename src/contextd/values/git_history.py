@@ -1,4 +1,4 @@
-"""What is known of the past of a file, as plain values."""
+"""The git history of a file: values only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Edit(NamedTuple):
 
 
 class History(NamedTuple):
-    """What is known of a file's past: edits, newest first; how many each author made; what changes with it, by share."""
+    """The history of a file: edits, newest first; commits per author; files that change with it, by share."""
 
     edits: tuple[Edit, ...]
     authors: tuple[tuple[str, int], ...]

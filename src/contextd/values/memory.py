@@ -1,4 +1,4 @@
-"""What a memory is, and what goes with it: values only, as `types` has them for documents."""
+"""Memories and their topics, links and versions: values only."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import NamedTuple
 from unicodedata import category
 
 KINDS = ("constraint", "preference", "activity", "characteristic", "goal", "fact", "decision")
-UNKNOWN = "unknown"  # the kind of a memory that nothing sure can be said of
-GUESSED = ("kind", "about", "attribute", "value", "unit", "topics", "language")  # what enrichment fills in
+UNKNOWN = "unknown"  # kind of a memory that could not be classified
+GUESSED = ("kind", "about", "attribute", "value", "unit", "topics", "language")  # fields that enrichment fills in
 
-# Most characters of each field, whoever gives it: a person, a program or a file.
+# Maximum number of characters of each field, whether from a person, a program or a file.
 LIMITS = {
     "id": 32, "text": 100_000, "kind": 64, "about": 200, "attribute": 200, "value": 2_000, "unit": 64, "topic": 80,
     "language": 64, "source": 200, "conversation": 200, "principal": 200, "author": 200, "link kind": 64, "replaced_by": 64,
 }  # fmt: skip
 MOST = {"topics": 50, "principals": 100}
 TIMES = ("said", "valid_from", "valid_to", "changed")
-_LEAST_TIME, _GREATEST_TIME = -62_135_510_400_000_000, 253_402_214_400_000_000  # years 1 to 9999, wherever one lives
-_LINES = frozenset({"text", "value"})  # may have more than one line
+_LEAST_TIME, _GREATEST_TIME = -62_135_510_400_000_000, 253_402_214_400_000_000  # years 1 to 9999, in any time zone
+_LINES = frozenset({"text", "value"})  # fields that may have more than one line
 _NUMBERS = {"useful": 10**9, "useless": 10**9, "enriched": 10**6}
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A fact a person told; a document with one chunk and these columns. Times are microseconds."""
+    """A fact stated by a person; a document with one chunk and these columns. Times are microseconds."""
 
     id: str
     workspace: int
@@ -34,36 +34,36 @@ class Memory:
     author: str
     said: int
     kind: str = UNKNOWN
-    about: str = ""  # whose it is: empty for the person's own
+    about: str = ""  # whom it is about: empty for the person themselves
     attribute: str = ""
     value: str = ""
     unit: str = ""
     topics: tuple[str, ...] = ()
     language: str = ""
-    confidence: float = 1.0  # of what was guessed
-    source: str = "person"  # or the name of what it was taken from
+    confidence: float = 1.0  # of the guessed kind
+    source: str = "person"  # or the name of the program it came from
     conversation: str = ""
-    verified: frozenset[str] = frozenset()  # the fields a person set: no guess overwrites them
+    verified: frozenset[str] = frozenset()  # fields a person set; guesses do not overwrite them
     valid_from: int = 0
-    valid_to: int | None = None  # since then another value holds
+    valid_to: int | None = None  # when another value replaced it
     replaced_by: str = ""
     pinned: bool = False
-    silent: bool = False  # kept, and never recalled
-    private: bool = False  # answers on this machine only
+    silent: bool = False  # stored, but never recalled
+    private: bool = False  # used in answers on this machine only
     useful: int = 0
     useless: int = 0
-    enriched: int = 0  # the version of the enrichment, negative for one in haste; 0 for none yet
+    enriched: int = 0  # version of the enrichment, negative for a provisional one; 0 for none yet
     changed: int = 0
     clock: str = ""
 
     @property
     def trusted(self) -> bool:
-        """Whether the person told it, or said that it is right: what comes from elsewhere replaces nothing of theirs."""
+        """Whether the person stated or verified it. Memories from elsewhere do not replace trusted ones."""
         return self.source == "person" or set(GUESSED) <= self.verified
 
 
 def fault_of(field: str, value: object) -> str:
-    """What is wrong with a text in a field of a memory, and the limit; empty when nothing is."""
+    """Return what is wrong with a text in a field of a memory, with the limit; empty if nothing is."""
     if not isinstance(value, str):
         return f"{field} is a text, not {type(value).__name__}"
     if field == "id" and (len(value) != LIMITS["id"] or set(value) - set("0123456789abcdef")):
@@ -83,23 +83,23 @@ def _is_odd(character: str, field: str) -> bool:
 
 
 def fault_of_time(field: str, value: object) -> str:
-    """What is wrong with a time in microseconds; empty when nothing is."""
+    """Return what is wrong with a time in microseconds; empty if nothing is."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return f"{field} is a number of microseconds since 1970, not {type(value).__name__}"
-    if not _LEAST_TIME <= value <= _GREATEST_TIME:  # neither is a number that is none
+    if not _LEAST_TIME <= value <= _GREATEST_TIME:  # also rejects NaN
         return f"{field} is {value:g}; give microseconds since 1970, within the years 1 to 9999"
     return ""
 
 
 def fault_of_list(field: str, values: Collection[object]) -> str:
-    """What is wrong with topics or principals; empty when nothing is."""
+    """Return what is wrong with topics or principals; empty if nothing is."""
     if len(values) > MOST[field]:
         return f"a memory has at most {MOST[field]} {field}; these are {len(values)}"
     return next((fault for one in values if (fault := fault_of(field.removesuffix("s"), one))), "")
 
 
 def fault_of_memory(memory: Memory) -> str:
-    """The first thing that is wrong with a memory from elsewhere; empty when nothing is."""
+    """Return the first fault of a memory from elsewhere; empty if there is none."""
     times = [(name, getattr(memory, name)) for name in TIMES]
     found = [fault_of(name, getattr(memory, name)) for name in LIMITS if hasattr(memory, name)]
     found += [fault_of_list(name, getattr(memory, name)) for name in MOST]
@@ -111,7 +111,7 @@ def fault_of_memory(memory: Memory) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a memory was before a change."""
+    """A memory before a change."""
 
     at: int
     by: str
@@ -120,7 +120,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A typed relationship between two memories; read from the other side it has the same kind."""
+    """A typed, symmetric link between two memories."""
 
     start: str
     end: str
@@ -136,7 +136,7 @@ class Related(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """Why a hit came along with another: the kind of the link, how many links away, and the uri it is linked with."""
+    """Why a linked hit was added: the kind of the link, the number of links away, and the uri it is linked with."""
 
     kind: str
     depth: int
@@ -145,7 +145,7 @@ class Relation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One of a person's own categories, below another or none."""
+    """One of a person's own categories, optionally below another."""
 
     name: str
     parent: str = ""
@@ -154,7 +154,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class TopicChange:
-    """A topic that got another name, or none: it was renamed, merged into another, or deleted."""
+    """A topic that was renamed, merged into another, or deleted (`new` is empty)."""
 
     name: str
     new: str
@@ -162,7 +162,7 @@ class TopicChange:
 
 
 def renamed(names: Iterable[str], since: str, changes: Iterable[TopicChange]) -> tuple[str, ...]:
-    """Topics that were written down at a clock, after all changes that came later; `changes` are in order."""
+    """Apply later topic changes to topics that were written at a clock. `changes` are in order."""
     found = tuple(names)
     for change in changes:
         if change.clock > since and change.name in found:
@@ -172,17 +172,17 @@ def renamed(names: Iterable[str], since: str, changes: Iterable[TopicChange]) ->
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What becomes of a new memory among those that are there: kept, or one with an old one; and which others change."""
+    """The decision on a new memory: store it or confirm an old one, and which others change."""
 
     memory: Memory
-    known: bool = False  # it was said before: `memory` is the old one, confirmed
-    ended: tuple[Memory, ...] = ()  # older values, which hold no longer
-    against: tuple[Memory, ...] = ()  # others that hold and say another value of the same thing
+    known: bool = False  # a repetition: `memory` is the old one, confirmed
+    ended: tuple[Memory, ...] = ()  # older values that hold no longer
+    against: tuple[Memory, ...] = ()  # current memories with another value of the same attribute
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What came of remembering something."""
+    """The result of saving a memory."""
 
     memory: Memory
     known: bool = False
@@ -193,19 +193,19 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """How memories are narrowed; an empty field does not narrow. Times are microseconds."""
+    """Filters for memories; an empty field does not filter. Times are microseconds."""
 
     topics: frozenset[str] = frozenset()
     conversation: str = ""
     min_confidence: float = 0.0
-    as_of: int | None = None  # what held at this time, instead of now
-    private: bool = True  # whether private ones may answer
-    depth: int = 0  # how far links are followed from what is found
+    as_of: int | None = None  # memories valid at this time, instead of now
+    private: bool = True  # whether private memories may be used
+    depth: int = 0  # number of links to follow from the hits
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What is known of all memories that were enriched."""
+    """Statistics on all enriched memories."""
 
     total: int
     kinds: Mapping[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A question with everything that decides its answer: who asks, what may answer, and what the question means."""
+"""A query: who asks, what may answer, the options, and the plan made from its text."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who asks: a name and groups. Nobody is a superuser."""
+    """Who asks: a name and groups. There is no superuser."""
 
     name: str
     groups: frozenset[str] = frozenset()
 
     @property
     def principals(self) -> frozenset[str]:
-        """All that this reader is: themselves, their groups, and one of everyone."""
+        """The reader's name, their groups, and everyone."""
         return frozenset((self.name, EVERYONE, *self.groups))
 
 
@@ -33,7 +33,7 @@ THE_OWNER = Reader(OWNER)
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which chunks may answer. Workspaces and reader always apply; an empty field does not narrow."""
+    """Which chunks may answer. Workspaces and reader always apply; an empty field does not filter."""
 
     workspaces: tuple[int, ...]
     reader: Reader
@@ -43,14 +43,14 @@ class Scope:
     kinds: frozenset[str] = frozenset()
     since: int | None = None
     until: int | None = None
-    recall: Recall | None = None  # what of the memories
-    excluded: tuple[str, ...] = ()  # paths and patterns of what may not answer
-    now: int = 0  # of the question, in microseconds; 0 for the time at which it is answered
+    recall: Recall | None = None  # filters for memories
+    excluded: tuple[str, ...] = ()  # paths and patterns to exclude
+    now: int = 0  # time of the query, in microseconds; 0 for the time at which it is answered
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question with everything that decides its answer. `deadline` is on the monotonic clock."""
+    """A query with all its options. `deadline` is on the monotonic clock."""
 
     text: str
     scope: Scope
@@ -58,20 +58,20 @@ class Query:
     template: str = "markdown"
     k: int = 12
     min_score: float = 0.3
-    rest_score: float = 0.3  # what may fill the room that is left in an answer, once something reaches `min_score`
+    rest_score: float = 0.3  # threshold for filling the remaining budget, once a hit reaches `min_score`
     mmr_lambda: float = 0.7  # of maximal marginal relevance: 1 keeps the order as it is
     history: tuple[str, ...] = ()
     now: int = 0
     deadline: float | None = None
-    occasional: frozenset[int] = frozenset()  # sources that answer only when the question is about what they hold
-    rerank: bool = False  # whether the best of chats and memories are read once more
+    occasional: frozenset[int] = frozenset()  # sources used only if the question is about them, such as commits
+    rerank: bool = False  # whether the best chat messages and memories are reranked
     ranker: str = "relevance"
-    vector: NDArray[np.float32] | None = None  # the question itself, where it is one
+    vector: NDArray[np.float32] | None = None  # the query vector, if the caller gives one
 
 
 @dataclass(frozen=True, slots=True)
 class Narrow:
-    """How a caller narrows a query."""
+    """The caller's filters for a query."""
 
     paths: Sequence[str] = ()
     languages: Iterable[str] = ()
@@ -86,10 +86,10 @@ class Narrow:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One side of a question: what is asked, why it matters, the topics it is about, and its share of the answer."""
+    """One facet of a question: its own question, why it matters, its topics, and its weight in the answer."""
 
     name: str
-    title: str  # what stands above its part of an answer
+    title: str  # heading of its part of the answer
     question: str
     rationale: str = ""
     topics: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the query means: its class, the words and names to look for, the narrowed scope; act to facets only for memories."""
+    """The parsed query: route, terms and names to search for, and the narrowed scope. `act` to `facets` are for memories."""
 
     route: str
     text: str
@@ -111,24 +111,24 @@ class Plan:
     wants_history: bool = False
     wants_docs: bool = False
     wants_value: bool = False  # a number: how many, at most, by default
-    entities: tuple[str, ...] = ()  # what is named: people, places, things
-    windows: tuple[tuple[int, int], ...] = ()  # times it speaks of, in microseconds
-    bare: bool = False  # it asks what was said then, or by whom, and nothing more
-    private: bool = False  # about what is nobody else's business: not for a remote model
+    entities: tuple[str, ...] = ()  # people, places and things it names
+    windows: tuple[tuple[int, int], ...] = ()  # time ranges it mentions, in microseconds
+    bare: bool = False  # asks only what was said at a time or by a person
+    private: bool = False  # about private matters: not for a remote model
     act: str = ""  # recall, task, question or preference_update
-    subject: str = ""  # shopping, recommendation, planning, information or nothing
-    proposal: str = ""  # what could be remembered, if the person wants it
+    subject: str = ""  # shopping, recommendation, planning, information or empty
+    proposal: str = ""  # a memory to propose to the person
     facets: tuple[Facet, ...] = ()
-    wants_latest: bool = False  # of the past what is newest
-    wants_people: bool = False  # of the past who did it
+    wants_latest: bool = False  # only the newest commits
+    wants_people: bool = False  # only the authors of commits
     families: Mapping[str, str] = field(default_factory=dict)  # other words of the same family, and the term each stands for
 
     @property
     def strategy(self) -> str:
-        """How it is searched: names and paths by words, the rest by words and meaning."""
+        """How it is searched: names and paths by words, other queries by words and vectors."""
         return "keyword_heavy" if self.route in ("symbol", "path", "trace") else "hybrid"
 
     @property
     def ratio(self) -> float:
-        """The share of meaning beside words, about: what `fuse` weighs in detail."""
+        """The approximate share of vectors against words. `fuse` has the exact weights."""
         return {"symbol": 0.1, "path": 0.1, "trace": 0.2, "issue": 0.4}.get(self.route, 0.5)

@@ -1,4 +1,4 @@
-"""What is asked of all arms of a collection at once: values only."""
+"""One request to all arms of a collection: values only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Keys of words with their weights, looked for in one field; of names and paths, an alias stands for one of the words."""
+    """Term keys with weights, searched in one field. In names and paths, an alias stands for one of the terms."""
 
     field: str
     terms: Mapping[int, float]
@@ -26,10 +26,10 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The best `k` of every arm: words of fields, vectors by space, times, lines of files, and what others proposed."""
+    """Request for the best `k` of every arm: words of fields, vectors by space, times, lines of files, and suggestions."""
 
     k: int
-    words: Mapping[str, Words] = dataclasses.field(default_factory=dict)  # by arm; `chunk` and `document` are of the same words
+    words: Mapping[str, Words] = dataclasses.field(default_factory=dict)  # by arm; `chunk` and `document` have the same terms
     vectors: Mapping[str, NDArray[np.float32]] = dataclasses.field(default_factory=dict)
     windows: Sequence[tuple[int, int]] = ()
     places: Sequence[tuple[str, int]] = ()

@@ -1,4 +1,4 @@
-"""What happened on the way to an answer: steps with counts and times, drops with reasons, warnings."""
+"""The trace of a query: steps with counts and times, drops with reasons, warnings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Something that was found and left out."""
+    """A candidate that was left out, and why."""
 
     step: str
     what: str
@@ -46,7 +46,7 @@ class Trace:
     warnings: list[str] = field(default_factory=list)
 
     def step(self, name: str, work: Callable[[], T]) -> T:
-        """Run a required step; refuse to start it after the deadline."""
+        """Run a required step. Raises DeadlineExceeded after the deadline."""
         self._check(name)
         began = time.perf_counter()
         result = work()
@@ -55,7 +55,7 @@ class Trace:
         return result
 
     def attempt(self, name: str, work: Callable[[], T], otherwise: T) -> T:
-        """Run an optional step; when it is unavailable, warn and go on with `otherwise`."""
+        """Run an optional step. If it raises Unavailable, warn and return `otherwise`."""
         try:
             return self.step(name, work)
         except Unavailable as error:
@@ -63,12 +63,12 @@ class Trace:
             return otherwise
 
     def warn(self, message: str) -> None:
-        """Add a warning once."""
+        """Add a warning, once."""
         if message not in self.warnings:
             self.warnings.append(message)
 
     def drop(self, step: str, what: str, why: str) -> None:
-        """Note that something was left out, and why."""
+        """Record that something was left out, and why."""
         self.drops.append(Drop(step, what, why))
 
     def _check(self, name: str) -> None:

@@ -1,1 +1,1 @@
-"""Answering through facets: several questions made of one, each with its share of the answer."""
+"""Answers by facets: several questions made of one, each with its share of the answer."""

@@ -1,4 +1,4 @@
-"""The budget of an answer by facets: each has its share by weight, and what one does not need flows on."""
+"""Divide the token budget among facets by weight. Unused tokens go to the next facet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextd.values.trace import Trace
 
 
 class Costs(NamedTuple):
-    """Tokens of the parts of an answer: of what is around it, of the title of each facet, of each hit."""
+    """Tokens of the parts of an answer: the frame, the title of each facet, each hit."""
 
     frame: int
     titles: Mapping[str, int]
@@ -20,10 +20,10 @@ class Costs(NamedTuple):
 
 
 def allot(hits: Sequence[Hit], facets: Sequence[Facet], limit: int, costs: Costs, trace: Trace) -> list[Hit]:
-    """The hits that fit, by facet in the order of their weights, the best of each first.
+    """Return the hits that fit, by facet in the order of weights, the best of each first.
 
-    First the best of every facet, while there is room: what is most likely to matter and on the heaviest side. Then every
-    facet has its share and what heavier ones left over; what is left then goes to what did not fit, the best first.
+    First the best hit of every facet, while there is room, in the order of relevance and weight. Then each facet gets its
+    share and what heavier facets left over. The rest goes to the hits that did not fit, best first.
     """
     heaviest = sorted(facets, key=lambda facet: -facet.weight)
     chosen: list[Hit] = []
@@ -31,7 +31,7 @@ def allot(hits: Sequence[Hit], facets: Sequence[Facet], limit: int, costs: Costs
     left, spare = limit - costs.frame, 0
 
     def take(hit: Hit, room: int) -> int:
-        """What a hit costs, if it fits into the room; 0 if it does not."""
+        """Take a hit if it fits the room. Returns its cost, or 0 if it does not fit."""
         cost = costs.hits[hit.chunk.id] + (0 if hit.facet in titled else costs.titles[hit.facet])
         if cost > room:
             return 0
@@ -62,7 +62,7 @@ def allot(hits: Sequence[Hit], facets: Sequence[Facet], limit: int, costs: Costs
 
 
 def _best_of_each(hits: Sequence[Hit], facets: Sequence[Facet]) -> list[Hit]:
-    """The best hit of every facet: the likeliest to matter, on the heaviest side, first."""
+    """Return the best hit of every facet, in the order of relevance and weight."""
     weights = {facet.name: facet.weight for facet in facets}
     best: dict[str, Hit] = {}
     for hit in hits:
@@ -71,7 +71,7 @@ def _best_of_each(hits: Sequence[Hit], facets: Sequence[Facet]) -> list[Hit]:
 
 
 def shares(weights: Sequence[float], limit: int) -> list[int]:
-    """Whole tokens by weight; what rounding leaves goes to the heaviest."""
+    """Divide tokens by weight, rounded down. The remainder goes to the heaviest."""
     total = sum(weights) or 1.0
     found = [int(limit * weight / total) for weight in weights]
     if found:

@@ -1,7 +1,6 @@
-"""Facts in fewer tokens: `@attribute value` where that says all of it; the same said twice once; limits on one thing joined.
+"""Shorten facts: `@attribute value` where that says it all, duplicates once, limits on one thing joined.
 
-Nothing is lost: a fact whose words say more than its attribute and value stays as it was told, and limits that no value can
-meet are all listed.
+No information is lost. A fact that says more than its attribute and value stays as it is. Contradictory limits are all listed.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _RANGE = re.compile(
 _DENIES = re.compile(
     r"\b(?:no|not|never|nothing|without|except|unless|only|but|kein\w*|nicht|nie|ohne|nur|pas|jamais|sans|nunca|sin)\b", re.I
 )
-_SAME = 5  # letters two words share when one is made from the other: allergic, allergy
+_SAME = 5  # letters that two related words share: allergic, allergy
 _SAID_BY_SIGN = frozenset(
     term[:_SAME] for word in "max maximum most least min minimum under below over above up more less than limit cap within "
     "höchstens mindestens maximal bis unter über".split() for term in split(word)
@@ -28,7 +27,7 @@ _SAID_BY_SIGN = frozenset(
 
 
 class Statement(NamedTuple):
-    """What a block says of one attribute; or a whole fact, which has none."""
+    """The values of one attribute; or a whole fact, without an attribute."""
 
     attribute: str
     values: tuple[str, ...]
@@ -38,7 +37,7 @@ class Statement(NamedTuple):
 
 
 def compress(hits: Sequence[Hit]) -> list[Statement]:
-    """The statements of some hits, in order; nothing twice."""
+    """Return the statements of some hits, in order, without duplicates."""
     found: dict[str, list[str]] = {}
     for hit in hits:
         chunk = hit.chunk
@@ -54,23 +53,23 @@ def compress(hits: Sequence[Hit]) -> list[Statement]:
 
 
 def _says_all(text: str, attribute: str, value: str) -> bool:
-    """Whether attribute and value say everything that the text says."""
+    """Return whether attribute and value cover every word of the text."""
     if _DENIES.search(text):
         return False
-    said = {term[:_SAME] for term in split(f"{attribute.replace('_', ' ')} {value}")} | _SAID_BY_SIGN
+    covered = {term[:_SAME] for term in split(f"{attribute.replace('_', ' ')} {value}")} | _SAID_BY_SIGN
     telling = (word for word in text.casefold().split() if word.strip(".,:;!?") not in ANY_SMALL)
-    return all(term[:_SAME] in said for word in telling for term in split(word))  # ends at the first that says more
+    return all(term[:_SAME] in covered for word in telling for term in split(word))
 
 
 class _Limit(NamedTuple):
-    """An end of a range: the number, and as it was written."""
+    """An end of a range: the number, and its text as written."""
 
     number: float
     text: str
 
 
 def _joined(values: Sequence[str]) -> list[str]:
-    """Limits of one unit as the one range that meets all of them; as they are when there is none, or they are no limits."""
+    """Join limits of one unit to the range that satisfies all of them. Other values and contradictory limits are unchanged."""
     ranges = [_limits(value) for value in values]
     units = {found[2] for found in ranges if found is not None}
     if len(values) < 2 or None in ranges or len(units) != 1:

@@ -1,8 +1,8 @@
-"""A question as facets: the sides from which a person's own facts bear on it, each with its weight.
+"""Divide a question into facets: the aspects of a person's life that matter for it, each with a weight.
 
-By a table, for each subject seven sides, of which the first five are taken unless more or fewer are wanted. They do not
-overlap: every aspect of life (what a fact tells of: money, looks, people, …) belongs to one of the sides taken. What the
-question itself speaks of weighs more; the heaviest weighs 1.
+The table has seven facets for each subject; the first five are used unless more or fewer are requested. They do not overlap:
+every aspect of life (what a fact is about: money, looks, people, …) belongs to one of the facets used. A facet whose words the
+question mentions weighs more; the heaviest weighs 1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextd.values.query import Facet, Plan
 
 USUAL, FEWEST, MOST = 5, 3, 7
 MOST_TOPICS = 3
-_SPOKEN_OF = 0.15  # more weight for what the question names itself
+_SPOKEN_OF = 0.15  # additional weight for a facet the question mentions
 
 
 _ASKING = re.compile(
@@ -41,7 +41,7 @@ _END = re.compile(
 def divide(
     plan: Plan, topics_of: Callable[[str], Sequence[str]], count: int = USUAL, own: Sequence[Facet] = ()
 ) -> tuple[Facet, ...]:
-    """The facets of a question: the caller's own, or those of its subject; none without a subject."""
+    """Return the facets of a question: the caller's own, or those of its subject; none without a subject."""
     if own:
         return _checked(own)
     if not FEWEST <= count <= MOST:
@@ -56,7 +56,7 @@ def divide(
 
 
 def thing_of(text: str) -> str:
-    """What a question is about, in its own words: what is left when the asking is taken away."""
+    """Return what a question is about, in its own words: the text without words of asking."""
     rest = _ASKING.sub("", " ".join(text.split()))
     thing = _END.split(rest, maxsplit=1)[0].strip()
     return thing if 2 < len(thing) <= 60 else "this"
@@ -71,7 +71,7 @@ def _weights(sides: Sequence[Side], text: str) -> list[float]:
 
 
 def _routed(side: Side, about: Sequence[str], topics_of: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
-    """At most three of the person's topics: those of the question, and those of the side itself."""
+    """Return at most three of the person's topics: those of the question, and those of the facet itself."""
     return tuple(dict.fromkeys((*about[:2], *topics_of(side.question.format(thing="")))))[:MOST_TOPICS]
 
 

@@ -1,7 +1,6 @@
-"""The sides from which a person's own facts bear on a question, by its subject: a table, read by the steps that use it.
+"""The table of facets by subject: which of a person's facts matter for a question.
 
-For each subject seven sides, the usual five first. `aspects` are what a fact tells of
-(`benchmarks/examples/aspects.json`).
+Each subject has seven facets, the usual five first. `aspects` are what a fact is about (`benchmarks/examples/aspects.json`).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from contextd.values.query import Facet
 
 
 class Side(NamedTuple):
-    """One side of a subject: how it is asked for, the aspects that are its own, and words by which a question speaks of it."""
+    """One facet of a subject: its question, the aspects that belong to it, and the words by which a question mentions it."""
 
     name: str
     title: str
@@ -289,7 +288,7 @@ SIDES: dict[str, tuple[Side, ...]] = {
 
 
 def aspects_of(facets: Sequence[Facet], subject: str) -> dict[str, frozenset[str]]:
-    """The aspects that belong to each facet: one that two sides claim belongs to the later, more special one."""
+    """Return the aspects of each facet. An aspect that two facets claim belongs to the later, more special one."""
     sides = [side for side in SIDES.get(subject, ()) if side.name in {facet.name for facet in facets}]
     owner = {aspect: side.name for side in sides for aspect in side.aspects.split()}
     return {side.name: frozenset(aspect for aspect, name in owner.items() if name == side.name) for side in sides}

@@ -1,4 +1,4 @@
-"""What a person does by asking, what about, and whether it is nobody else's business: guessed from examples and words."""
+"""Classify a question: its act, its subject, whether it is private. Uses examples and patterns."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from contextd.text.classifiers import Guess, guess
 from contextd.values.query import Plan
 
 UPDATE = "preference_update"
-_SURE = 0.5  # below, an act or a subject is not told
-_SURE_OF_OTHERS = 0.75  # and of a question in which the person does not speak of themselves
+_SURE = 0.5  # below, act and subject stay empty
+_SURE_OF_OTHERS = 0.75  # for a question without words such as "I" or "my"
 _OWN = re.compile(
     r"\b(?:i|i'm|i'd|i've|i'll|me|my|mine|myself|we|we're|us|our|ours|ich|mir|mich|mein\w*|wir|uns|unser\w*|je|j'|moi|mon|ma|mes|nous"
     r"|notre|nos|yo|mi|mis|me|nosotros|nuestr\w+)\b|[我私僕俺]",
@@ -39,7 +39,7 @@ _LEAD = re.compile(
 
 
 def interpret(plan: Plan, vectors: Mapping[str, NDArray[np.float32]]) -> Plan:
-    """The plan with act, subject, and what could be remembered of it."""
+    """Return the plan with act, subject, privacy and a memory to propose."""
     act, subject = guess("act", plan.text, vectors), guess("subject", plan.text, vectors)
     return replace(
         plan,
@@ -51,19 +51,19 @@ def interpret(plan: Plan, vectors: Mapping[str, NDArray[np.float32]]) -> Plan:
 
 
 def without_amounts(text: str) -> str:
-    """A question without prices and numbers: they limit a thing and do not say what it is."""
+    """Remove prices and numbers from a question: they limit a thing and do not name it."""
     rest = " ".join(_AMOUNT.sub(" ", text).split())
     return rest if len(rest) > 3 else text
 
 
 def proposed(text: str) -> str:
-    """What somebody says of themselves as it would be remembered: without how it is led in."""
+    """Return a statement about oneself as it would be remembered: without a lead-in such as "by the way"."""
     rest = _LEAD.sub("", " ".join(text.split()))
     return rest[:1].upper() + rest[1:]
 
 
 def _subject(text: str, found: Guess | None) -> str:
-    """The subject, if what a person has told of themselves can matter for it: a question about the world has none."""
+    """Return the subject, if a person's own facts can matter for it; empty for a question about the world."""
     own = bool(_OWN.search(text))
     if found is None:
         return ""

@@ -1,11 +1,10 @@
-"""How likely a fact matters for a question, and on which side of it: a relevance that means the same for every question.
+"""Judge how likely a fact is relevant for a question, and to which facet it belongs.
 
-It is the probability that a careful assistant would use the fact, as if one in three mattered before looking (of what a person
-has told one in six does; then 0.7 means that it does rather than not). It is made from absolute features only: how near fact
-and question are, in words, vectors and topics, and what kind of fact it is for the subject of the question. A logistic
-regression on the labelled examples in `benchmarks/examples/facets.json` (`python -m benchmarks.facets --learn`);
-the benchmarks page shows
-the curve on questions by another hand.
+Relevance means the same for every question: the probability that a careful assistant would use the fact, with a prior of one
+in three. (Of a person's facts one in six is relevant; with this prior, 0.7 means more likely than not.) Only absolute features
+are used: similarity of fact and question in words, vectors and topics, and the kind of fact for the subject of the question.
+The weights are a logistic regression on the labelled examples in `benchmarks/examples/facets.json` (`python -m
+benchmarks.facets --learn`). The benchmarks page shows the curve on questions by another author.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from contextd.values.memory import KINDS
 
 Float = NDArray[np.float64]
 
-_CERTAIN = 0.93  # in the examples, what is told with more is the very thing that is asked for in 85 of 100 cases
-# By the kind of fact a subject asks for most, for the order: what one may not do comes before what one likes.
+_CERTAIN = 0.93  # in the examples, 85 of 100 facts above this are the very thing asked for
+# Used for the order only: kinds of fact that matter most for a subject, constraints before preferences.
 BOOSTS: dict[str, dict[str, float]] = {
     "shopping": {"constraint": 0.15, "preference": 0.10, "characteristic": 0.05, "activity": 0.03, "goal": 0.01},
     "recommendation": {"preference": 0.12, "constraint": 0.10, "characteristic": 0.05, "activity": 0.03, "goal": 0.02},
@@ -34,28 +33,28 @@ BOOSTS: dict[str, dict[str, float]] = {
 
 
 class Signals(NamedTuple):
-    """What is known of some facts beside a question, a row or an entry each."""
+    """Features of some facts for a question, one row or entry per fact."""
 
     cosines: Float  # to the question, in the best space
-    static: Float  # and in the static one
-    coverage: Float  # the share of the question's words that a fact has
-    topics: Float  # 1 where they share a topic
-    aspects: Float  # how likely each aspect is: a column for each of ASPECTS
+    static: Float  # to the question, in the static space
+    coverage: Float  # share of the question's words that a fact has
+    topics: Float  # 1 if they share a topic
+    aspects: Float  # probability of each aspect, one column per aspect
     kinds: Sequence[str]
 
 
 def aspects() -> tuple[str, ...]:
-    """The aspects of life a fact may tell of."""
+    """Return the aspects of life a fact may be about."""
     return learned("aspect-static").labels
 
 
 def relevance(signals: Signals, subject: str, tier: str) -> Float:
-    """How likely each fact matters for a question of this subject."""
+    """Return how likely each fact is relevant for a question of this subject."""
     return np.asarray(1 / (1 + np.exp(-np.clip(features(signals, subject) @ _weights(tier), -30, 30))))
 
 
 def features(signals: Signals, subject: str) -> Float:
-    """What relevance is judged by: how near, and for each subject what kind and aspect."""
+    """Return the features of relevance: similarity, and for each subject the kind and aspects."""
     near = np.stack([signals.cosines, signals.static, signals.coverage, signals.topics, np.ones(len(signals.kinds))], 1)
     block = tells(signals)
     blocks = [block if name == subject else np.zeros_like(block) for name in SIDES]
@@ -63,9 +62,9 @@ def features(signals: Signals, subject: str) -> Float:
 
 
 def sides(signals: Signals, subject: str, claims: Mapping[str, frozenset[str]], likely: Float, tier: str) -> list[str]:
-    """The side each fact belongs to. The usual five are learned; a further one takes the facts that tell of what it claims.
+    """Return the facet of each fact. The usual five are learned; a further one takes facts whose aspects it claims.
 
-    Where there is a side for the very thing that is asked, what is nearly certain to matter is that.
+    If there is a `direct` facet, facts that are nearly certain to be relevant go there.
     """
     model = learned(f"side-{tier}")
     usual = [name for name in claims if f"{subject}.{name}" in model.labels]
@@ -81,7 +80,7 @@ def sides(signals: Signals, subject: str, claims: Mapping[str, frozenset[str]], 
 
 
 def tells(signals: Signals) -> Float:
-    """What a side is judged by: aspects and kinds, and a constant."""
+    """Return the features of a fact's facet: aspects, kinds and a constant."""
     kinds = np.array([[kind == known for known in KINDS] for kind in signals.kinds], float).reshape(-1, len(KINDS))
     return np.hstack([3 * signals.aspects, kinds, np.ones((len(kinds), 1))])
 

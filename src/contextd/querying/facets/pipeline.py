@@ -1,7 +1,7 @@
 """FACETS ► understand ► interpret ► divide ► retrieve ► judge ► cut ► diversify ► allot ► compress ► render.
 
-The same question as in `querying/pipeline.py`, asked of a person's own facts from several sides. The one page that
-knows this order.
+Answers the same question as `querying/pipeline.py`, but from a person's memories and by facets. This module alone defines the
+order of the steps.
 """
 
 from __future__ import annotations
@@ -38,38 +38,38 @@ from contextd.values.retrieval import Wanted
 from contextd.values.trace import Trace
 
 TEMPLATE = "facets"
-_LOOKED_AT = 80  # facts whose texts are read: the nearest ones
+_LOOKED_AT = 80  # nearest facts, whose texts are read
 _NEAR = 200  # facts near the question itself
-_BY_FACET = 40  # facts that each facet brings in
-_NEARLY = 0.75  # of the least relevance: what the best fact of a side that would be empty must have, in an answer that is sure
+_BY_FACET = 40  # facts retrieved for each facet
+_NEARLY = 0.75  # factor on min_score for the best fact of an otherwise empty facet, if the answer has a fact above `_SURE`
 _SURE = 0.95
-_CERTAIN = 0.9  # who asks for one thing is answered with what is nearly certain, where there is something
-_TOPIC = 0.1  # of a topic that its facet is about
-_PINNED, _FEEDBACK = 0.1, 0.02  # beside boosts by kind, which are .15 at the most
-_PLAIN = 0.7  # of the least relevance: for a question without sides, which is judged by less
+_CERTAIN = 0.9  # a question for one thing gets only facts above this, if there are any
+_TOPIC = 0.1  # if the fact has a topic of its facet
+_PINNED, _FEEDBACK = 0.1, 0.02  # against boosts by kind of at most .15
+_PLAIN = 0.7  # factor on min_score for a question without facets, which has fewer features
 _KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
 
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """How a question is to be divided: so many facets, or the caller's own."""
+    """How to divide a question: the number of facets, or the caller's own facets."""
 
     count: int = USUAL
     own: Sequence[Facet] = ()
     topics_of: Callable[[str], Sequence[str]] = lambda _: ()
 
 
-def faceted(query: Query, means: QueryResources, asked: Facets) -> Context:
-    """The facts that matter for a question, by facet, within the budget. Nothing, where none does."""
+def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
+    """Return the facts relevant for a question, by facet, within the budget; empty if none is relevant."""
     if query.budget <= 0:
         raise InvalidInput(f"invalid value for budget: {query.budget} (must be at least 1)")
     trace = Trace(query.deadline)
     query = pipeline.checked(query, trace)
     plan = trace.step("understand", lambda: understand(query))
     with ExitStack() as open_views:
-        views = [view for view in pipeline.views_of(query, plan, means, open_views, trace) if view.size]
-        vectors = vectors_of(views, replace(plan, text=without_amounts(plan.text)), means.embedders, trace, means.known)
-        embedders = [one for one in means.embedders(set(vectors)) if one.space in vectors]
+        views = [view for view in pipeline.views_of(query, plan, resources, open_views, trace) if view.size]
+        vectors = vectors_of(views, replace(plan, text=without_amounts(plan.text)), resources.embedders, trace, resources.known)
+        embedders = [one for one in resources.embedders(set(vectors)) if one.space in vectors]
         plan = trace.attempt("interpret", lambda: interpret(plan, _as_text(plan.text, embedders)), plan)
         plan = replace(plan, facets=trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own)))
         hits = list[Hit]()
@@ -78,30 +78,30 @@ def faceted(query: Query, means: QueryResources, asked: Facets) -> Context:
             hits += trace.attempt("facts", work, [])
     if not plan.facets or not embedders:
         plan = replace(plan, facets=plan.facets or (_KNOWN,))
-        hits = _plainly(query, plan, means, trace)
-    costs = _costs(hits, plan.facets, means)
+        hits = _plainly(query, plan, resources, trace)
+    costs = _costs(hits, plan.facets, resources)
     chosen = trace.step("allot", lambda: allot(hits, plan.facets, query.budget, costs, trace))
     text = trace.step("render", lambda: _text(chosen, plan.facets))
-    while means.tokens.count(text) > query.budget:  # a promise: parts may cost more together than apart
+    while resources.tokens.count(text) > query.budget:  # enforces the budget: parts may cost more together than separately
         chosen = chosen[:-1]
         text = _text(chosen, plan.facets)
     warn_of_hidden(chosen, trace)
     if hits and not chosen:
         trace.warn(f"{len(hits)} memories are relevant, but none fits into a budget of {query.budget} tokens; raise the budget")
     return Context(
-        text, means.tokens.count(text), query.budget, means.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
+        text, resources.tokens.count(text), query.budget, resources.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
         len(chosen) < len(hits),
     )  # fmt: skip
 
 
 def _as_text(text: str, embedders: Sequence[Embedder]) -> dict[str, NDArray[np.float32]]:
-    """The question as a text among texts: what is said, not what is looked for, tells act and subject."""
+    """Embed the question as a document: act and subject are classified by what is said, not by what is searched for."""
     return {embedder.space: embedder.documents([text])[0] for embedder in embedders}
 
 
-def _plainly(query: Query, plan: Plan, means: QueryResources, trace: Trace) -> list[Hit]:
-    """What answers a question without sides, or without vectors: one block, by the relevance every question has."""
-    hits, _, found = pipeline.search(replace(query, min_score=_PLAIN * query.min_score), means)
+def _plainly(query: Query, plan: Plan, resources: QueryResources, trace: Trace) -> list[Hit]:
+    """Return hits for a question without facets or without vectors: one block, by the ordinary relevance."""
+    hits, _, found = pipeline.search(replace(query, min_score=_PLAIN * query.min_score), resources)
     for warning in found.warnings if query.text.strip() else ():
         trace.warn(warning)
     return [replace(hit, facet=plan.facets[0].name) for hit in hits]
@@ -109,17 +109,17 @@ def _plainly(query: Query, plan: Plan, means: QueryResources, trace: Trace) -> l
 
 def _text(hits: Sequence[Hit], facets: Sequence[Facet]) -> str:
     blocks = [(facet.title, compress([hit for hit in hits if hit.facet == facet.name])) for facet in facets]
-    return headed([(title, *_parted(said)) for title, said in blocks if said])
+    return headed([(title, *_parted(statements)) for title, statements in blocks if statements])
 
 
-def _parted(said: Sequence[Statement]) -> tuple[list[str], list[str]]:
-    """Short statements, and facts as they were told."""
-    return [str(one) for one in said if one.attribute], [str(one) for one in said if not one.attribute]
+def _parted(statements: Sequence[Statement]) -> tuple[list[str], list[str]]:
+    """Separate short statements from facts in full."""
+    return [str(one) for one in statements if one.attribute], [str(one) for one in statements if not one.attribute]
 
 
-def _costs(hits: Sequence[Hit], facets: Sequence[Facet], means: QueryResources) -> Costs:
-    """What the parts of an answer cost, each by itself."""
-    count = means.tokens.count
+def _costs(hits: Sequence[Hit], facets: Sequence[Facet], resources: QueryResources) -> Costs:
+    """Return the costs of the parts of an answer, each by itself."""
+    count = resources.tokens.count
     frame = count(headed([("", [], [])]))
     return Costs(
         frame,
@@ -137,7 +137,7 @@ def _found(
     asked: Facets,
     trace: Trace,
 ) -> list[Hit]:
-    """The facts of one workspace that matter, each on its side."""
+    """Return the relevant facts of one workspace, each with its facet."""
     held = [embedder for embedder in embedders if view.spaces.get(embedder.space)]
     vectors = {embedder.space: vectors[embedder.space] for embedder in held}
     found = trace.step("retrieve", lambda: _candidates(view, plan, held, vectors)) if held else Retrieved((), {})
@@ -175,7 +175,7 @@ def _nearly(
     likely: Mapping[ChunkId, float],
     least: float,
 ) -> list[Candidate]:
-    """For every side of an answer that would stay empty its best fact, if that is nearly likely enough."""
+    """For each facet that would stay empty, return its best fact if it is nearly relevant enough."""
     taken = {side[one.chunk] for one in enough}
     found: dict[str, Candidate] = {}
     for one in candidates if enough and max(likely.values()) >= _SURE else ():
@@ -185,7 +185,7 @@ def _nearly(
 
 
 def _candidates(view: View, plan: Plan, held: Sequence[Embedder], vectors: Mapping[str, Matrix]) -> Retrieved:
-    """Facts near the question in any way, and near what each facet asks."""
+    """Return facts near the question in any arm, and facts near each facet's question."""
     retrieved, static = retrieve(view, plan, vectors), held[0]
     asked = (Wanted(_BY_FACET, vectors={static.space: static.query(facet.question)}) for facet in plan.facets)
     of_facets = [one.chunk for wanted in asked for one in view.retrieve(wanted).found[static.space]]
@@ -194,14 +194,14 @@ def _candidates(view: View, plan: Plan, held: Sequence[Embedder], vectors: Mappi
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """Facts that were looked at, with all that they are judged by in each tier; and how near each is to each facet."""
+    """Facts that were read, with their features in each tier and their similarity to each facet."""
 
     chunks: list[ChunkId]
     read: dict[ChunkId, Chunk]
     about: list[About]
     signals: dict[str, Signals]  # by space
-    there: dict[str, NDArray[np.bool_]]  # which have a vector in it
-    near: NDArray[np.float64]  # a column for each facet
+    there: dict[str, NDArray[np.bool_]]  # which facts have a vector in each space
+    near: NDArray[np.float64]  # one column per facet
 
 
 def _read(
@@ -216,13 +216,13 @@ def _read(
     static = rows[held[0].space] @ vectors[held[0].space]
     there = {space: np.asarray(matrix.any(axis=1)) for space, matrix in rows.items()}
     signals = {}
-    for space in rows if not there[held[-1].space].all() else (held[-1].space,):  # the last is the best
+    for space in rows if not there[held[-1].space].all() else (held[-1].space,):  # the last space is the best
         tells = likelihoods("aspect", [read[chunk].text for chunk in chunks], space, rows[space])
         cosines = (rows[space] @ vectors[space]).astype(np.float64)
         signals[space] = Signals(cosines, static.astype(np.float64), coverage, topics, tells, kinds)
     asks = np.stack([held[-1].query(facet.question) for facet in plan.facets]) if asked.own else np.zeros((0, 0))
     near = rows[held[-1].space] @ asks.T if asked.own else np.zeros((len(chunks), 0))
-    for column, facet in enumerate(plan.facets if asked.own else ()):  # who names topics of a facet means only those
+    for column, facet in enumerate(plan.facets if asked.own else ()):  # a facet with topics takes only facts with these topics
         near[[bool(facet.topics) and not set(facet.topics) & set(one.topics) for one in about], column] = -1
     return _Facts(chunks, read, about, signals, there, near.astype(np.float64))
 
@@ -230,7 +230,7 @@ def _read(
 def _nearest(
     view: View, chunks: Sequence[ChunkId], held: Sequence[Embedder], vectors: Mapping[str, Matrix]
 ) -> tuple[list[ChunkId], dict[str, Matrix]]:
-    """The facts nearest to the question by any vector, and their vectors by space."""
+    """Return the facts nearest to the question by any vector, and their vectors by space."""
     rows = {embedder.space: view.vectors(chunks, embedder.space) for embedder in held}
     ranks = [np.argsort(np.argsort(-(rows[space] @ vectors[space]), kind="stable")) for space in rows]
     best = np.argsort(np.min(ranks, axis=0), kind="stable")[:_LOOKED_AT]
@@ -238,10 +238,10 @@ def _nearest(
 
 
 def _relevance(facts: _Facts, plan: Plan) -> NDArray[np.float64]:
-    """How likely each fact matters, by the best tier it has a vector in."""
+    """Return how likely each fact is relevant, by the best tier it has a vector in."""
     subject = plan.subject or "information"
     found = np.zeros(len(facts.chunks))
-    for space, signals in facts.signals.items():  # the static one first, the deep one, where it is there, in its place
+    for space, signals in facts.signals.items():  # the static tier first; the deep tier overrides it where there is a vector
         if facts.near.size:
             signals = signals._replace(cosines=np.maximum(signals.cosines, facts.near.max(axis=1)))
         found = np.where(facts.there[space], relevance(signals, subject, space.split("/")[0]), found)
@@ -249,7 +249,7 @@ def _relevance(facts: _Facts, plan: Plan) -> NDArray[np.float64]:
 
 
 def _sides(facts: _Facts, plan: Plan, held: Sequence[Embedder], likely: NDArray[np.float64], own: bool) -> list[str]:
-    """The facet each fact belongs to: of the caller's own the nearest, else by what it tells of."""
+    """Return the facet of each fact: the nearest of the caller's own facets, or by the fact's aspects."""
     if own:
         return [plan.facets[best].name for best in facts.near.argmax(axis=1)]
     best = held[-1]
