@@ -1,4 +1,4 @@
-"""Values as JSON: the one place that knows the shapes every surface prints."""
+"""Values as JSON: the only module that knows the shapes that surfaces print."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def hit(one: Hit, *, text: bool = True) -> dict[str, Any]:
-    """A hit."""
+    """Return a hit."""
     chunk = one.chunk
     payload: dict[str, Any] = {
         "id": f"{chunk.id.document:x}:{chunk.id.ordinal}",
@@ -41,7 +41,7 @@ def hit(one: Hit, *, text: bool = True) -> dict[str, Any]:
 
 
 def memory(one: Memory) -> dict[str, Any]:
-    """A memory; times as people read them."""
+    """Return a memory, with times in ISO format."""
     return {
         "id": one.id,
         "text": one.text,
@@ -78,7 +78,7 @@ def _time(microseconds: int | None) -> str | None:
 
 
 def found(hits: Sequence[Hit], plan: Plan, trace: Trace, query: str) -> dict[str, Any]:
-    """The answer of a search."""
+    """Return the result of a search."""
     return {
         "query": query,
         "route": plan.route,
@@ -89,7 +89,7 @@ def found(hits: Sequence[Hit], plan: Plan, trace: Trace, query: str) -> dict[str
 
 
 def groups(hits: Sequence[Hit]) -> list[dict[str, Any]]:
-    """Hits by document, chunks that follow each other joined."""
+    """Return hits by document, with adjacent chunks joined."""
     files: dict[str, list[Hit]] = {}
     for one in hits:
         files.setdefault(one.chunk.uri, []).append(one)
@@ -99,7 +99,7 @@ def groups(hits: Sequence[Hit]) -> list[dict[str, Any]]:
 
 
 def ranges(hits: Sequence[Hit]) -> list[dict[str, Any]]:
-    """Line ranges of one document's hits, adjacent ones joined."""
+    """Return the line ranges of one document's hits, with adjacent ones joined."""
     joined: list[dict[str, Any]] = []
     for one in sorted(hits, key=lambda each: each.chunk.start):
         chunk = one.chunk
@@ -113,7 +113,7 @@ def ranges(hits: Sequence[Hit]) -> list[dict[str, Any]]:
 
 
 def context(answer: Context) -> dict[str, Any]:
-    """A context."""
+    """Return a context."""
     return {
         "text": answer.text,
         "tokens": answer.tokens,
@@ -131,7 +131,7 @@ def context(answer: Context) -> dict[str, Any]:
 
 
 def plan(one: Plan) -> dict[str, Any]:
-    """What a question was understood as."""
+    """Return the plan of a query."""
     facets = [
         {
             "name": f.name,
@@ -158,7 +158,7 @@ def plan(one: Plan) -> dict[str, Any]:
 
 
 def trace(one: Trace) -> dict[str, Any]:
-    """How an answer came about."""
+    """Return the trace of an answer."""
     return {
         "steps": [{"name": s.name, "milliseconds": round(s.milliseconds, 2), "count": s.count} for s in one.steps],
         "drops": [{"step": d.step, "what": d.what, "why": d.why} for d in one.drops],
@@ -167,7 +167,7 @@ def trace(one: Trace) -> dict[str, Any]:
 
 
 def report(one: Report) -> dict[str, Any]:
-    """What an index run did."""
+    """Return the report of an index run."""
     return {
         "files": one.files,
         "written": one.written,

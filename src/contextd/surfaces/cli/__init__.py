@@ -1,4 +1,4 @@
-"""The `contextd` command. Commands are loaded when they are called, so that help is there at once."""
+"""The `contextd` command. Command modules are loaded when called, so that help is fast."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import Any, NoReturn
 
-# One thread for small products of matrices: more of them cost processor time and win nothing.
+# One thread for small matrix products: more threads cost processor time and gain nothing.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import click
@@ -16,7 +16,7 @@ import click
 from contextd import __version__
 from contextd.errors import ContextdError
 
-# Command: the module it lives in, and what it does.
+# Command: its module, and its summary.
 COMMANDS = {
     "up": ("index", "Set up this project, index it, and print example commands."),
     "init": ("index", "Write a context.toml with the default settings."),
@@ -109,7 +109,7 @@ def cli(ctx: click.Context) -> None:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command; every error ends as a message and a code, never as a traceback."""
+    """Run the command. Every error ends as a message and an exit code, never as a traceback."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Any = getattr(stream, "reconfigure", None)
         if reconfigure:
@@ -133,7 +133,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, click.Abort):
         _say("stopped")
         code = 130
-    except (BrokenPipeError, SystemExit) as error:  # click ends a closed pipe with exit(1); whoever closed it has seen enough
+    except (BrokenPipeError, SystemExit) as error:  # click ends a closed pipe with exit(1); that is no error here
         if isinstance(error, SystemExit) and not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -142,7 +142,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _fail(arguments: list[str] | None, code: str, message: str) -> None:
-    """Say what went wrong: to people on the side, to a program that asked for JSON as JSON."""
+    """Print an error to standard error, and also as JSON if --json was given."""
     _say(f"error: {message}")
     if "--json" in (sys.argv[1:] if arguments is None else arguments):
         from contextd.surfaces.cli.show import as_json

@@ -1,4 +1,4 @@
-"""Commands that ask: search, context, explain."""
+"""Commands for queries: search, context, explain, task."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from contextd.surfaces.cli.show import (
     note,
     out,
     project_options,
-    spoken,
     styled,
     table,
     terminal,
+    text_from,
     warn,
 )
 from contextd.text.invisible import visible, visible_line
@@ -52,7 +52,7 @@ def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ordered(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say in which order hits come, and what came before the question."""
+    """Add the options for the order of hits and for the conversation history."""
     for option in (
         click.option(
             "--after", "history", multiple=True, metavar="TEXT", help="Earlier message of the conversation. Repeatable."
@@ -83,12 +83,12 @@ def _narrow(paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str
 
 
 def _resolved(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Paths that are there from here in full; others are those of the project's root."""
+    """Return existing paths in full. Other paths are relative to the project's root."""
     return tuple(str(Path(path).resolve()) if Path(path).exists() else path for path in paths)
 
 
 def _answering(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a command that answers within a budget."""
+    """Add the options of a command that answers within a budget."""
     for option in (
         click.option("-b", "--budget", type=int, default=None, help="Maximum number of tokens (default: 1500)."),
         limited("candidate hits"),
@@ -110,9 +110,9 @@ def _answer(
     timeout: float | None, rerank: bool, ranker: str, history: tuple[str, ...], exclude: tuple[str, ...],
     mmr_lambda: float | None,
 ) -> Any:  # fmt: skip
-    """The context of a question, whichever command asks."""
+    """Return the context of a question, for any command."""
     return asked(project, reader, also).context(
-        spoken(query),
+        text_from(query),
         budget=budget,
         **({"k": limit} if limit else {}),
         template=template,
@@ -154,7 +154,7 @@ def search(
       contextd search "retry path:src lang:python" --json
       pbpaste | contextd search -
     """
-    session, text = asked(project, reader, also), spoken(query)
+    session, text = asked(project, reader, also), text_from(query)
     narrow = _narrow(paths, languages, kinds, exclude)
     order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda}
     if exact or regex:
@@ -178,7 +178,7 @@ def search(
 
 _EXCERPT = 3  # lines of a hit
 _BEFORE, _WIDEST = 60, 160  # characters of a long line: before its first match, and in all
-_NO_LINES = (MEMORY, CHAT, COMMIT)  # what is no file has no line to go to
+_NO_LINES = (MEMORY, CHAT, COMMIT)  # languages of documents that are no files and have no lines
 
 
 def _show_hits(found: Any) -> None:
@@ -198,12 +198,12 @@ def _show_hits(found: Any) -> None:
 
 
 def _place(chunk: Any) -> str:
-    """Where a hit is, so that terminals and editors can go there."""
+    """Return the location of a hit, so that terminals and editors can open it."""
     return str(chunk.uri) if chunk.language in _NO_LINES else f"{chunk.uri}:{chunk.start_line}"
 
 
 def _show_excerpt(chunk: Any, wanted: Mapping[str, float]) -> None:
-    """The lines of a hit that match best, with their numbers."""
+    """Print the lines of a hit that match best, with their numbers."""
     from contextd.text.terms import split
 
     lines = [(n, line) for n, line in enumerate(chunk.text.split("\n"), chunk.start_line) if line.strip()]
@@ -214,7 +214,7 @@ def _show_excerpt(chunk: Any, wanted: Mapping[str, float]) -> None:
 
 
 def _marked(line: str, wanted: Mapping[str, float]) -> str:
-    """A line with the words that match in color; a long one from a little before the first of them."""
+    """Return a line with matching words in color. A long line starts a little before the first match."""
     from contextd.text.terms import matches
 
     start = max(0, min((first for first, _ in matches(line, wanted)), default=0) - _BEFORE) if len(line) > _WIDEST else 0
@@ -248,7 +248,7 @@ def context(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
         warn(answer.trace.warnings)
         if answer.text:
             block(answer.text)
-        elif not answer.truncated:  # else a warning says that the budget holds nothing of it
+        elif not answer.truncated:  # else a warning says that nothing fits the budget
             note("nothing relevant was found")
         note(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")
     return 0 if answer.hits else 1
@@ -312,7 +312,7 @@ def task(
     from contextd.app.tasks import Task
     from contextd.surfaces import payloads
 
-    text = spoken((description,)) if description == "-" else description
+    text = text_from((description,)) if description == "-" else description
     wanted = Task(title, text, kind, complexity, number, _narrow(paths, languages, kinds, exclude))
     found = asked(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
     if json_output:

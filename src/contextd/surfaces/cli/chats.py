@@ -1,4 +1,4 @@
-"""Commands about what comes from elsewhere: import, and the chats and notes that were imported."""
+"""Commands for import, and for imported chats and notes."""
 
 from __future__ import annotations
 
@@ -62,20 +62,20 @@ def import_(
 
         return take_memories(path, dry_run, project, reader, json_output)
     chats = opened(project or ("." if in_project else None), reader).chats(in_project=in_project)
-    taken = chats.take(read_export(path, kind), dry_run=dry_run, progress=_progress())
-    for problem in taken.unread[:10]:
+    report = chats.take(read_export(path, kind), dry_run=dry_run, progress=_progress())
+    for problem in report.unread[:10]:
         note(f"warning: {problem.place}: {problem.reason}")
-    if len(taken.unread) > 10:
-        note(f"warning: and {len(taken.unread) - 10} more that could not be read")
-    warn(taken.warnings)
+    if len(report.unread) > 10:
+        note(f"warning: and {len(report.unread) - 10} more that could not be read")
+    warn(report.warnings)
     deepened = chats.deepen(_counted()) if deep and not dry_run else 0
     if json_output:
-        as_json(_payload(taken, kind) | {"dry_run": dry_run, "embedded_deeply": deepened})
+        as_json(_payload(report, kind) | {"dry_run": dry_run, "embedded_deeply": deepened})
     else:
-        out(_told(taken, kind, dry_run))
-    if any(problem.stopped for problem in taken.unread):
+        out(_summary(report, kind, dry_run))
+    if any(problem.stopped for problem in report.unread):
         return InvalidInput.exit_code
-    return 0 if taken.conversations or taken.notes or taken.erased or kind == "contextd" else 1
+    return 0 if report.conversations or report.notes or report.erased or kind == "contextd" else 1
 
 
 @click.group(invoke_without_command=True)
@@ -155,44 +155,44 @@ def deepen(in_project: bool, project: str | None, reader: str, json_output: bool
     return 0
 
 
-def _now_and_then(told: Callable[[Any], str]) -> Callable[[Any], None]:
-    """Says how far something is, every few seconds."""
+def _every_few_seconds(message: Callable[[Any], str]) -> Callable[[Any], None]:
+    """Return a function that prints progress every few seconds."""
     last = [time.monotonic()]
 
     def say(state: Any) -> None:
         if time.monotonic() - last[0] >= _EVERY:
             last[0] = time.monotonic()
-            note(told(state))
+            note(message(state))
 
     return say
 
 
 def _progress() -> Callable[[Any], None]:
-    return _now_and_then(lambda t: f"{t.conversations} conversations, {t.notes} notes, {t.messages} messages read")
+    return _every_few_seconds(lambda t: f"{t.conversations} conversations, {t.notes} notes, {t.messages} messages read")
 
 
 def _counted() -> Callable[[Any], None]:
-    return _now_and_then(lambda done: f"{done} pieces embedded deeply")
+    return _every_few_seconds(lambda done: f"{done} pieces embedded deeply")
 
 
-def _payload(taken: Any, kind: str) -> dict[str, Any]:
+def _payload(report: Any, kind: str) -> dict[str, Any]:
     counts = ("conversations", "notes", "messages", "written", "unchanged", "forgotten", "erased", "secrets")
-    problems = [{"place": one.place, "reason": one.reason, "stopped": one.stopped} for one in taken.unread]
-    return {"kind": kind, **{name: getattr(taken, name) for name in counts}, "problems": problems, "warnings": taken.warnings}
+    problems = [{"place": one.place, "reason": one.reason, "stopped": one.stopped} for one in report.unread]
+    return {"kind": kind, **{name: getattr(report, name) for name in counts}, "problems": problems, "warnings": report.warnings}
 
 
-def _told(taken: Any, kind: str, dry_run: bool) -> str:
-    read = [f"{taken.conversations} conversations with {taken.messages} messages"] if taken.conversations else []
-    read += [f"{taken.notes} notes"] if taken.notes else []
+def _summary(report: Any, kind: str, dry_run: bool) -> str:
+    read = [f"{report.conversations} conversations with {report.messages} messages"] if report.conversations else []
+    read += [f"{report.notes} notes"] if report.notes else []
     done = "would be written" if dry_run else "written"
     parts = [
         f"{kind}: {' and '.join(read) or 'nothing'} read",
-        f"{taken.written} sittings or notes {done}",
-        f"{taken.unchanged} unchanged",
+        f"{report.written} sittings or notes {done}",
+        f"{report.unchanged} unchanged",
     ]
-    parts += [f"{taken.forgotten} stay forgotten"] if taken.forgotten else []
-    parts += [f"{taken.erased} erased because they were forgotten elsewhere"] if taken.erased else []
-    parts += [f"{taken.secrets} secrets left out"] if taken.secrets else []
+    parts += [f"{report.forgotten} stay forgotten"] if report.forgotten else []
+    parts += [f"{report.erased} erased because they were forgotten elsewhere"] if report.erased else []
+    parts += [f"{report.secrets} secrets left out"] if report.secrets else []
     return ", ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""The command that measures."""
+"""The command `eval`, which measures retrieval."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _with_lines(session: Session, questions: Sequence[LineQuestion], sizes: Sequ
     from contextd.app.line_answers import LineScore, required, share, shown
 
     text_of = lru_cache(maxsize=256)(session.structure.text)
-    needed = [required(one, text_of) for one in questions]  # a bad span is named before anything is measured
+    needed = [required(one, text_of) for one in questions]  # an invalid span is reported before anything is measured
     scores = []
     for one, need in zip(questions, needed, strict=True):
         hits = {size: session.context(one.query, budget=size).hits for size in sizes}
@@ -158,7 +158,7 @@ def _show_lines(scores: Sequence[LineScore], per_query: bool) -> None:
 
 
 def __getattr__(name: str) -> click.Command:
-    if name == "eval":  # a word of Python's own, so the function has another name
+    if name == "eval":  # `eval` is a builtin, so the function has another name
         return eval_command
     raise AttributeError(name)
 

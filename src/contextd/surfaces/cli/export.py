@@ -1,4 +1,4 @@
-"""The command that writes an index as portable files."""
+"""The command that exports an index as files."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def export(folder: str, vectors: bool, project: str, reader: str, json_output: b
         _write(target / "manifest.json", [manifest | counts])
     except OSError as error:
         raise InvalidInput(f"cannot write to {target}: {error.strerror or error}") from None
-    told = ", ".join(f"{count} {name}" for name, count in counts.items())
-    as_json({"folder": str(target), **counts, "manifest": manifest}) if json_output else out(f"{told} in {target}")
+    summary = ", ".join(f"{count} {name}" for name, count in counts.items())
+    as_json({"folder": str(target), **counts, "manifest": manifest}) if json_output else out(f"{summary} in {target}")
     return 0
 
 
 def _write(path: Path, entries: Iterable[Mapping[str, Any]]) -> int:
-    """Write JSON lines; how many."""
+    """Write JSON lines. Returns their number."""
     count = 0
     with open_file(path, "w") as file:
         for entry in entries:

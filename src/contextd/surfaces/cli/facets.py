@@ -1,4 +1,4 @@
-"""The command that answers from what a person told, by the facets of a question."""
+"""The command that answers a question from memories, by facets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.show import as_json, asked, block, note, personal_options, spoken, table, warn
+from contextd.surfaces.cli.show import as_json, asked, block, note, personal_options, table, text_from, warn
 
 
 @click.command()
@@ -44,7 +44,7 @@ def facets(
     """
     from contextd.surfaces import payloads
 
-    text = spoken(query)
+    text = text_from(query)
     answer = asked(project, reader).facets(
         text, budget=budget, count=count, own=[_facet(one) for one in own], min_score=min_score, history=history
     )

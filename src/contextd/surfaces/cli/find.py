@@ -1,4 +1,4 @@
-"""What `contextd search` shows beside hits: places of a text or a pattern, and the outline of a file."""
+"""Output of `contextd search` besides hits: exact matches, and the outline of a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BEFORE, _WIDEST = 60, 160  # characters of a long line: before the match, and i
 def show_occurrences(
     find: Callable[..., list[Any]], text: str, limit: int, narrow: Any, timeout: float | None, json_output: bool
 ) -> int:
-    """Print the places of a text or a pattern as `path:line:column:line`."""
+    """Print matches of a text or a pattern as `path:line:column:line`."""
     found = find(text, limit=limit + 1, narrow=narrow, deadline=timeout)
     more, found = len(found) > limit, found[:limit]
     if json_output:
@@ -38,7 +38,7 @@ def _payload(one: Any) -> dict[str, Any]:
 
 
 def _marked(one: Any) -> str:
-    """The line of a match, the match in color; a long line from a little before it."""
+    """Return the line of a match with the match in color. A long line starts a little before it."""
     first = one.column - 1
     end = min(first + len(one.match.split("\n")[0]), len(one.text))
     start = max(0, first - _BEFORE) if len(one.text) > _WIDEST else 0
@@ -49,7 +49,7 @@ def _marked(one: Any) -> str:
 
 
 def outline_of(session: Any, text: str, project: str) -> list[Any] | None:
-    """The outline of an indexed file, if its path is the whole question; None for every other question."""
+    """Return the outline of an indexed file, if its path is the whole query; else None."""
     if session.project is None or len(text.split()) != 1:
         return None
     try:
@@ -61,6 +61,6 @@ def outline_of(session: Any, text: str, project: str) -> list[Any] | None:
 
 
 def show_outline(outline: Sequence[Any]) -> int:
-    """Print what a file defines, or its sections, with their lines."""
+    """Print the definitions or sections of a file, with their lines."""
     table(("place", "kind", "name", "line"), [(f"{one.uri}:{one.line}", one.kind, one.label, one.signature) for one in outline])
     return 0

@@ -47,7 +47,7 @@ def up(folder: str | None, project: str, reader: str, json_output: bool, deep: b
 
 
 def _next_steps(project: str, reader: str, there: str) -> None:
-    """Commands that work here: questions made of the project's own names and headings."""
+    """Print example commands with the project's own names and headings."""
     from contextd.surfaces.cli.show import asked
 
     session, program = asked(project, reader), _program()
@@ -65,7 +65,7 @@ def _next_steps(project: str, reader: str, there: str) -> None:
 
 
 def _program() -> str:
-    """What to type: the name where the shell finds it, else the path it was called by."""
+    """Return the command to type: its name if the shell finds it, else its path."""
     called = Path(sys.argv[0]).absolute()
     return "contextd" if which("contextd") or called.stem != "contextd" else quote(str(called))
 

@@ -1,4 +1,4 @@
-"""Commands that keep an index: watch, rebuild, refresh, and the jobs behind them."""
+"""Commands that maintain an index: watch, rebuild, refresh, and jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from contextd.surfaces.cli.show import (
     terminal,
 )
 
-_LINES_PER_SECOND = 15_000  # of one core, on an ordinary machine: an estimate for people
+_LINES_PER_SECOND = 15_000  # of one core on an ordinary machine: a rough estimate
 _BYTES_PER_LINE = 36
 _BYTES_PER_CHUNK = 900
 
@@ -62,14 +62,14 @@ def watch(project: str, reader: str, json_output: bool) -> int:
         session.watch(lambda settings=settings: stopped or config.stamp(root) != settings, say)
         if not stopped:
             session.close()
-            settings = config.stamp(root)  # before they are read: what is saved meanwhile is seen
+            settings = config.stamp(root)  # before the settings are read, so that later changes are seen
             session = _with_new_settings(session, root, reader, say)
     say("stopped")
     return 0
 
 
 def _with_new_settings(session: Any, root: Path, reader: str, say: Callable[[str], None]) -> Any:
-    """A session by the settings as they are now; the one before while they cannot be used."""
+    """Return a session with the current settings; the previous session while they are invalid."""
     try:
         session = opened(str(root), reader)
         say("the settings have changed and were reloaded")
@@ -253,7 +253,7 @@ def _share(job: Any) -> str:
 
 
 def _left(job: Any) -> str:
-    """The time left, from the pace so far."""
+    """Return the estimated time left."""
     if job.state != "in_progress" or not job.done or not job.started:
         return ""
     elapsed = time.time() - job.started / 1e6

@@ -1,4 +1,4 @@
-"""Commands that look and change nothing: settings, boundaries, what is indexed."""
+"""Read-only commands: settings, boundaries, the contents of the index."""
 
 from __future__ import annotations
 

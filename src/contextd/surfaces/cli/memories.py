@@ -1,4 +1,4 @@
-"""Commands about memories: recall, look, change, relate, and the topics they have."""
+"""Commands for memories: recall, list, change, link, export, import."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from contextd.surfaces.cli.show import (
     note,
     out,
     personal_options,
-    spoken,
     table,
     terminal,
+    text_from,
     warn,
 )
 
 
 def date(text: str | None, *, end: bool = False) -> int | None:
-    """A day as people write it, in microseconds; the end of it for an until."""
+    """Parse a date into microseconds; with `end`, the end of that day."""
     if text is None:
         return None
     for pattern in ("%Y-%m-%d", "%Y-%m", "%Y"):
@@ -77,7 +77,7 @@ def recall(
     from contextd.values.memory import Recall
     from contextd.values.query import Narrow
 
-    session, text = asked(project, reader), spoken(query)
+    session, text = asked(project, reader), text_from(query)
     wanted = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
     narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=wanted)
     found = session.recall(
@@ -99,7 +99,7 @@ def recall(
 
 
 def _linked(hit: Any) -> str:
-    """Why a memory came along with another."""
+    """Return why a linked memory was added."""
     if hit.relation is None:
         return ""
     return f" ({hit.relation.kind}, {hit.relation.uri.removeprefix('memory:')[:8]})"
@@ -187,18 +187,18 @@ def update(
       contextd memories update 6d1c "Shoe size: EU 43"
       contextd memories update 6d1c --kind preference --topic Fashion
     """
-    fields = {"text": spoken(text) if text else None, "kind": kind, "attribute": attribute, "value": value, "unit": unit}
+    fields = {"text": text_from(text) if text else None, "kind": kind, "attribute": attribute, "value": value, "unit": unit}
     fields |= {"topics": topics or None, "principals": principals or None, "valid_to": date(until, end=True)}  # type: ignore[dict-item]
     changed = asked(project, reader).memories.update(memory, **{name: one for name, one in fields.items() if one is not None})
     warn(changed.warnings)
-    return _told(changed.memory, json_output, "changed")
+    return _print_memory(changed.memory, json_output, "changed")
 
 
 def _flag(name: str, field: str, on: bool, text: str) -> click.Command:
-    """A command that sets or clears one mark."""
+    """Add a command that sets or clears one flag."""
 
     def command(memory: str, project: str | None, reader: str, json_output: bool) -> int:
-        return _told(asked(project, reader).memories.mark(memory, **{field: on}), json_output, name)
+        return _print_memory(asked(project, reader).memories.mark(memory, **{field: on}), json_output, name)
 
     command.__doc__ = text
     made = click.command(name)(personal_options(click.argument("memory")(command)))
@@ -219,7 +219,7 @@ _flag("public", "private", False, "Show MEMORY to agents again.")
 @personal_options
 def verify(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Confirm the detected fields of MEMORY. Confirmed fields are never detected again."""
-    return _told(asked(project, reader).memories.verify(memory), json_output, "verified")
+    return _print_memory(asked(project, reader).memories.verify(memory), json_output, "verified")
 
 
 @memories.command("feedback")
@@ -228,7 +228,7 @@ def verify(memory: str, project: str | None, reader: str, json_output: bool) -> 
 @personal_options
 def feedback(memory: str, verdict: str, project: str | None, reader: str, json_output: bool) -> int:
     """Rate MEMORY as useful or useless. The rating raises or lowers its rank in later answers."""
-    return _told(asked(project, reader).memories.feedback(memory, useful=verdict == "useful"), json_output, verdict)
+    return _print_memory(asked(project, reader).memories.feedback(memory, useful=verdict == "useful"), json_output, verdict)
 
 
 @memories.command("history")
@@ -350,7 +350,7 @@ def import_(file: str, dry_run: bool, project: str | None, reader: str, json_out
 
 
 def take_memories(file: str, dry_run: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Read memories from a file or a pipe, and say what came of it."""
+    """Import memories from a file or a pipe, and print the result."""
     from contextd.app import portability
 
     data = portability.memory_file(file)
@@ -370,18 +370,18 @@ def take_memories(file: str, dry_run: bool, project: str | None, reader: str, js
 
 
 def _progress(done: int, total: int) -> None:
-    """A line now and then, where there is much to do."""
+    """Print progress after every 500 memories."""
     if done % 500 == 0:
         note(f"{done} of {total} memories enriched")
 
 
 def _line(memory: Any) -> str:
-    """A memory on one line; one that holds no longer says since when."""
+    """Return a memory on one line. A memory that is no longer valid shows its end."""
     over = f" (until {_day(memory.valid_to)})" if memory.valid_to is not None else ""
     return " ".join(memory.text.split()) + over
 
 
-def _told(memory: Any, json_output: bool, what: str) -> int:
+def _print_memory(memory: Any, json_output: bool, what: str) -> int:
     as_json(_payload(memory)) if json_output else out(f"{what} {memory.id[:8]}: {memory.text}")
     return 0
 

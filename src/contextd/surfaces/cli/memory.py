@@ -1,4 +1,4 @@
-"""Commands about what a person wrote: memories and rights."""
+"""Commands that write memories, and commands for access."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.show import as_json, asked, note, opened, out, project_options, spoken, warn
+from contextd.surfaces.cli.show import as_json, asked, note, opened, out, project_options, text_from, warn
 from contextd.values.memory import UNKNOWN
 
 
@@ -41,25 +41,25 @@ def remember(
 
     known = {"kind": kind, "topics": topics or None, "valid_from": date(since), "private": private, "pinned": pin}
     session = opened(project if here else None, reader)
-    kept = session.remember(
-        spoken(text), principals=principals, in_project=here, **{name: one for name, one in known.items() if one is not None}
+    saved = session.remember(
+        text_from(text), principals=principals, in_project=here, **{name: one for name, one in known.items() if one is not None}
     )
-    warn(kept.warnings)
+    warn(saved.warnings)
     if json_output:
-        as_json(payloads.memory(kept.memory) | {"known": kept.known, "replaced": [one.id for one in kept.replaced],
-                 "contradicts": [one.id for one in kept.contradicts]})  # fmt: skip
+        as_json(payloads.memory(saved.memory) | {"known": saved.known, "replaced": [one.id for one in saved.replaced],
+                 "contradicts": [one.id for one in saved.contradicts]})  # fmt: skip
         return 0
-    out(f"{'known already:' if kept.known else 'remembered'} {kept.memory.id}")
-    note(_guessed(kept.memory))
-    for old in kept.replaced:
+    out(f"{'known already:' if saved.known else 'remembered'} {saved.memory.id}")
+    note(_guessed(saved.memory))
+    for old in saved.replaced:
         note(f"replaces {old.id[:8]}: {old.text}")
-    for other in kept.contradicts:
+    for other in saved.contradicts:
         note(f"contradicts {other.id[:8]}: {other.text} (forget one, or update it)")
     return 0
 
 
 def _guessed(memory: Any) -> str:
-    """What is known of a memory, on a line."""
+    """Return the detected fields of a memory on one line."""
     stated = f"{memory.attribute} = {memory.value} {memory.unit}".strip() if memory.attribute else ""
     kind = "kind: not recognized" if memory.kind == UNKNOWN else memory.kind
     return ", ".join(part for part in (kind, stated, " ".join(memory.topics)) if part)

@@ -1,4 +1,4 @@
-"""Commands about model weights."""
+"""Commands for model weights."""
 
 from __future__ import annotations
 

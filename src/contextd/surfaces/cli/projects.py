@@ -1,4 +1,4 @@
-"""Commands about all projects of a data directory."""
+"""Commands for all projects of a data directory."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def prune(yes: bool, json_output: bool) -> int:
 
 
 def _named(known: Sequence[Any], project: str) -> Any:
-    """The project of that name, or with that folder."""
+    """Return the project with that name or folder. Raises InvalidInput if there is none or several."""
     folder = str(Path(project).expanduser().resolve())
     found = [one for one in known if folder in one.roots] or [one for one in known if one.name == project]
     if not found:
@@ -96,7 +96,7 @@ def _named(known: Sequence[Any], project: str) -> Any:
 
 
 def _remove(chosen: Sequence[Any], with_memories: bool, yes: bool, json_output: bool) -> int:
-    """Delete some indexes, once somebody has agreed."""
+    """Delete indexes after confirmation."""
     from contextd.app.assemble import catalog
 
     for one in chosen:

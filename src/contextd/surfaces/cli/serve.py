@@ -1,4 +1,4 @@
-"""Commands that serve."""
+"""The command `mcp`, which serves a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output: tables and color on a terminal, plain text in a pipe, JSON on request. Control characters never get through."""
+"""Output: tables and color on a terminal, plain text in a pipe, JSON on request. Control characters are always escaped."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from contextd.text.invisible import escaped_json, visible, visible_line
 
 
 def out(text: str = "") -> None:
-    """Print a line: it stays one, whatever file names and messages in it hold."""
+    """Print one line. Line breaks in file names and messages are escaped."""
     click.echo(visible_line(text))
 
 
 def note(text: str) -> None:
-    """Print a line beside the output."""
+    """Print one line to standard error."""
     click.echo(visible_line(text), err=True)
 
 
@@ -32,26 +32,26 @@ def block(text: str) -> None:
 
 
 def as_json(value: Any) -> None:
-    """Print a value as JSON; what a terminal would act on is escaped."""
+    """Print a value as JSON. Control characters are escaped."""
     click.echo(escaped_json(json.dumps(value, ensure_ascii=False, indent=2, default=str)))
 
 
 def warn(warnings: Iterable[str]) -> None:
-    """Print warnings beside the output, each of them once in a command."""
-    said = click.get_current_context().meta.setdefault("contextd.said", set())
+    """Print warnings to standard error, each only once per command."""
+    printed = click.get_current_context().meta.setdefault("contextd.said", set())
     for warning in warnings:
-        if warning not in said:
-            said.add(warning)
+        if warning not in printed:
+            printed.add(warning)
             note(f"warning: {warning}")
 
 
 def terminal() -> bool:
-    """Whether standard output is a terminal."""
+    """Return whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
 def styled(text: str, **style: Any) -> str:
-    """A text in color or bold; as it is in a pipe, on a dumb terminal, and where NO_COLOR is set."""
+    """Return a text with style; unstyled in a pipe, on a dumb terminal, or if NO_COLOR is set."""
     plain = not terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return text if plain else click.style(text, **style)
 
@@ -61,9 +61,9 @@ _NUMBERS = frozenset(("score", "lines", "files", "count", "MB"))
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, headed: bool = True) -> None:
-    """A table on a terminal; tab-separated lines in a pipe, the first with the headings unless a list is wanted.
+    """Print a table on a terminal; tab-separated lines in a pipe, with a header line if `headed`.
 
-    Nothing is cut: cells are folded between words, and where a word would have to be broken, each row is a record.
+    Nothing is cut. Cells are wrapped between words; if a word would have to be broken, each row is printed as a record.
     """
     cells = [[visible_line(str(cell)) for cell in row] for row in rows]
     if not terminal():
@@ -94,7 +94,7 @@ def _show(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
-    """The width of each column: its longest word, and a share of what is left; None where the words need more room."""
+    """Return the width of each column: its longest word and a share of the rest; None if the words need more room."""
     from rich.cells import cell_len
 
     whole = [max(map(cell_len, column)) for column in columns]
@@ -107,7 +107,7 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
 
 
 def _records(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Rows one below the other: the first cell, and the others with their headings."""
+    """Print rows as records: the first cell, then the other cells with their headings."""
     for first, *others in rows:
         click.echo(styled(f"{headings[0]}: {first}", bold=True))
         for heading, cell in zip(headings[1:], others, strict=True):
@@ -115,13 +115,13 @@ def _records(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
                 click.echo(f"  {heading}: {cell}")
 
 
-def spoken(words: Sequence[str]) -> str:
-    """A text from the arguments, or from a pipe for `-`."""
+def text_from(words: Sequence[str]) -> str:
+    """Join the arguments to a text; `-` reads it from standard input."""
     return sys.stdin.read() if tuple(words) == ("-",) else " ".join(words)
 
 
 def opened(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
-    """A session for a command, its warnings told."""
+    """Open a session for a command and print its warnings."""
     from contextd.app.assemble import open_session
 
     session = open_session(project, reader=reader, also=also)
@@ -130,12 +130,12 @@ def opened(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
 
 
 def counted(number: int, one: str, several: str) -> str:
-    """A number of things, in words."""
+    """Return a number with its noun, singular or plural."""
     return f"{number} {one if number == 1 else several}"
 
 
 def asked(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
-    """A session for a command that only asks: nothing is created for a folder that is not indexed."""
+    """Open a session for a read-only command. Nothing is created for a folder that is not indexed."""
     from contextd.app.assemble import open_to_ask
 
     session = open_to_ask(project, reader=reader, also=also)
@@ -144,13 +144,13 @@ def asked(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
 
 
 def here(path: str, project: str) -> str:
-    """A path as it is meant in the current folder, where there is something at it; else as the project has it."""
+    """Resolve a path against the current folder if it exists there; else it is relative to the project."""
     target = Path.cwd() / path
     return str(target) if project == "." and path and target.exists() else path
 
 
 def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options every command about a project has."""
+    """Add the options of commands for a project."""
     for option in (
         click.option("--json", "json_output", is_flag=True, help="Print JSON."),
         click.option(
@@ -163,7 +163,7 @@ def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def limited(most: str, default: int | None = None) -> Callable[..., Any]:
-    """The option for the length of a list, as `limit`: `-k`, `-n` or `--limit`."""
+    """Add the option for the length of a list, as `limit`: `-k`, `-n` or `--limit`."""
     return click.option(
         "-k",
         "-n",
@@ -177,7 +177,7 @@ def limited(most: str, default: int | None = None) -> Callable[..., Any]:
 
 
 def personal_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of commands about memories: of the person, and of a project when there is one here."""
+    """Add the options of commands for memories: personal ones, and those of a project if one is given."""
     for option in (
         click.option("--json", "json_output", is_flag=True, help="Print JSON."),
         click.option(
@@ -193,7 +193,7 @@ def personal_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def progress_of(settings: Any, quiet: bool) -> Iterator[tuple[Any, Any]]:
-    """A bar on a terminal, a line now and then elsewhere: for files, and for chunks embedded deeply."""
+    """Report progress: a bar on a terminal, lines elsewhere. Yields callbacks for files and for deep embedding."""
     if quiet or not settings.bootstrap.show_progress:
         yield (lambda report: None), (lambda done: None)
     elif terminal() and sys.stderr.isatty():
@@ -230,7 +230,7 @@ def _bar() -> Iterator[tuple[Any, Any]]:
 
 
 def _counted(report: Any) -> str:
-    """How far a phase is, in numbers."""
+    """Return the progress of a phase in numbers."""
     if not report.phase_done and not report.phase_total:
         return ""
     return f"{report.phase_done:,}" + (f" of {report.phase_total:,}" if report.phase_total else "")

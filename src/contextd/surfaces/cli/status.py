@@ -1,4 +1,4 @@
-"""The command that shows on one screen how things are."""
+"""The command `status`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _index_rows(found: Any) -> list[tuple[str, str]]:
 
 
 def ago(microseconds: int | None) -> str:
-    """A time, and how long ago it was."""
+    """Format a time, with how long ago it was."""
     if microseconds is None:
         return "not known"
     seconds = max(0.0, time.time() - microseconds / 1e6)
@@ -68,5 +68,5 @@ def ago(microseconds: int | None) -> str:
 
 
 def day(microseconds: int) -> str:
-    """A time as people read it."""
+    """Format a time for people."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(microseconds / 1e6))

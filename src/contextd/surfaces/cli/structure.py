@@ -1,4 +1,4 @@
-"""Commands about structure: who defines, who calls, what depends on what."""
+"""Commands for the structure and history of code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
 
 
 def _unknown(name: str) -> str:
-    """What is said of a name that neither a definition nor a use nor a file has."""
+    """Return the message for a name that is neither defined nor used nor a file."""
     return f"no such name or file in the index: {name}. Run `contextd search {name}` to look for similar words."
 
 
@@ -155,6 +155,6 @@ def why(place: str, project: str, reader: str, json_output: bool) -> int:
 
 
 def __getattr__(name: str) -> click.Command:
-    if name == "map":  # a word of Python's own, so the function has another name
+    if name == "map":  # `map` is a builtin, so the function has another name
         return map_command
     raise AttributeError(name)

@@ -1,4 +1,4 @@
-"""Commands about the topics a person has."""
+"""Commands for topics."""
 
 from __future__ import annotations
 

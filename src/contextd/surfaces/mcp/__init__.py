@@ -1,1 +1,1 @@
-"""The Model Context Protocol surface: tools an agent calls."""
+"""The MCP (Model Context Protocol) surface: tools that an agent calls."""

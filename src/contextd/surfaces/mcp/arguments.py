@@ -1,4 +1,4 @@
-"""Arguments of a tool, checked against its schema: types, limits, names. The errors are for the model that made the call."""
+"""Check the arguments of a tool against its schema: types, limits, names. Errors are written for the calling model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from contextd.errors import InvalidInput
 
-_MOST = 10  # errors that are told at once
-# What models and other tools call an argument, if not by a name that is nearly the same.
+_MOST = 10  # errors reported at once
+# What models and other tools call an argument, besides similar names.
 _ALIASES = {
     "query": "q question text prompt search",
     "k": "limit count topk n maxresults numresults results",
@@ -26,7 +26,7 @@ _ALIASES = {
 
 
 def checked(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments in their proper types, flat by dotted name; None and what is not given are left out.
+    """Return the arguments in their proper types, flat by dotted name, without missing and null ones.
 
     Raises InvalidInput, with a line for each mistake.
     """
@@ -42,7 +42,7 @@ def checked(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str
 def _mistakes(
     values: Mapping[str, Any], part: Mapping[str, Any], prefix: str, schema: Mapping[str, Any], found: dict[str, Any]
 ) -> Iterator[str]:
-    """What is wrong with an object; what is right is added to `found`."""
+    """Yield the mistakes in an object, and add valid values to `found`."""
     for key, given in values.items():
         name, about = f"{prefix}{key}", part["properties"].get(key)
         if about is None:
@@ -60,7 +60,7 @@ def _mistakes(
 
 
 def _converted(value: Any, kind: str) -> Any:
-    """The value; of a text that holds the JSON of what is wanted, that: some models write it so."""
+    """Return the value. A text that holds JSON of the wanted type is parsed, since some models send it so."""
     if isinstance(value, str) and kind != "string":
         try:
             value = json.loads(value)
@@ -70,7 +70,7 @@ def _converted(value: Any, kind: str) -> Any:
 
 
 def _problem(value: Any, about: Mapping[str, Any]) -> str:
-    """What is wrong with a value; nothing if it fits."""
+    """Return what is wrong with a value; empty if it is valid."""
     kind = about["type"]
     if kind == "object":
         return "must be an object"
@@ -94,7 +94,7 @@ def _text_problem(value: Any, about: Mapping[str, Any]) -> str:
 
 
 def _suggestion(key: str, schema: Mapping[str, Any]) -> str:
-    """Which argument was probably meant; all of them if none is near."""
+    """Return which argument was probably meant; all of them if none is similar."""
     names = {_plain(name.rpartition(".")[2]): name for name in _names(schema)}
     aliases = {alias: name for name, ones in _ALIASES.items() for alias in ones.split()}
     wanted = _plain(key)

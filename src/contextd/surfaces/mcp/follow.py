@@ -1,8 +1,8 @@
-"""Keeping the index up to date while a server runs: a child process that watches the files and ends with the server.
+"""Keep the index up to date while a server runs: a child process watches the files and ends with the server.
 
-The child holds the project's lease. While another process holds it, such as `contextd watch` or the child of another server,
-there is none; when that process ends, a child is started. The child's standard input is a pipe from the server: its end,
-however the server ended, ends the child.
+The child holds the project's lease. No child runs while another process holds the lease, such as `contextd watch` or the child
+of another server; when that process ends, a child is started. The child's standard input is a pipe from the server. When the
+server ends, for any reason, the pipe closes and the child ends.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from contextd.errors import Busy, ContextdError
 if TYPE_CHECKING:
     from contextd.app.session import Session
 
-_COMMAND = (sys.executable, "-P", "-m", "contextd.surfaces.mcp.follow")  # -P: no module of the folder we stand in
-_LOOK = 1.0  # seconds between two looks at a lease that another process holds
-_BEGUN = "watching\n"  # what a child says first
-_LONGEST = 30.0  # seconds until a child that failed is started again, at most
-_GRACE = 2.0  # seconds in which a child may end its run; what is cut off is begun again by the next one
+_COMMAND = (sys.executable, "-P", "-m", "contextd.surfaces.mcp.follow")  # -P: do not import modules from the current folder
+_LOOK = 1.0  # seconds between checks of a lease that another process holds
+_BEGUN = "watching\n"  # first line of a child
+_LONGEST = 30.0  # maximum seconds until a failed child is started again
+_GRACE = 2.0  # seconds for a child to end its run; an interrupted run is repeated by the next child
 
 
 @dataclass(slots=True)
 class Follower:
-    """A child process that is there while no other process follows the project. Started at once; any thread may call it."""
+    """Runs a child process while no other process watches the project. Starts at once; any thread may call its methods."""
 
     _session: Session
     _child: subprocess.Popen[str] | None = None
-    _trouble: str = ""
+    _problem: str = ""
     _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread = field(init=False)
 
@@ -44,8 +44,8 @@ class Follower:
         self._thread.start()
 
     def notes(self) -> Sequence[str]:
-        """What a reader of answers ought to know: that changes of files are not followed, and why."""
-        return (f"changed files are not indexed at the moment: {self._trouble}",) if self._trouble else ()
+        """Return notes for answers: whether changes of files are not followed, and why."""
+        return (f"changed files are not indexed at the moment: {self._problem}",) if self._problem else ()
 
     def close(self) -> None:
         """End the child."""
@@ -60,12 +60,12 @@ class Follower:
     def _supervise(self) -> None:
         pause = _LOOK
         while not self._over.is_set():
-            self._trouble = self._follow()
-            pause = min(2 * pause, _LONGEST) if self._trouble else _LOOK
+            self._problem = self._follow()
+            pause = min(2 * pause, _LONGEST) if self._problem else _LOOK
             self._over.wait(pause)
 
     def _follow(self) -> str:
-        """Run a child until it ends, if no other process follows the project; what went wrong."""
+        """Run a child until it ends, if no other process watches the project. Returns the error, if any."""
         try:
             if not self._session.unattended():
                 return ""
@@ -80,19 +80,19 @@ class Follower:
             command, stdin=pipe, stdout=pipe, stderr=nothing, encoding="utf-8", errors="replace"
         ) as child:
             self._child = child
-            if self._over.is_set() and child.stdin is not None:  # closed before there was a child to end
+            if self._over.is_set() and child.stdin is not None:  # closed before the child was started
                 child.stdin.close()
-            said = self._heard(child)
+            message = self._output(child)
             code = child.wait()
-        return (said or f"the process that follows them ended with code {code}") if code and not self._over.is_set() else ""
+        return (message or f"the process that follows them ended with code {code}") if code and not self._over.is_set() else ""
 
-    def _heard(self, child: subprocess.Popen[str]) -> str:
-        """What a child said before it ended, beside that it has begun."""
+    def _output(self, child: subprocess.Popen[str]) -> str:
+        """Return the output of a child until it ends, without the start message."""
         if child.stdout is None:
             return ""
         first = child.stdout.readline()
         if first == _BEGUN:
-            self._trouble, first = "", ""
+            self._problem, first = "", ""
         return (first + child.stdout.read()).strip()
 
 
@@ -104,7 +104,7 @@ def main(project: str, reader: str) -> int:
     over = threading.Event()
     threading.Thread(target=_end_with_input, args=(over,), daemon=True).start()
     try:
-        settings = config.stamp(Path(project))  # before they are read: what is saved meanwhile is seen
+        settings = config.stamp(Path(project))  # before the settings are read, so that later changes are seen
         session = open_session(project, reader=reader)
         sys.stdout.write(_BEGUN)
         sys.stdout.flush()

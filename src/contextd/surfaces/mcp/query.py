@@ -1,4 +1,4 @@
-"""The tool `query_context`: its description, for the model that reads it, and its answer, one text within the budget."""
+"""The tool `query_context`: its description, written for models, and its answer, one text within the budget."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contextd.errors import InvalidInput
 from contextd.surfaces.mcp.arguments import checked
 from contextd.text.invisible import visible, visible_line
 
-if TYPE_CHECKING:  # a client that only connects needs no engine
+if TYPE_CHECKING:  # not loaded for a client that only connects
     from contextd.app.session import Session
     from contextd.values.answer import Context, Hit
 
-_SECONDS = 20.0  # an agent that waits longer has given up
+_SECONDS = 20.0  # agents do not wait longer
 _NOTHING = "Nothing relevant was found."
-_ATTEMPTS = 3  # to pack what fits beside the notes, which depend on what was packed
-_SHARE = 4  # notes get at most one of so many parts of the budget, while there is something else to say
+_ATTEMPTS = 3  # to pack hits beside the notes, which depend on the hits
+_SHARE = 4  # notes get at most a quarter of the budget if there are hits
 
 
 def _list(description: str) -> dict[str, Any]:
@@ -80,13 +80,13 @@ TOOL = {
     ),
     "inputSchema": SCHEMA,
     "annotations": {"readOnlyHint": True, "openWorldHint": False, "idempotentHint": True},
-    # Claude Code writes a longer result to a file and shows its beginning; without this, one of 50,000 characters.
+    # Claude Code writes longer results to a file and shows only the beginning. Without this the limit is 50,000 characters.
     "_meta": {"anthropic/maxResultSizeChars": 500_000},
 }
 
 
 def answer(session: Session, arguments: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
-    """The answer to a call as one text of at most `filters.maxTokens` tokens, notes included. Raises ContextdError."""
+    """Return the answer to a call as one text of at most `filters.maxTokens` tokens, notes included. Raises ContextdError."""
     asked = checked(arguments, SCHEMA)
     budget: int = asked.get("filters.maxTokens", session.settings.budget.default_max_tokens)
     build = _json if asked.get("format") == "json" else _text
@@ -97,7 +97,7 @@ def answer(session: Session, arguments: Mapping[str, Any], notes: Sequence[str] 
         text = build(found, asked["query"], lines, budget, session.count_tokens)
         if (tokens := session.count_tokens(text)) <= budget:
             return text
-        room = max(1, budget - (tokens - found.tokens))  # what is left beside the notes
+        room = max(1, budget - (tokens - found.tokens))  # the budget without the notes
     return build(found, asked["query"], [], budget, session.count_tokens)
 
 
@@ -107,7 +107,7 @@ def _found(session: Session, asked: Mapping[str, Any], budget: int) -> Context:
 
     languages, kinds = ([one.lower() for one in asked.get(f"scope.{name}", [])] for name in ("languages", "kinds"))
     paths, exclude = (asked.get(f"scope.{name}", []) for name in ("paths", "excludePatterns"))
-    narrow = Narrow(paths, languages, kinds, recall=Recall(private=False), exclude=exclude)  # an agent may be anywhere
+    narrow = Narrow(paths, languages, kinds, recall=Recall(private=False), exclude=exclude)  # the agent may use a remote model
     return session.context(
         asked["query"],
         budget=budget,
@@ -121,7 +121,7 @@ def _found(session: Session, asked: Mapping[str, Any], budget: int) -> Context:
 
 
 def _text(found: Context, query: str, notes: Sequence[str], budget: int, count: Callable[[str], int]) -> str:
-    """The packed text below the notes."""
+    """Return the packed text below the notes."""
     lines = [f"Note: {one}" for one in notes]
     if not found.text:
         return "\n".join(_fitting(lines if found.truncated else [_NOTHING, *lines], budget, count))
@@ -129,7 +129,7 @@ def _text(found: Context, query: str, notes: Sequence[str], budget: int, count: 
 
 
 def _json(found: Context, query: str, notes: Sequence[str], budget: int, count: Callable[[str], int]) -> str:
-    """The same pieces as JSON, as many as fit."""
+    """Return the same hits as JSON, as many as fit. Raises InvalidInput if the budget is too small for any answer."""
     hits, lines = [_hit(one) for one in found.hits], _fitting(notes, budget // _SHARE, count)
     while True:
         answer = {"query": query, "total": len(hits), "hits": hits, "warnings": lines}
@@ -144,13 +144,13 @@ def _json(found: Context, query: str, notes: Sequence[str], budget: int, count: 
 
 
 def _fitting(lines: Sequence[str], budget: int, count: Callable[[str], int]) -> list[str]:
-    """The first lines that fit; the first of all cut to its first words if need be."""
-    kept = list(lines)
-    while len(kept) > 1 and count("\n".join(kept)) > budget:
-        kept.pop()
-    while kept and count(kept[0]) > budget:
-        kept = [shorter] if (shorter := kept[0].rpartition(" ")[0]) else []
-    return kept
+    """Return the first lines that fit. If even the first does not fit, it is cut to its first words."""
+    fitting = list(lines)
+    while len(fitting) > 1 and count("\n".join(fitting)) > budget:
+        fitting.pop()
+    while fitting and count(fitting[0]) > budget:
+        fitting = [shorter] if (shorter := fitting[0].rpartition(" ")[0]) else []
+    return fitting
 
 
 def _hit(hit: Hit) -> dict[str, Any]:

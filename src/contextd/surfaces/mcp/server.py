@@ -1,4 +1,4 @@
-"""A server for one client and one project. The engine is opened when the client has connected, and the files are followed."""
+"""A server for one client and one project. It opens the session when the client has connected, and watches the files."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from contextd.surfaces.mcp.wire import serve
 if TYPE_CHECKING:  # opening a session takes longer than a client should wait for `initialize`
     from contextd.app.session import Session
 
-_FIRST_RUN = 10.0  # seconds that a question waits for the first index run; a model that asks again takes as long
+_FIRST_RUN = 10.0  # seconds that a query waits for the first index run; asking again would take the model as long
 
 
 @dataclass(slots=True)
 class Server:
-    """What is served. `open_engine` is called once the client has connected; `watch`: keep the index up to date."""
+    """The MCP server. `open_session` is called once the client has connected. `watch`: keep the index up to date."""
 
     open_session: Callable[[], Session]
     watch: bool
@@ -52,7 +52,7 @@ class Server:
     def _open_early(self) -> None:
         try:
             self._opened()
-        except ContextdError as error:  # told to the model by the first call, which tries again
+        except ContextdError as error:  # reported to the model by the first call, which tries again
             sys.stderr.write(f"contextd: {error}\n")
 
     def _opened(self) -> Session:
@@ -60,13 +60,13 @@ class Server:
             if self._session is None:
                 self._session = self.open_session()
                 if self.watch:
-                    with suppress(ContextdError):  # the follower meets it, too, and tells it; what is indexed can be asked for
+                    with suppress(ContextdError):  # the follower reports it, too; existing data can be queried
                         self._first_run = self._session.request_index()
                     self._follower = Follower(self._session)
             return self._session
 
     def _call(self, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """The answer to a call of the tool, and whether it is an error."""
+        """Return the answer to a tool call, and whether it is an error."""
         try:
             session = self._opened()
             if self._first_run:

@@ -1,7 +1,7 @@
-"""JSON-RPC 2.0 over standard input and output, one message a line. What the methods mean is in `protocol.py`.
+"""JSON-RPC 2.0 over standard input and output, one message per line. `protocol.py` has the methods.
 
-A malformed message is answered with an error, and the server goes on. While it runs, whatever else reads standard input or
-prints meets neither.
+A malformed message is answered with an error, and the server continues. While it runs, other code can neither read from
+standard input nor print to standard output.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import IO, Any
 PARSE, INVALID, NO_METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 _MOST = 4_000_000  # bytes of a message
 _DEEPEST = 100  # levels of nesting; the deepest message of the protocol has six
-_AT_ONCE = 4  # requests that are answered in threads of their own
+_AT_ONCE = 4  # requests answered in parallel threads
 
 Id = str | int
 Answer = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 
 class BadMessage(Exception):
-    """A request that is answered with an error of JSON-RPC."""
+    """A request that is answered with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ class BadMessage(Exception):
 def serve(answer: Answer, slow: Collection[str]) -> None:
     """Answer requests until standard input ends; `slow` methods in threads.
 
-    Requests that are being answered at the end of input are answered before this returns.
+    Requests in progress at the end of input are answered before this returns.
     """
     with _streams() as (source, sink), ThreadPoolExecutor(_AT_ONCE, "request") as threads:
         wire = _Wire(answer, sink)
@@ -49,7 +49,7 @@ def serve(answer: Answer, slow: Collection[str]) -> None:
             if (cancelled := _cancelled(message)) is not None:
                 wire.cancel(cancelled)
             elif "method" not in message or "id" not in message:
-                continue  # an answer, though nothing was asked; or a notification that changes nothing here
+                continue  # an unexpected answer, or a notification without effect
             elif message["method"] in slow:
                 wire.begin(message)
                 threads.submit(wire.answer, message)
@@ -60,19 +60,19 @@ def serve(answer: Answer, slow: Collection[str]) -> None:
 
 @dataclass(slots=True)
 class _Wire:
-    """Where answers go. All methods may be called by any thread."""
+    """Sends answers. Any thread may call its methods."""
 
     _answer: Answer
     _sink: IO[bytes]
-    _wanted: set[tuple[type, Id]] = field(default_factory=set)  # requests whose answer is awaited; 1 and "1" are two
+    _wanted: set[tuple[type, Id]] = field(default_factory=set)  # requests whose answer is awaited; 1 and "1" differ
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, request: Mapping[str, Any]) -> None:
-        """Note that a request is to be answered."""
+        """Record that a request is to be answered."""
         self._wanted.add(_key(request["id"]))
 
     def cancel(self, number: Id) -> None:
-        """Note that nobody waits for an answer any more."""
+        """Record that the answer is no longer awaited."""
         self._wanted.discard(_key(number))
 
     def answer(self, request: Mapping[str, Any]) -> None:
@@ -82,7 +82,7 @@ class _Wire:
             body: dict[str, Any] = {"result": self._answer(request["method"], request.get("params") or {})}
         except BadMessage as refused:
             body = {"error": refused.error}
-        except Exception as error:  # a bug: this request has failed, the next one need not
+        except Exception as error:  # a bug: only this request fails
             sys.stderr.write(f"contextd: {request['method']}: {type(error).__name__}: {error}\n")
             body = {"error": {"code": INTERNAL, "message": f"an error in contextd ({type(error).__name__})"}}
         if _key(number) in self._wanted:
@@ -90,7 +90,7 @@ class _Wire:
             self.send({"jsonrpc": "2.0", "id": number, **body})
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Write a message; a client that is gone does not get it."""
+        """Write a message. Errors of a closed client are ignored."""
         data = json.dumps(message).encode("ascii") + b"\n"
         with self._lock, suppress(OSError, ValueError):
             self._sink.write(data)
@@ -99,7 +99,7 @@ class _Wire:
 
 @contextmanager
 def _streams() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Standard input and output to ourselves: others find the null device, and print to standard error."""
+    """Take over standard input and output: other code reads the null device and prints to standard error."""
     sys.stdout.flush()
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -109,13 +109,13 @@ def _streams() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     try:
         yield source, sink
     finally:
-        sys.stdout.flush()  # what was printed meanwhile, before the wire is standard output again
+        sys.stdout.flush()  # output of other code, before standard output is restored
         os.dup2(source.fileno(), 0)
         os.dup2(sink.fileno(), 1)
 
 
 def _line(source: IO[bytes]) -> bytes:
-    """The next line; of one that is too long the beginning, which is refused."""
+    """Return the next line; for a line that is too long, its beginning, which is refused."""
     line = rest = source.readline(_MOST + 1)
     while rest and not rest.endswith(b"\n"):
         rest = source.readline(1 << 16)
@@ -123,7 +123,7 @@ def _line(source: IO[bytes]) -> bytes:
 
 
 def refusals(line: bytes) -> list[dict[str, Any]]:
-    """The errors that answer a line; none for a message of JSON-RPC 2.0, or an empty line."""
+    """Return the errors that answer a line; none for a valid JSON-RPC 2.0 message or an empty line."""
     if not line.strip():
         return []
     if len(line) > _MOST:
@@ -141,7 +141,7 @@ def refusals(line: bytes) -> list[dict[str, Any]]:
 
 
 def _wrong(message: Any) -> str | None:
-    """What keeps a message from being one of JSON-RPC 2.0."""
+    """Return why a message is not valid JSON-RPC 2.0; None if it is."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return 'a message is an object with "jsonrpc": "2.0"'
     if "id" in message and _number(message) is None and "error" not in message:
@@ -171,7 +171,7 @@ def _depth(message: Any) -> int:
 
 
 def _cancelled(message: Mapping[str, Any]) -> Id | None:
-    """The id of the request that a notification cancels."""
+    """Return the id of the request that a notification cancels."""
     if "id" in message or message.get("method") != "notifications/cancelled":
         return None
     return _number({"id": (message.get("params") or {}).get("requestId")})
@@ -182,7 +182,7 @@ def _key(number: Id) -> tuple[type, Id]:
 
 
 def _number(message: Any) -> Id | None:
-    """The id of a message, if it has one that can be answered."""
+    """Return the id of a message, if it has a valid one."""
     number = message.get("id") if isinstance(message, dict) else None
     return number if isinstance(number, str | int) and not isinstance(number, bool) else None
 
