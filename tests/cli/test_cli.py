@@ -243,7 +243,7 @@ def test_every_list_can_be_limited(indexed: Path, contextd: Contextd) -> None:
     for command, option in ((["search", "user"], "-k"), (["context", "user"], "-n")):
         assert len(json.loads(contextd(*command, "--min-score", "0", option, "1", "--json", cwd=indexed).out)["hits"]) == 1
     for command, option in ((["memories"], "--limit"), (["jobs"], "-n"), (["list-indexable"], "-k")):
-        assert len(json.loads(contextd(*command, option, "1", "--json", cwd=indexed).out)) == 1
+        assert len(json.loads(contextd(*command, option, "1", "--json", cwd=indexed).out)["items"]) == 1
 
 
 def test_highlights_are_offsets_of_matched_words(indexed: Path, contextd: Contextd) -> None:

@@ -40,14 +40,14 @@ def test_status_of_a_folder_that_is_not_indexed_creates_nothing(project: Path, h
 
 
 def test_projects_are_listed_and_removed(session: Session, project: Path, home: Path, contextd: Contextd) -> None:
-    (one,) = json.loads(contextd("projects", "--json").out)
+    (one,) = json.loads(contextd("projects", "--json").out)["items"]
     assert one["name"] == "project" and one["roots"] == [str(project)] and one["bytes"] > 0 and one["indexed"]
     assert str(project) in contextd("projects").out
     refused = contextd("projects", "remove", "project")
     assert refused.code == 2 and "--yes" in refused.err and len(list((home / "projects").iterdir())) == 1
     assert contextd("projects", "remove", "nonsense", "--yes").code == 2
     assert contextd("projects", "remove", str(project), "--yes").code == 0
-    assert not list((home / "projects").iterdir()) and json.loads(contextd("projects", "--json").out) == []
+    assert not list((home / "projects").iterdir()) and json.loads(contextd("projects", "--json").out)["items"] == []
     assert (project / "src/app/store.py").exists() and contextd("index", cwd=project).code == 0
 
 
@@ -64,7 +64,7 @@ def test_memories_stay_unless_they_are_to_go(session: Session, project: Path, ho
     contextd("index", cwd=project)
     assert "herons" in contextd("memories", "-p", str(project)).out, "they are found again"
     run = contextd("projects", "remove", str(project), "--yes", "--with-memories")
-    assert "1 memory or chat erased" in run.out and json.loads(contextd("projects", "--json").out) == []
+    assert "1 memory or chat erased" in run.out and json.loads(contextd("projects", "--json").out)["items"] == []
     assert b"herons nest" not in (home / "record.db").read_bytes()
 
 
@@ -75,6 +75,6 @@ def test_prune_removes_projects_whose_folder_is_gone(
     contextd("index", cwd=other)
     shutil.rmtree(other)
     run = on_terminal("projects", "prune", typed=b"n\n")
-    assert str(other) in run.out and len(json.loads(contextd("projects", "--json").out)) == 2, "who says no keeps it"
+    assert str(other) in run.out and len(json.loads(contextd("projects", "--json").out)["items"]) == 2, "who says no keeps it"
     assert contextd("projects", "prune", "--yes").code == 0
-    assert [one["name"] for one in json.loads(contextd("projects", "--json").out)] == ["project"]
+    assert [one["name"] for one in json.loads(contextd("projects", "--json").out)["items"]] == ["project"]

@@ -114,7 +114,7 @@ def _example_ids(text: str, folder: Path, contextd: Contextd) -> dict[str, str]:
     """Real ids for those that a page uses as examples."""
     ids = {}
     if "3f2a" in text:
-        ids["3f2a"] = json.loads(contextd("jobs", "--json", cwd=folder).out)[0]["id"]
+        ids["3f2a"] = json.loads(contextd("jobs", "--json", cwd=folder).out)["items"][0]["id"]
     for example, fact in {"6d1c": "Shoe size: EU 42", "9a0b": "My feet are wide"}.items():
         if example in text:
             ids[example] = json.loads(contextd("remember", fact, "--json", cwd=folder).out)["id"]

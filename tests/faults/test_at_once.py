@@ -15,14 +15,16 @@ from hypothesis import strategies as st
 from contextd.app.assemble import open_session
 from contextd.app.questions import query_of
 from contextd.app.session import Session
+from contextd.ports.world import Batch
 from contextd.stores.search.vectors import quantize, restore
 from contextd.stores.sqlite.store import open_index
-from contextd.surfaces import payloads
+from contextd.surfaces.wire.answers import HitAnswer
+from contextd.surfaces.wire.convert import plain
 from contextd.text.terms import key
 from contextd.values.query import Reader, Scope
 from tests.conftest import with_setup
 from tests.stores.asking import near, words
-from tests.stores.shelf import SPACE, WORKSPACE, Shelf
+from tests.stores.shelf import HELD, SOURCE, SPACE, WORKSPACE, Shelf
 
 ANA = Reader("ana")
 
@@ -57,7 +59,9 @@ def test_C6_a_right_that_changes_during_a_question_is_decided_by_its_beginning(t
         shelf.put(f"f{number}.txt", f"heron number {number}", frozenset({"ana"}))
     other = open_index(tmp_path, WORKSPACE)
     with shelf.store.view(Scope((WORKSPACE,), ANA)) as view:
-        thread = threading.Thread(target=lambda: (other.share([5], other.grant(frozenset({"owner"}))), other.close()))
+        thread = threading.Thread(
+            target=lambda: (other.apply(Batch(shared={SOURCE: frozenset({"owner"})}), HELD), other.close())
+        )
         thread.start()
         thread.join()
         found = words(view, {key("heron"): 1.0}, 10, field="chunk")
@@ -86,9 +90,9 @@ def test_C6_rights_that_change_all_the_time_are_never_mixed(tmp_path: Path) -> N
     writer = open_index(tmp_path, WORKSPACE)
     deadline = time.monotonic() + 20
     for number in range(60):
-        writer.share([5], writer.grant(frozenset({"owner"} if number % 2 else {"owner", "ana"})))
+        writer.apply(Batch(shared={SOURCE: frozenset({"owner"} if number % 2 else {"owner", "ana"})}), HELD)
         if number % 20 == 0:
-            writer.finish()
+            writer.settle(HELD)
     while not seen and time.monotonic() < deadline:
         time.sleep(0.01)
     over.set()
@@ -159,5 +163,5 @@ def test_Q4_an_answer_is_valid_json_whatever_an_engine_says(project: Path, home:
     session.index()
     found = session.search("load_user")
     assert found.hits[0].chunk.uri == "src/app/store.py"
-    json.dumps([payloads.hit(hit) for hit in found.hits], allow_nan=False)
+    json.dumps([plain(HitAnswer.of(hit)) for hit in found.hits], allow_nan=False)
     session.close()

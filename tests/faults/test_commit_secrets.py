@@ -125,7 +125,7 @@ def test_S7_changed_lines_that_are_no_secrets_are_kept(leaky: tuple[Path, list[s
 def test_secrets_in_commits_are_listed(leaky: tuple[Path, list[str]], contextd: Callable[..., Run]) -> None:
     root, _ = leaky
     indexed = json.loads(contextd("index", "-p", str(root), "--json").out)
-    finds = json.loads(contextd("secrets", "-p", str(root), "--json").out)["finds"]
+    finds = json.loads(contextd("secrets", "-p", str(root), "--json").out)["items"]
     of_commits = [find for find in finds if find["path"].startswith("commit:")]
     assert len(of_commits) > 10 and len(finds) == indexed["secrets_scrubbed"]
 

@@ -50,6 +50,6 @@ def test_line_numbers_stay_right(make_project: Callable[..., Path], contextd: Ca
     (hit,) = json.loads(contextd("search", "-p", str(root), "after_the_key", "--json").out)["hits"][:1]
     line = text.split("\n").index("def after_the_key():") + 1
     assert hit["start_line"] <= line <= hit["end_line"]
-    assert json.loads(contextd("secrets", "-p", str(root), "--json").out)["finds"] == [
+    assert json.loads(contextd("secrets", "-p", str(root), "--json").out)["items"] == [
         {"path": "a.py", "line": 2, "rule": "private-key"}
     ]

@@ -76,7 +76,7 @@ def test_a_running_job_can_be_cancelled_and_what_was_done_stays(make_project: Ca
             time.sleep(0.3)
 
     with pytest.raises(Cancelled):
-        session._index.perform("index", (), {}, cancel)
+        session.index_service.perform("index", (), {}, cancel)
     assert jobs.recent(1)[0].state == "cancelled" and 0 < len(contents(session)) < 400
     session.index()
     assert len(contents(session)) == 400
@@ -124,7 +124,7 @@ def test_failures_are_listed_and_retried(session: Session, project: Path, contex
     assert "parse_timeout" in contextd("errors", "-p", str(project)).out
     assert contextd("retry", "-p", str(project)).code == 0
     assert contextd("errors", "-p", str(project)).code == 0
-    listed = json.loads(contextd("jobs", "--json", "-p", str(project)).out)
+    listed = json.loads(contextd("jobs", "--json", "-p", str(project)).out)["items"]
     assert [one["kind"] for one in listed] == ["refresh", "index"] and all(one["state"] == "completed" for one in listed)
     shown = contextd("jobs", "show", listed[0]["id"], "-p", str(project)).out
     assert "completed" in shown and "asked for by owner" in shown

@@ -215,16 +215,16 @@ def test_the_answer_says_that_nothing_is_indexed_and_how_far_a_first_run_is(proj
     assert session.project
     warned = session.search("load_user").trace.warnings
     assert "This project is not indexed yet. Run `contextd index`." in warned
-    job = session.request_index()
+    job = session.index_service.request()
     assert any(
         "not indexed yet. Indexing is in progress. Repeat the query" in one
         for one in session.search("load_user").trace.warnings
     )
-    assert session.request_index() == job, "one run is enough"
+    assert session.index_service.request() == job, "one run is enough"
     session.project.store.jobs.lease(job)
     session.project.store.jobs.extend(job, 3, 10)
     assert any("3 of 10 files are indexed" in one for one in session.search("load_user").trace.warnings)
     session.project.store.jobs.cancel(job)
     session.index()
-    assert session.request_index() == ""
+    assert session.index_service.request() == ""
     session.close()

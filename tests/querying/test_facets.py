@@ -118,7 +118,7 @@ def test_the_same_from_the_command_line(person: Session, tmp_path: Path) -> None
     assert "must be a name and a question" in run("facets", "x", "--facet", "no colon").stderr
     shown = run("facets", "From now on I only eat vegetarian food", "--explain")
     assert "contextd remember 'I only eat vegetarian food'" in shown.stderr and "preference_update" in shown.stderr
-    assert json.loads(run("memories", "--json").stdout).__len__() == len(TOLD), "what is proposed is not kept"
+    assert json.loads(run("memories", "--json").stdout)["total"] == len(TOLD), "what is proposed is not kept"
 
 
 @pytest.mark.parametrize("question", ["Why does the moon always show the same side?", "What is the capital of Mongolia?",

@@ -148,4 +148,4 @@ def test_the_command_refuses_a_kind_of_100_kB_and_a_principal_with_a_newline(con
     run = contextd("remember", "the boat is green", "--share-with", "bob\nowner")
     assert run.code == 2 and "principal contains a line break" in run.err
     assert contextd("remember", "the boat is green", "--as", "bob\nowner").code == 2
-    assert not json.loads(contextd("memories", "--json").out)
+    assert not json.loads(contextd("memories", "--json").out)["items"]

@@ -281,7 +281,7 @@ class Session:
         on_deep: Callable[[int], None] = lambda _: None,
     ) -> Report:
         """Update the index of the project from its folder. A damaged index is moved aside and rebuilt."""
-        return self._index.index(verify=verify, deep=deep, progress=progress, on_deep=on_deep)
+        return self.index_service.index(verify=verify, deep=deep, progress=progress, on_deep=on_deep)
 
     def rebuild(
         self,
@@ -292,37 +292,25 @@ class Session:
         progress: Callable[[Report], None] = lambda _: None,
     ) -> Report:
         """Index some paths, or everything, again from the files. The old index answers meanwhile."""
-        return self._index.rebuild(paths, vacuum=vacuum, keep_errors=keep_errors, progress=progress)
+        return self.index_service.rebuild(paths, vacuum=vacuum, keep_errors=keep_errors, progress=progress)
 
     def refresh(
         self, paths: Iterable[str], *, force: bool = False, progress: Callable[[Report], None] = lambda _: None
     ) -> Report:
         """Check some paths again. `force` indexes them even if nothing changed."""
-        return self._index.refresh(paths, force=force, progress=progress)
+        return self.index_service.refresh(paths, force=force, progress=progress)
 
     def retry(self, *, progress: Callable[[Report], None] = lambda _: None) -> Report:
         """Read failed files again."""
-        return self._index.retry(progress=progress)
-
-    def request_index(self) -> str:
-        """Queue an index run of a project that has no index, without waiting. Returns the job's id; empty if none is needed."""
-        return self._index.request()
-
-    def await_job(self, job: str, seconds: float) -> None:
-        """Wait until a job has ended, or the given number of seconds."""
-        self._index.await_job(job, seconds)
-
-    def unattended(self) -> bool:
-        """Return whether no process holds the project's lease at the moment."""
-        return self._index.unattended()
+        return self.index_service.retry(progress=progress)
 
     def watch(self, stop: Callable[[], bool], say: Callable[[str], None]) -> None:
         """Keep the index up to date until `stop` returns true; runs queued jobs, too."""
-        self._index.watch(stop, say)
+        self.index_service.watch(stop, say)
 
     def estimate(self, paths: Iterable[str] = ()) -> dict[str, tuple[int, int]]:
         """Return files and bytes by language that a rebuild would read."""
-        return self._index.estimate(paths)
+        return self.index_service.estimate(paths)
 
     def known(self) -> Project:
         """Return the project. Raises InvalidInput if the reader may not read it."""
@@ -392,13 +380,14 @@ class Session:
         return Access(self.home.record, self.reader)
 
     @property
-    def _index(self) -> IndexService:
+    def index_service(self) -> IndexService:
+        """Index runs, jobs and the watch of the project. Raises `NotFound` or `Forbidden`."""
         from contextd.app.index_service import IndexService
 
         return IndexService(self._project(), self.access, self.setup)
 
     def _project(self) -> Project:
-        """Return the project, if the reader may use it. Raises InvalidInput."""
+        """Return the project, if the reader may use it. Raises `NotFound` or `Forbidden`."""
         if self.unindexed is not None:
             raise NotFound(NOT_INDEXED)
         if self.project is None:
@@ -406,5 +395,5 @@ class Session:
         return self.access.usable(self.project)
 
     def _readable(self) -> Project:
-        """Return the project, if the reader may read its index. Raises InvalidInput."""
+        """Return the project, if the reader may read its index. Raises `NotFound` or `Forbidden`."""
         return self.access.readable(self._project())

@@ -25,6 +25,7 @@ from contextd.surfaces.cli.show import (
     text_from,
     warn,
 )
+from contextd.surfaces.wire.convert import plain
 from contextd.text.invisible import visible, visible_line
 from contextd.values.document import CHAT, COMMIT, MEMORY
 
@@ -167,10 +168,10 @@ def search(
         return show_outline(outline)
     found = session.search(text, k=limit, min_score=min_score, narrow=narrow, deadline=timeout, **order)
     if json_output:
-        from contextd.surfaces import payloads
+        from contextd.surfaces.wire.answers import SearchAnswer
 
         more = {"outline": [asdict(one) for one in outline]} if outline else {}
-        as_json(payloads.found(found.hits, found.plan, found.trace, text) | more)
+        as_json(plain(SearchAnswer.of(found.hits, found.plan, found.trace, text)) | more)
     else:
         _show_hits(found)
     return 0 if found.hits else 1
@@ -241,9 +242,9 @@ def context(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
     """
     answer = _answer(query, **options)
     if json_output:
-        from contextd.surfaces import payloads
+        from contextd.surfaces.wire.answers import ContextAnswer
 
-        as_json(payloads.context(answer))
+        as_json(ContextAnswer.of(answer))
     else:
         warn(answer.trace.warnings)
         if answer.text:
@@ -265,11 +266,11 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
     Example:
       contextd explain "how does login work"
     """
-    from contextd.surfaces import payloads
+    from contextd.surfaces.wire.answers import ContextAnswer, TraceAnswer
 
     answer = _answer(query, **options)
     if json_output:
-        as_json(payloads.context(answer) | {"trace": payloads.trace(answer.trace), "terms": dict(answer.plan.terms)})
+        as_json(plain(ContextAnswer.of(answer)) | {"trace": TraceAnswer.of(answer.trace), "terms": dict(answer.plan.terms)})
         return 0 if answer.hits else 1
     warn(answer.trace.warnings)
     out(f"understood as {answer.plan.route}; terms: {', '.join(answer.plan.terms) or '(none)'}")
@@ -310,13 +311,13 @@ def task(
       gh issue view 12 | contextd task --title "Add JWT login" --description - --path src/auth
     """
     from contextd.app.tasks import Task
-    from contextd.surfaces import payloads
+    from contextd.surfaces.wire.answers import ContextAnswer
 
     text = text_from((description,)) if description == "-" else description
     wanted = Task(title, text, kind, complexity, number, _narrow(paths, languages, kinds, exclude))
     found = asked(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
     if json_output:
-        inner = payloads.context(found.context) if found.context is not None else None
+        inner = ContextAnswer.of(found.context) if found.context is not None else None
         as_json({"prompt": found.prompt, "budget": found.budget, "context": inner, "warnings": list(found.warnings)})
     else:
         warn(found.warnings)

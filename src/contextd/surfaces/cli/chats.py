@@ -12,7 +12,7 @@ import click
 
 from contextd.errors import InvalidInput
 from contextd.settings.permissions import open_file
-from contextd.surfaces.cli.show import as_json, limited, note, opened, out, personal_options, table, warn
+from contextd.surfaces.cli.show import as_json, as_list, limited, note, opened, out, personal_options, table, warn
 
 _EVERY = 2.0  # seconds between lines of progress
 
@@ -97,7 +97,8 @@ def chats(ctx: click.Context, project: str | None, reader: str, json_output: boo
         return
     found = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).all()
     if json_output:
-        as_json([{"uri": one.uri, "title": one.title, "at": _day(one.at), "pieces": one.messages} for one in found[:limit]])
+        rows = [{"uri": one.uri, "title": one.title, "at": _day(one.at), "pieces": one.messages} for one in found[:limit]]
+        as_list(rows, len(found))
         return
     table(("chat", "day", "count", "title"), [(one.uri, _day(one.at), one.messages, one.title) for one in found[:limit]])
     note(f"{len(found)} in all" + ("" if found else "; run `contextd import` to add some"))

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from contextd.surfaces.cli.show import as_json, asked, block, note, personal_options, table, text_from, warn
+from contextd.surfaces.wire.convert import plain
 
 
 @click.command()
@@ -42,14 +43,15 @@ def facets(
       contextd facets "and the other one?" --after "Which running shoes fit me?"
       contextd facets "new bike" --facet "Money: What may it cost?" --facet "Roads: Where do I ride?"
     """
-    from contextd.surfaces import payloads
+    from contextd.surfaces.wire.answers import ContextAnswer, PlanAnswer, TraceAnswer
 
     text = text_from(query)
     answer = asked(project, reader).facets(
         text, budget=budget, count=count, own=[_facet(one) for one in own], min_score=min_score, history=history
     )
     if json_output:
-        as_json(payloads.context(answer) | {"plan": payloads.plan(answer.plan), "trace": payloads.trace(answer.trace)})
+        extra = {"plan": PlanAnswer.of(answer.plan), "trace": TraceAnswer.of(answer.trace)}
+        as_json(plain(ContextAnswer.of(answer)) | extra)
         return 0 if answer.hits else 1
     warn(answer.trace.warnings)
     if explain:

@@ -111,14 +111,14 @@ def index(folder: str | None, project: str, reader: str, json_output: bool, veri
 
 def _index(project: str, reader: str, json_output: bool, *, verify: bool, deep: bool) -> int:
     from contextd.app.assemble import open_session
-    from contextd.surfaces import payloads
+    from contextd.surfaces.wire.answers import ReportAnswer
 
     session = open_session(project, reader=reader)
     warn(session.warnings)
     with progress_of(session.settings, json_output) as (files, chunks):
         report = session.index(verify=verify, deep=deep, progress=files, on_deep=chunks)
     if json_output:
-        as_json(payloads.report(report))
+        as_json(ReportAnswer.of(report))
     else:
         _summary(report, session)
     return 0 if report.written or report.unchanged else 1

@@ -14,6 +14,7 @@ import click
 from contextd.errors import ContextdError
 from contextd.surfaces.cli.show import (
     as_json,
+    as_list,
     asked,
     here,
     limited,
@@ -135,9 +136,9 @@ def _show_estimate(estimate: dict[str, Any], json_output: bool) -> None:
 
 def _show_report(report: Any, json_output: bool) -> None:
     if json_output:
-        from contextd.surfaces import payloads
+        from contextd.surfaces.wire.answers import ReportAnswer
 
-        as_json(payloads.report(report))
+        as_json(ReportAnswer.of(report))
         return
     out(f"{report.written} files indexed, {report.unchanged} unchanged, {report.removed} removed, in {report.seconds:.1f} s")
     for uri, error in sorted(report.failed.items()):
@@ -185,7 +186,7 @@ def errors(project: str, reader: str, json_output: bool) -> int:
     """
     failures = asked(project, reader).failures()
     if json_output:
-        as_json([{"path": uri, "error": error, "retries": retries} for uri, error, retries in failures])
+        as_list([{"path": uri, "error": error, "retries": retries} for uri, error, retries in failures])
     else:
         table(("path", "error", "retries"), failures)
         note(f"{len(failures)} files failed" + ("; run `contextd retry` to index them again" if failures else ""))
@@ -209,7 +210,7 @@ def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit
         return
     found = asked(project, reader).jobs.recent(limit)
     if json_output:
-        as_json([_payload(job) for job in found])
+        as_list([_payload(job) for job in found])
     else:
         table(
             ("job", "kind", "state", "done", "left", "who", "message"),

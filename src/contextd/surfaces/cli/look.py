@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.show import as_json, asked, limited, note, out, project_options, table
+from contextd.surfaces.cli.show import as_json, as_list, asked, limited, note, out, project_options, table
 
 
 def _session(project: str, reader: str) -> Any:
@@ -27,7 +27,7 @@ def secrets(project: str, reader: str, json_output: bool) -> int:
     """
     finds = asked(project, reader).secrets()
     if json_output:
-        as_json({"finds": [{"path": path, "line": line, "rule": rule} for path, line, rule in finds]})
+        as_list([{"path": path, "line": line, "rule": rule} for path, line, rule in finds])
     else:
         table(("path", "line", "rule"), finds)
         note(f"{len(finds)} secrets were scrubbed")
@@ -106,7 +106,7 @@ def list_indexable(project: str, reader: str, json_output: bool, limit: int | No
         if limit and len(rows) >= limit:
             break
     if json_output:
-        as_json([{"path": path, "reason" if skipped else "language": value} for path, value in rows])
+        as_list([{"path": path, "reason" if skipped else "language": value} for path, value in rows])
     else:
         table(("path", "reason" if skipped else "language"), rows, headed=False)
     return 0 if rows else 1

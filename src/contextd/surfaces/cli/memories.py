@@ -12,6 +12,7 @@ from contextd.settings.permissions import open_file
 from contextd.surfaces.cli.ask import ordered
 from contextd.surfaces.cli.show import (
     as_json,
+    as_list,
     asked,
     block,
     limited,
@@ -23,6 +24,7 @@ from contextd.surfaces.cli.show import (
     text_from,
     warn,
 )
+from contextd.surfaces.wire.convert import plain
 
 
 def date(text: str | None, *, end: bool = False) -> int | None:
@@ -73,7 +75,7 @@ def recall(
       contextd recall budget --kind constraint
       contextd recall "where did I live" --as-of 2024-06-01
     """
-    from contextd.surfaces import payloads
+    from contextd.surfaces.wire.answers import SearchAnswer
     from contextd.values.memory import Recall
     from contextd.values.query import Narrow
 
@@ -84,7 +86,7 @@ def recall(
         text, k=limit, min_score=min_score, narrow=narrow, rerank=rerank, ranker=ranker, history=history, mmr_lambda=mmr_lambda
     )
     if json_output:
-        as_json(payloads.found(found.hits, found.plan, found.trace, text))
+        as_json(SearchAnswer.of(found.hits, found.plan, found.trace, text))
         return 0 if found.hits else 1
     warn(found.trace.warnings)
     if not found.hits:
@@ -136,7 +138,7 @@ def memories(
         and (not topics or set(topics) & set(one.topics))
     ][:limit]
     if json_output:
-        as_json([_payload(one) for one in found])
+        as_list([_payload(one) for one in found])
         return
     table(("id", "kind", "topics", "memory"), [(one.id[:8], one.kind, ", ".join(one.topics), _line(one)) for one in found])
     if terminal():
@@ -238,7 +240,7 @@ def history(memory: str, project: str | None, reader: str, json_output: bool) ->
     """Show the previous versions of MEMORY, latest first."""
     versions = asked(project, reader).memories.history(memory)
     if json_output:
-        as_json([{"at": _day(one.at), "by": one.by} | _payload(one.before) for one in versions])
+        as_list([{"at": _day(one.at), "by": one.by} | _payload(one.before) for one in versions])
     else:
         table(("until", "by", "kind", "memory"), [(_day(one.at), one.by, one.before.kind, one.before.text) for one in versions])
     return 0 if versions else 1
@@ -391,6 +393,7 @@ def _day(microseconds: int | None) -> str | None:
 
 
 def _payload(memory: Any) -> dict[str, Any]:
-    from contextd.surfaces import payloads
+    from contextd.surfaces.wire.answers import MemoryAnswer
 
-    return payloads.memory(memory)
+    answer: dict[str, Any] = plain(MemoryAnswer.of(memory))
+    return answer

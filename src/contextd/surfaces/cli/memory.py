@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from contextd.surfaces.cli.show import as_json, asked, note, opened, out, project_options, text_from, warn
+from contextd.surfaces.wire.convert import plain
 from contextd.values.memory import UNKNOWN
 
 
@@ -36,8 +37,8 @@ def remember(
       contextd remember --here "the payment service owns the orders table"
       pbpaste | contextd remember -
     """
-    from contextd.surfaces import payloads
     from contextd.surfaces.cli.memories import date
+    from contextd.surfaces.wire.answers import MemoryAnswer
 
     known = {"kind": kind, "topics": topics or None, "valid_from": date(since), "private": private, "pinned": pin}
     session = opened(project if here else None, reader)
@@ -46,7 +47,7 @@ def remember(
     )
     warn(saved.warnings)
     if json_output:
-        as_json(payloads.memory(saved.memory) | {"known": saved.known, "replaced": [one.id for one in saved.replaced],
+        as_json(plain(MemoryAnswer.of(saved.memory)) | {"known": saved.known, "replaced": [one.id for one in saved.replaced],
                  "contradicts": [one.id for one in saved.contradicts]})  # fmt: skip
         return 0
     out(f"{'known already:' if saved.known else 'remembered'} {saved.memory.id}")

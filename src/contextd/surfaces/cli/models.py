@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from contextd.surfaces.cli.show import as_json, note, out, table
+from contextd.surfaces.cli.show import as_json, as_list, note, out, table
 
 
 @click.group(invoke_without_command=True)
@@ -43,7 +43,7 @@ def list_models(json_output: bool) -> int:
         for m in weights.MODELS.values()
     ]
     if json_output:
-        as_json([dict(zip(("name", "tier", "dimension", "license", "megabytes", "state"), row, strict=True)) for row in rows])
+        as_list([dict(zip(("name", "tier", "dimension", "license", "megabytes", "state"), row, strict=True)) for row in rows])
     else:
         table(("name", "tier", "dimension", "license", "MB", "state"), rows)
     return 0

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from contextd.errors import InvalidInput, NotFound
-from contextd.surfaces.cli.show import as_json, counted, note, out, table
+from contextd.surfaces.cli.show import as_json, as_list, counted, note, out, table
 
 _json = click.option("--json", "json_output", is_flag=True, help="Print JSON.")
 _yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -36,7 +36,7 @@ def projects(ctx: click.Context, json_output: bool) -> None:
 
     known = catalog().all()
     if json_output:
-        as_json([_payload(one) for one in known])
+        as_list([_payload(one) for one in known])
         return
     rows = [
         (one.name, " ".join(one.roots), f"{one.size / 1e6:.1f}", day(one.indexed) if one.indexed else "", one.memories or "")

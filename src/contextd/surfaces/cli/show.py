@@ -13,6 +13,8 @@ from typing import Any
 
 import click
 
+from contextd.surfaces.wire.answers import ListAnswer
+from contextd.surfaces.wire.convert import plain
 from contextd.text.invisible import escaped_json, visible, visible_line
 
 
@@ -33,7 +35,12 @@ def block(text: str) -> None:
 
 def as_json(value: Any) -> None:
     """Print a value as JSON. Control characters are escaped."""
-    click.echo(escaped_json(json.dumps(value, ensure_ascii=False, indent=2, default=str)))
+    click.echo(escaped_json(json.dumps(plain(value), ensure_ascii=False, indent=2, default=str)))
+
+
+def as_list(items: Sequence[Any], total: int | None = None) -> None:
+    """Print items as JSON, in the one shape that lists have; `total` if there are more of them."""
+    as_json(ListAnswer.of(items, total))
 
 
 def warn(warnings: Iterable[str]) -> None:

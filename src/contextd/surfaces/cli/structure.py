@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from contextd.surfaces.cli.show import as_json, asked, block, counted, here, limited, note, out, project_options, table
+from contextd.surfaces.cli.show import as_json, as_list, asked, block, counted, here, limited, note, out, project_options, table
 
 
 @click.command()
@@ -22,7 +22,7 @@ def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
     """
     found = asked(project, reader).structure.symbols(name)
     if json_output:
-        as_json([asdict(one) for one in found])
+        as_list(found)
     else:
         table(("place", "kind", "name", "signature"), [(f"{d.uri}:{d.line}", d.kind, d.label, d.signature) for d in found])
         note(counted(len(found), f"definition of {name}", f"definitions of {name}") if found else _unknown(name))
@@ -71,7 +71,7 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
     """
     found = asked(project, reader).structure.impact(here(what, project), depth=depth)
     if json_output:
-        as_json([asdict(one) for one in found or ()])
+        as_list(found or ())
     elif found is None:
         note(_unknown(what))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from contextd.surfaces.cli.show import as_json, opened, out, personal_options, table
+from contextd.surfaces.cli.show import as_json, as_list, opened, out, personal_options, table
 
 
 @click.group(invoke_without_command=True)
@@ -29,7 +29,7 @@ def topics(ctx: click.Context, project: str | None, reader: str, json_output: bo
             counts[name] = counts.get(name, 0) + 1
     rows = [(topic.name, topic.parent, counts.get(topic.name, 0)) for topic in desk.topics()]
     if json_output:
-        as_json([{"name": name, "below": parent, "memories": count} for name, parent, count in rows])
+        as_list([{"name": name, "below": parent, "memories": count} for name, parent, count in rows])
     else:
         table(("topic", "below", "count"), rows)
 

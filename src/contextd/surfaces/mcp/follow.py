@@ -67,7 +67,7 @@ class Follower:
     def _follow(self) -> str:
         """Run a child until it ends, if no other process watches the project. Returns the error, if any."""
         try:
-            if not self._session.unattended():
+            if not self._session.index_service.unattended():
                 return ""
             return self._run()
         except (ContextdError, OSError) as error:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from contextd.errors import InvalidInput
-from contextd.surfaces.mcp.arguments import checked
+from contextd.surfaces.wire.convert import parsed, plain, schema
+from contextd.surfaces.wire.requests import QueryContext
 from contextd.text.invisible import visible, visible_line
 
 if TYPE_CHECKING:  # not loaded for a client that only connects
@@ -20,57 +21,6 @@ _ATTEMPTS = 3  # to pack hits beside the notes, which depend on the hits
 _SHARE = 4  # notes get at most a quarter of the budget if there are hits
 
 
-def _list(description: str) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": "string"}, "description": description}
-
-
-def _object(properties: Mapping[str, Any], description: str = "", required: Sequence[str] = ()) -> dict[str, Any]:
-    about = {"description": description} if description else {}
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        **about,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-SCHEMA = _object(
-    {
-        "query": {"type": "string", "description": "What you want to know, or the name you look for."},
-        "k": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Maximum number of results."},
-        "scope": _object(
-            {
-                "paths": _list("Only files at or below these paths, relative to the project."),
-                "languages": _list("Only these languages, such as python or go."),
-                "kinds": _list("Only these kinds of chunk, such as code_function or markdown_section."),
-                "excludePatterns": _list(
-                    "Not files at or below these paths, or that fit these patterns, such as tests or *.min.js."
-                ),
-            },
-            "Where to look.",
-        ),
-        "filters": _object(
-            {
-                "minScore": {"type": "number", "minimum": 0, "maximum": 1, "description": "Minimum relevance."},
-                "maxTokens": {"type": "integer", "minimum": 1, "description": "Maximum number of tokens of the answer."},
-                "mmrLambda": {
-                    "type": "number",
-                    "minimum": 0,
-                    "maximum": 1,
-                    "description": "1: by relevance alone; 0: diverse.",
-                },
-            },
-            "Limits of the answer.",
-        ),
-        "format": {
-            "type": "string",
-            "enum": ["text", "json"],
-            "description": "text (default), or json: the same pieces with id, score and offsets.",
-        },
-    },
-    required=["query"],
-)
 TOOL = {
     "name": "query_context",
     "description": (
@@ -78,7 +28,7 @@ TOOL = {
         "Ask in plain words, with a symbol name, a path, an error message or a stack trace. Use it first, before reading "
         "files one by one."
     ),
-    "inputSchema": SCHEMA,
+    "inputSchema": schema(QueryContext),
     "annotations": {"readOnlyHint": True, "openWorldHint": False, "idempotentHint": True},
     # Claude Code writes longer results to a file and shows only the beginning. Without this the limit is 50,000 characters.
     "_meta": {"anthropic/maxResultSizeChars": 500_000},
@@ -87,35 +37,36 @@ TOOL = {
 
 def answer(session: Session, arguments: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
     """Return the answer to a call as one text of at most `filters.maxTokens` tokens, notes included. Raises ContextdError."""
-    asked = checked(arguments, SCHEMA)
-    budget: int = asked.get("filters.maxTokens", session.settings.budget.default_max_tokens)
-    build = _json if asked.get("format") == "json" else _text
+    asked = parsed(QueryContext, arguments)
+    budget = asked.filters.max_tokens or session.settings.budget.default_max_tokens
+    build = _json if asked.format == "json" else _text
     room = budget
     for _ in range(_ATTEMPTS):
         found = _found(session, asked, room)
         lines = [visible_line(one) for one in (*notes, *found.trace.warnings)]
-        text = build(found, asked["query"], lines, budget, session.count_tokens)
+        text = build(found, asked.query, lines, budget, session.count_tokens)
         if (tokens := session.count_tokens(text)) <= budget:
             return text
         room = max(1, budget - (tokens - found.tokens))  # the budget without the notes
-    return build(found, asked["query"], [], budget, session.count_tokens)
+    return build(found, asked.query, [], budget, session.count_tokens)
 
 
-def _found(session: Session, asked: Mapping[str, Any], budget: int) -> Context:
+def _found(session: Session, asked: QueryContext, budget: int) -> Context:
+    from contextd.querying.pipeline import MOST_HITS
     from contextd.values.memory import Recall
     from contextd.values.query import Narrow
 
-    languages, kinds = ([one.lower() for one in asked.get(f"scope.{name}", [])] for name in ("languages", "kinds"))
-    paths, exclude = (asked.get(f"scope.{name}", []) for name in ("paths", "excludePatterns"))
-    narrow = Narrow(paths, languages, kinds, recall=Recall(private=False), exclude=exclude)  # the agent may use a remote model
+    scope, filters = asked.scope, asked.filters
+    languages, kinds = ([one.lower() for one in several] for several in (scope.languages, scope.kinds))
+    recall = Recall(private=False)  # an agent may be anywhere
     return session.context(
-        asked["query"],
+        asked.query,
         budget=budget,
-        template="json" if asked.get("format") == "json" else "markdown",
-        **({"k": asked["k"]} if "k" in asked else {}),
-        min_score=asked.get("filters.minScore"),
-        mmr_lambda=asked.get("filters.mmrLambda"),
-        narrow=narrow,
+        template="json" if asked.format == "json" else "markdown",
+        k=MOST_HITS if asked.k is None else asked.k,
+        min_score=filters.min_score,
+        mmr_lambda=filters.mmr_lambda,
+        narrow=Narrow(scope.paths, languages, kinds, recall=recall, exclude=scope.exclude_patterns),
         deadline=_SECONDS,
     )
 
@@ -154,9 +105,9 @@ def _fitting(lines: Sequence[str], budget: int, count: Callable[[str], int]) -> 
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
-    from contextd.surfaces import payloads
+    from contextd.surfaces.wire.answers import HitAnswer
 
-    payload = payloads.hit(hit)
+    payload = plain(HitAnswer.of(hit))
     return {
         "chunkId": payload["id"],
         "score": payload["score"],

@@ -61,7 +61,7 @@ class Server:
                 self._session = self.open_session()
                 if self.watch:
                     with suppress(ContextdError):  # the follower reports it, too; existing data can be queried
-                        self._first_run = self._session.request_index()
+                        self._first_run = self._session.index_service.request()
                     self._follower = Follower(self._session)
             return self._session
 
@@ -70,7 +70,7 @@ class Server:
         try:
             session = self._opened()
             if self._first_run:
-                session.await_job(self._first_run, _FIRST_RUN)
+                session.index_service.await_job(self._first_run, _FIRST_RUN)
                 self._first_run = ""
             return query.answer(session, arguments, self._follower.notes() if self._follower else ()), False
         except ContextdError as error:

@@ -1,0 +1,361 @@
+"""What callers get, as dataclasses: the JSON of the command line, of the MCP tools and of the HTTP API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from contextd.surfaces.wire.convert import optional
+from contextd.text.terms import matches
+
+if TYPE_CHECKING:
+    from contextd.indexing.pipeline import Report
+    from contextd.values.answer import Context, Hit
+    from contextd.values.memory import Memory
+    from contextd.values.query import Facet, Plan
+    from contextd.values.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class ListAnswer:
+    """Items of a list: the one shape that lists have."""
+
+    items: Sequence[Any]
+    total: int
+
+    @classmethod
+    def of(cls, items: Sequence[Any], total: int | None = None) -> ListAnswer:
+        """Some items; `total` if there are more of them."""
+        return cls(items, len(items) if total is None else total)
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """Where a chunk begins and ends in the stored text, in characters."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class HitAnswer:
+    """A hit."""
+
+    id: str
+    path: str
+    start_line: int
+    end_line: int
+    score: float
+    rank_score: float
+    kind: str
+    kinds: Sequence[str]
+    label: str
+    heading: Sequence[str]
+    language: str
+    tokens: int
+    offsets: Offsets
+    why: Mapping[str, float]
+    facet: str | None = optional()
+    relation: Mapping[str, Any] | None = optional()
+    text: str | None = optional()
+    highlights: Sequence[Sequence[int]] | None = optional()
+
+    @classmethod
+    def of(cls, hit: Hit, terms: Mapping[str, float] | None = None, *, text: bool = True) -> HitAnswer:
+        """A hit with its text; with the places of some terms in it, if they are given."""
+        chunk, relation = hit.chunk, hit.relation
+        return cls(
+            id=f"{chunk.id.document:x}:{chunk.id.ordinal}",
+            path=chunk.uri,
+            start_line=chunk.start_line,
+            end_line=chunk.end_line,
+            score=round(hit.score, 4),
+            rank_score=round(hit.rank_score, 4),
+            kind=chunk.kind,
+            kinds=chunk.kinds or (chunk.kind,),
+            label=chunk.label,
+            heading=chunk.heading,
+            language=chunk.language,
+            tokens=chunk.tokens,
+            offsets=Offsets(chunk.start, chunk.end),
+            why=hit.why,
+            facet=hit.facet or None,
+            relation=relation and {"kind": relation.kind, "depth": relation.depth, "with": relation.uri},
+            text=chunk.text if text else None,
+            highlights=None if terms is None else matches(chunk.text, terms),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RangeAnswer:
+    """Lines of a document, with the labels of the chunks in them."""
+
+    start_line: int
+    end_line: int
+    labels: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAnswer:
+    """The hits of one document."""
+
+    path: str
+    score: float
+    ranges: Sequence[RangeAnswer]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """The answer of a search."""
+
+    query: str
+    route: str
+    hits: Sequence[HitAnswer]
+    groups: Sequence[GroupAnswer]
+    warnings: Sequence[str]
+
+    @classmethod
+    def of(cls, hits: Sequence[Hit], plan: Plan, trace: Trace, query: str) -> SearchAnswer:
+        """The hits of a search, best first, and by document."""
+        return cls(query, plan.route, [HitAnswer.of(hit, plan.terms) for hit in hits], groups(hits), list(trace.warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class ContextAnswer:
+    """The answer to a question as a text within a budget."""
+
+    text: str
+    tokens: int
+    budget: int
+    tokenizer: str
+    template: str
+    truncated: bool
+    budget_used: float
+    ids: Sequence[str]
+    scores: Mapping[str, float]
+    route: str
+    hits: Sequence[HitAnswer]
+    warnings: Sequence[str]
+
+    @classmethod
+    def of(cls, answer: Context) -> ContextAnswer:
+        """A context; its hits without their texts."""
+        return cls(
+            answer.text,
+            answer.tokens,
+            answer.budget,
+            answer.tokenizer,
+            answer.template,
+            answer.truncated,
+            round(answer.budget_used, 1),
+            answer.ids,
+            {name: round(score, 4) for name, score in answer.scores.items()},
+            answer.plan.route,
+            [HitAnswer.of(hit, answer.plan.terms, text=False) for hit in answer.hits],
+            list(answer.trace.warnings),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAnswer:
+    """A memory; times as people read them."""
+
+    id: str
+    text: str
+    kind: str
+    about: str
+    attribute: str
+    value: str
+    unit: str
+    topics: Sequence[str]
+    language: str
+    confidence: float
+    source: str
+    trust: str
+    conversation: str
+    author: str
+    principals: Sequence[str]
+    said: str | None
+    valid_from: str | None
+    valid_to: str | None
+    replaced_by: str | None
+    verified: Sequence[str]
+    pinned: bool
+    never_recall: bool
+    private: bool
+    useful: int
+    useless: int
+
+    @classmethod
+    def of(cls, memory: Memory) -> MemoryAnswer:
+        """A memory with all its fields."""
+        return cls(
+            memory.id,
+            memory.text,
+            memory.kind,
+            memory.about,
+            memory.attribute,
+            memory.value,
+            memory.unit,
+            memory.topics,
+            memory.language,
+            round(memory.confidence, 3),
+            memory.source,
+            "full" if memory.trusted else "partial",
+            memory.conversation,
+            memory.author,
+            sorted(memory.principals),
+            time_of(memory.said),
+            time_of(memory.valid_from),
+            time_of(memory.valid_to),
+            memory.replaced_by,
+            sorted(memory.verified),
+            memory.pinned,
+            memory.silent,
+            memory.private,
+            memory.useful,
+            memory.useless,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FacetAnswer:
+    """One side of a question."""
+
+    name: str
+    title: str
+    question: str
+    rationale: str
+    topics: Sequence[str]
+    weight: float
+
+    @classmethod
+    def of(cls, facet: Facet) -> FacetAnswer:
+        """A facet."""
+        return cls(facet.name, facet.title, facet.question, facet.rationale, facet.topics, facet.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswer:
+    """What a question was understood as."""
+
+    route: str
+    act: str
+    subject: str
+    entities: Sequence[str]
+    windows: Sequence[Sequence[str | None]]
+    private: bool
+    strategy: str
+    ratio: float
+    proposal: str
+    facets: Sequence[FacetAnswer]
+
+    @classmethod
+    def of(cls, plan: Plan) -> PlanAnswer:
+        """A plan."""
+        windows = [(time_of(first), time_of(last)) for first, last in plan.windows]
+        facets = [FacetAnswer.of(facet) for facet in plan.facets]
+        private, ratio = plan.private, plan.ratio
+        return cls(
+            plan.route, plan.act, plan.subject, plan.entities, windows, private, plan.strategy, ratio, plan.proposal, facets
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StepAnswer:
+    """A step of a query: its time, and how many candidates it left."""
+
+    name: str
+    milliseconds: float
+    count: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DropAnswer:
+    """What a step dropped, and why."""
+
+    step: str
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class TraceAnswer:
+    """How an answer came about."""
+
+    steps: Sequence[StepAnswer]
+    drops: Sequence[DropAnswer]
+    warnings: Sequence[str]
+
+    @classmethod
+    def of(cls, trace: Trace) -> TraceAnswer:
+        """A trace."""
+        steps = [StepAnswer(step.name, round(step.milliseconds, 2), step.count) for step in trace.steps]
+        return cls(steps, [DropAnswer(drop.step, drop.what, drop.why) for drop in trace.drops], list(trace.warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class ReportAnswer:
+    """What an index run did."""
+
+    files: int
+    written: int
+    commits: int
+    unchanged: int
+    removed: int
+    chunks: int
+    lines: int
+    secrets_scrubbed: int
+    seconds: float
+    skipped: Mapping[str, int]
+    failed: Mapping[str, str]
+    warnings: Sequence[str]
+
+    @classmethod
+    def of(cls, report: Report) -> ReportAnswer:
+        """A report."""
+        return cls(
+            report.files,
+            report.written,
+            report.others,
+            report.unchanged,
+            report.removed,
+            report.chunks,
+            report.lines,
+            report.finds,
+            round(report.seconds, 3),
+            report.skipped,
+            report.failed,
+            report.warnings,
+        )
+
+
+def groups(hits: Sequence[Hit]) -> list[GroupAnswer]:
+    """Hits by document, chunks that follow each other joined."""
+    files: dict[str, list[Hit]] = {}
+    for hit in hits:
+        files.setdefault(hit.chunk.uri, []).append(hit)
+    return [GroupAnswer(uri, round(max(hit.score for hit in own), 4), ranges(own)) for uri, own in files.items()]
+
+
+def ranges(hits: Sequence[Hit]) -> list[RangeAnswer]:
+    """Line ranges of one document's hits, adjacent ones joined."""
+    joined: list[RangeAnswer] = []
+    for hit in sorted(hits, key=lambda each: each.chunk.start):
+        chunk = hit.chunk
+        labels = [chunk.label] if chunk.label else []
+        if joined and chunk.start_line <= joined[-1].end_line + 1:
+            last = joined[-1]
+            joined[-1] = RangeAnswer(last.start_line, max(last.end_line, chunk.end_line), [*last.labels, *labels])
+        else:
+            joined.append(RangeAnswer(chunk.start_line, chunk.end_line, labels))
+    return joined
+
+
+def time_of(microseconds: int | None) -> str | None:
+    """A time in UTC as ISO 8601 has it, to the second."""
+    if microseconds is None:
+        return None
+    return datetime.fromtimestamp(microseconds / 1_000_000, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,208 @@
+"""Between dataclasses and JSON: requests are checked by the types and limits of their fields, answers become objects.
+
+No validation library: the command line and the MCP server start too often to load one. A field may be a text, a number, a
+boolean, a list of texts, another dataclass, or any of these or None.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from contextd.errors import InvalidInput
+
+T = TypeVar("T")
+
+_MOST = 10  # mistakes that are listed at once
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def about(
+    description: str,
+    default: Any = MISSING,
+    *,
+    name: str = "",
+    least: float | None = None,
+    most: float | None = None,
+    choices: Sequence[str] = (),
+    aliases: str = "",
+) -> Any:
+    """A field of a request: its description, its JSON name if another, its limits, and what else callers name it."""
+    metadata = {"about": description, "name": name, "least": least, "most": most, "choices": choices, "aliases": aliases}
+    if isinstance(default, type):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def optional(default: Any = None) -> Any:
+    """A field of an answer that is left out of its JSON while it is None."""
+    return field(default=default, metadata={"omit": True})
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: dataclasses and mappings become objects, sequences lists."""
+    if is_dataclass(value) and not isinstance(value, type):
+        pairs = ((one, getattr(value, one.name)) for one in fields(value))
+        return {_name(one): plain(each) for one, each in pairs if each is not None or not one.metadata.get("omit")}
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(each) for each in value]
+    return value
+
+
+def parsed(kind: type[T], values: Mapping[str, Any]) -> T:
+    """A request of JSON values; None counts as not given. Raises `InvalidInput` with a line for each mistake."""
+    mistakes: list[str] = []
+    request = _parsed(kind, values, "", kind, mistakes)
+    if mistakes:
+        more = [f"and {len(mistakes) - _MOST} more mistakes"] if len(mistakes) > _MOST else []
+        raise InvalidInput("\n".join([*mistakes[:_MOST], *more]))
+    return request  # type: ignore[no-any-return]
+
+
+def schema(kind: type, description: str = "") -> dict[str, Any]:
+    """The JSON schema of a request."""
+    properties = {_name(one): _field_schema(one, _kind(kind, one)) for one in fields(kind)}
+    return {
+        "type": "object",
+        "properties": properties,
+        **({"description": description} if description else {}),
+        "required": [_name(one) for one in fields(kind) if _is_required(one)],
+        "additionalProperties": False,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """The type of a field: `of` is a plain type or a dataclass; `several` for a list of texts."""
+
+    of: type
+    several: bool = False
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _kind(kind: type, one: Field[Any]) -> _Kind:
+    hint = _hints(kind)[one.name]
+    if get_origin(hint) is types.UnionType:
+        hint = next(each for each in get_args(hint) if each is not types.NoneType)
+    return _Kind(str, several=True) if get_origin(hint) is tuple else _Kind(hint)
+
+
+def _name(one: Field[Any]) -> str:
+    return one.metadata.get("name") or one.name
+
+
+def _is_required(one: Field[Any]) -> bool:
+    return one.default is MISSING and one.default_factory is MISSING
+
+
+def _field_schema(one: Field[Any], kind: _Kind) -> dict[str, Any]:
+    text = one.metadata.get("about", "")
+    if is_dataclass(kind.of):
+        return schema(kind.of, text)
+    if kind.several:
+        return {"type": "array", "items": {"type": "string"}, "description": text}
+    limits = {"minimum": one.metadata.get("least"), "maximum": one.metadata.get("most"), "enum": one.metadata.get("choices")}
+    extra = {key: list(value) if key == "enum" else value for key, value in limits.items() if value not in (None, ())}
+    return {"type": _TYPES[kind.of], **extra, "description": text}
+
+
+def _parsed(kind: type, values: Mapping[str, Any], prefix: str, root: type, mistakes: list[str]) -> Any:
+    """A request or a part of one; None if something is wrong with it."""
+    known, found = {_name(one): one for one in fields(kind)}, dict[str, Any]()
+    before = len(mistakes)
+    for key, given in values.items():
+        if key not in known:
+            mistakes.append(f"unknown argument {(prefix + key)[:80]!r}; {_suggestion(key, root)}")
+            continue
+        one = known[key]
+        value = _converted(given, _kind(kind, one))
+        if value is None:
+            continue
+        found[one.name] = _checked(one, _kind(kind, one), value, f"{prefix}{key}", root, mistakes)
+    missing = [name for name, one in known.items() if _is_required(one) and one.name not in found]
+    mistakes += [f"argument {prefix + name!r} is missing" for name in missing]
+    return kind(**found) if len(mistakes) == before else None
+
+
+def _checked(one: Field[Any], kind: _Kind, value: Any, name: str, root: type, mistakes: list[str]) -> Any:
+    if is_dataclass(kind.of) and isinstance(value, dict):
+        return _parsed(kind.of, value, f"{name}.", root, mistakes)
+    if problem := _problem(value, kind, one.metadata):
+        mistakes.append(f"argument {name!r} {problem}")
+        return None
+    return tuple(value) if kind.several else value
+
+
+def _converted(value: Any, kind: _Kind) -> Any:
+    """The value. If a text holds the JSON of what is wanted, its content: some models write it so."""
+    if isinstance(value, str) and (kind.several or kind.of is not str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return int(value) if kind.of is int and isinstance(value, float) and value.is_integer() else value
+
+
+def _problem(value: Any, kind: _Kind, limits: Mapping[str, Any]) -> str:
+    """What is wrong with a value; empty if it fits."""
+    if kind.several:
+        fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        return "" if fits else "must be a list of strings"
+    if kind.of is str:
+        return _text_problem(value, limits.get("choices", ()))
+    if kind.of is bool:
+        return "" if isinstance(value, bool) else "must be true or false"
+    if kind.of in (int, float):
+        return _number_problem(value, kind.of, limits)
+    return "must be an object"
+
+
+def _text_problem(value: Any, choices: Sequence[str]) -> str:
+    if not isinstance(value, str):
+        return "must be a string"
+    return f"must be one of {', '.join(choices)}" if choices and value not in choices else ""
+
+
+def _number_problem(value: Any, kind: type, limits: Mapping[str, Any]) -> str:
+    if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
+        return "must be a whole number" if kind is int else "must be a number"
+    least, most = limits.get("least"), limits.get("most")
+    if least is not None and not value >= least:
+        return f"must be at least {least}"
+    return f"must be at most {most}" if most is not None and not value <= most else ""
+
+
+def _suggestion(key: str, root: type) -> str:
+    """Which argument was probably meant; all of them if none is near."""
+    names = dict(_names(root))
+    wanted = _folded(key)
+    near = get_close_matches(wanted, list(names), 1, 0.75)
+    name = names.get(wanted) or (near and names[near[0]])
+    every = dict.fromkeys(names.values())
+    return f"did you mean {name}?" if name else f"the arguments are {', '.join(every)}"
+
+
+def _names(kind: type, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Every name and alias of an argument without case and hyphens, and the argument it stands for."""
+    for one in fields(kind):
+        inner, name = _kind(kind, one), f"{prefix}{_name(one)}"
+        if is_dataclass(inner.of):
+            yield from _names(inner.of, f"{name}.")
+        else:
+            yield _folded(_name(one)), name
+            yield from ((alias, name) for alias in one.metadata.get("aliases", "").split())
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
