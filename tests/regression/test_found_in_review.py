@@ -17,6 +17,7 @@ from contextd.querying.render import TEMPLATES
 from contextd.stores.sqlite import store as sqlite_store
 from tests.conftest import Run
 from tests.stores.asking import near
+from tests.stores.shelf import HELD
 
 
 def test_the_tail_of_an_overlapping_secret_leaked() -> None:
@@ -338,7 +339,7 @@ def test_vectors_of_base_and_newer_contents_met_in_the_wrong_rows(home: Path, ma
     for number in range(12):
         (root / f"new{number}.py").write_text(f"new_{number} = {number}\n")
     with session.project.parser(keep=False) as parser:  # as the watcher does it: nothing is folded
-        upkeep = session._index._upkeep(parser)
+        upkeep = session.index_service._upkeep(HELD, parser)
         upkeep.index(replace(upkeep.options, paths=tuple(f"new{n}.py" for n in range(12)), light=True))
     rows = store.documents(source)
     vectors = {row.content: np.eye(24, dtype=np.float32)[[place]] for place, row in enumerate(rows.values())}

@@ -21,6 +21,7 @@ from contextd.indexing.watch import Hooks, Watch, awake
 from contextd.ports.world import Matrix
 from contextd.sources.files import Boundaries, Files
 from contextd.workers.pool import cpu_seconds
+from tests.stores.shelf import HELD
 from tests.watching.test_watch import watching
 
 
@@ -223,7 +224,7 @@ def embedding(make_project: Callable[..., Path], home: Path) -> Iterator[tuple[W
     session.index()
     project = session.known()
     with project.parser(keep=True) as parser:
-        upkeep = session._index._upkeep(parser)
+        upkeep = session.index_service._upkeep(HELD, parser)
         upkeep.deep = lambda: deep
         machine = LocalMachine(supplies=root / "none", own=10**6)  # never busy
         yield Watching(upkeep, project.arm, lambda: False, print, machine), deep

@@ -87,6 +87,6 @@ def shared(path: Path, make: Callable[[Path], Home]) -> Home:
 
 
 def _let_go(stores: OpenStores, record: Record) -> None:
-    """Close what a Home left open, when its last session is gone; not at exit."""
+    """Close the stores and the record of a Home whose last session is gone, without waiting for garbage collection."""
     stores.close()
     record.close()

@@ -133,7 +133,7 @@ class MemoryService:
             old = replace(old, verified=old.verified - {"about", "attribute", "value", "unit", "language"})
         changed = replace(_with(old, fields), changed=self.record.now())
         if changed.text != old.text:
-            changed = replace(changed, source="person")  # whoever rewords a fact states it
+            changed = replace(changed, source="person")  # the person who rewords a fact states it
         if changed.text != old.text or old.enriched < VERSION:
             return pipeline.reword(changed, self.reader.name, self._resources([old.workspace]))
         changed, finds = pipeline.scrubbed(changed, self.rules)

@@ -25,16 +25,16 @@ __all__ = ["as_lines", "as_markdown", "exported", "imported", "memory_file"]
 
 def exported(session: Session, *, vectors: bool = False) -> dict[str, Any]:
     """Return everything this reader wrote, personal and of the session's project."""
-    desk, author = session.memories, session.reader.name
+    service, author = session.memories, session.reader.name
     payload: dict[str, Any] = {name: [] for name in SECTIONS}
     aliases = session.home.record.exchange.aliases(author)  # first, because it sets back clocks ahead of real time
     stated = session.home.record.exchange.told_topics(author)
-    for place, workspace in {"personal": desk.personal, "project": desk.project}.items():
+    for place, workspace in {"personal": service.personal, "project": service.project}.items():
         if workspace is not None:
             _export_workspace(session, place, workspace, payload, stated, vectors)
     payload["topics"] = [
         {"name": one.name, "parent": one.parent, "clock": one.clock}
-        for one in session.home.record.exchange.topics(desk.personal, author)
+        for one in session.home.record.exchange.topics(service.personal, author)
     ]
     payload["topic_changes"] = [
         {"name": one.name, "new": one.new, "clock": one.clock} for one in session.home.record.relations.topic_changes(author)

@@ -96,12 +96,12 @@ def _by_document(arms: Mapping[str, Float], documents: NDArray[np.intp], weights
 
 
 def _by_turn(arms: Mapping[str, Float], documents: NDArray[np.intp], weights: Mapping[str, float]) -> Float:
-    """Score each message by itself, its neighbors and its session."""
+    """Score each message by itself, its neighbors and its chat session."""
     return _sum(weights, turns(arms, documents), len(documents))
 
 
 def turns(arms: Mapping[str, Float], documents: NDArray[np.intp]) -> dict[str, Float]:
-    """Return the score of each message in every arm, and the company features of its session."""
+    """Return the score of each message in every arm, and the company features of its chat session."""
     sittings = standing(arms, documents)
     return {**arms, **{name: sittings[name][documents] for name in ("words_company", "vector_company")}}
 

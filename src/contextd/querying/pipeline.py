@@ -49,7 +49,7 @@ _REPEATED = 0.95  # factor per earlier hit of the same list, so that many chats 
 _TALK = frozenset({"turns", "parts"})  # fields of chat and memory views; reranking does not improve code
 REST = 0.5  # times min_score: once a file is relevant, the remaining budget may show less certain files
 _MAX_MESSAGES = 40  # maximum number of messages and memories in an answer
-_MIN_CHANCE = 0.004  # fitted on questions with known answer lines; less likely chunks only use up tokens
+_MIN_CHANCE = 0.004  # chosen on questions with known answer lines; less likely chunks only use up tokens
 POOL = 60  # messages of one chat considered for diversity
 OF_ONE_DOCUMENT = 6
 

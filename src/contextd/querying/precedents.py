@@ -12,7 +12,7 @@ from contextd.values.query import Plan
 from contextd.values.retrieval import Wanted, Words
 
 _COMMITS = 40
-_WIDE = 9  # files: for the best commit of a file, a wider commit counts no less than this
+_WIDE = 9  # files: the penalty for wide commits stops growing here, for the most similar commit of a file
 
 
 def precedents(past: View, plan: Plan) -> list[Suggestion]:

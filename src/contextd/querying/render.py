@@ -120,13 +120,6 @@ def _joined(hits: Sequence[Hit]) -> list[Hit]:
     return found
 
 
-def _touching(one: Chunk, two: Chunk) -> bool:
-    """Return whether a whole chunk follows another with only empty lines between; never for messages."""
-    if two.kind == "chat_message" or not (_is_whole(one) and _is_whole(two)):
-        return False
-    return two.start <= one.end or two.start - one.end == two.start_line - one.end_line - 1
-
-
 def _is_whole(chunk: Chunk) -> bool:
     """Return whether a chunk has all of its text, uncut."""
     return len(chunk.text) == chunk.end - chunk.start

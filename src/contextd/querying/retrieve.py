@@ -25,8 +25,8 @@ CANDIDATES = 200  # per arm
 PERSON = "user"  # role of the person in a chat with a model
 OF_AN_ENTITY = 40  # chunks per entity, so that each of several entities is represented
 MOST_PARTS = 200  # word parts: those of about forty words
-BESIDE = 2.0  # weight of the wider concept: a question about cooking also needs facts about diet
-CONCEPT, WIDE = 5.0, 5.0  # weights against 1 for a word part: the concept itself, and facts filed under a wider concept
+BESIDE = 2.0  # weight of wider concepts: a question about cooking also needs facts about diet
+CONCEPT, WIDE = 5.0, 5.0  # weights against 1 for a word part: the concept itself, and the concept or a part of it
 SPREAD = 1500  # candidates of all arms together; bounds the time of later steps
 
 

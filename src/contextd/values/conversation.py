@@ -68,7 +68,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class ChatSession:
-    """A stored chat session: messages close in time, as one document."""
+    """A stored chat session (sitting): messages without a long pause, as one document."""
 
     uri: str
     title: str

@@ -150,8 +150,8 @@ def memories(
 @personal_options
 def show(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Show all fields of MEMORY (an id, or the beginning of an id)."""
-    desk = asked(project, reader).memories
-    one, links = desk.get(memory), desk.links(memory)
+    service = asked(project, reader).memories
+    one, links = service.get(memory), service.links(memory)
     if json_output:
         as_json(_payload(one) | {"links": [{"kind": link.kind, "memory": other.id} for link, other in links]})
         return 0
@@ -277,8 +277,8 @@ def unlink(memory: str, other: str, kind: str, project: str | None, reader: str,
 @personal_options
 def enrich(everything: bool, project: str | None, reader: str, json_output: bool) -> int:
     """Detect the kind, attribute, topics and language of memories without them, and report the result."""
-    desk = asked(project, reader).memories
-    quality = desk.enrich(everything=everything, progress=_progress)
+    service = asked(project, reader).memories
+    quality = service.enrich(everything=everything, progress=_progress)
     if json_output:
         as_json({
             "memories": quality.total, "kinds": quality.kinds, "with_attribute": quality.with_attribute,

@@ -22,12 +22,12 @@ def topics(ctx: click.Context, project: str | None, reader: str, json_output: bo
     """
     if ctx.invoked_subcommand is not None:
         return
-    desk = opened(project, reader).memories
+    service = opened(project, reader).memories
     counts: dict[str, int] = {}
-    for one in desk.all():
+    for one in service.all():
         for name in one.topics:
             counts[name] = counts.get(name, 0) + 1
-    rows = [(topic.name, topic.parent, counts.get(topic.name, 0)) for topic in desk.topics()]
+    rows = [(topic.name, topic.parent, counts.get(topic.name, 0)) for topic in service.topics()]
     if json_output:
         as_list([{"name": name, "below": parent, "memories": count} for name, parent, count in rows])
     else:
