@@ -14,10 +14,9 @@ from contextd.indexing.embed import embed_missing
 from contextd.ports.record import Chats
 from contextd.ports.world import Embedder, Matrix, Tokens, pair_space
 from contextd.privacy.formats import Rule
-from contextd.values.conversation import ChatSession, Conversation, Message, Note
+from contextd.values.conversation import FORMAT, HEADER, ChatSession, Conversation, Message, Note
 from contextd.values.query import Reader
 
-FORMAT = 1  # of an export
 _LINE = 1 << 20  # characters of messages on a line of an export
 _MARKS = 10_000  # marks of forgotten chats on a line
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -96,7 +95,7 @@ class ChatService:
 
     def exported(self) -> Iterator[dict[str, Any]]:
         """Yield everything this reader imported as JSON lines, for another device: forgotten marks, sessions and notes."""
-        yield {"contextd_chats": FORMAT, "exported": datetime.now(UTC).isoformat(timespec="seconds")}
+        yield {HEADER: FORMAT, "exported": datetime.now(UTC).isoformat(timespec="seconds")}
         for one in self.store.marks(self.reader.name):
             for start in range(0, len(one.marks), _MARKS):
                 yield {"forgotten": list(one.marks[start : start + _MARKS]), "key": one.key}

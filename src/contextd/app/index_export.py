@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from contextd.app.session import Session
+from contextd.chunking.cut import OVERLAP
 from contextd.text.terms import split
 from contextd.values.document import Chunk
 
 SCHEMA = "1.0"
-_OVERLAP = 0.12  # of a unit that has to be split: `chunking/cut.py`
 
 
 def manifest(session: Session) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def manifest(session: Session) -> dict[str, Any]:
         "project": session.known().name,
         "model": models[0] if models else None,
         "models": models,
-        "preprocessing": {"chunkSize": limits, "overlap": _OVERLAP},
+        "preprocessing": {"chunkSize": limits, "overlap": OVERLAP},
         "documents": files,
         "createdAt": _time(indexed),
     }

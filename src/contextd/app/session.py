@@ -20,7 +20,7 @@ from contextd.querying.rank import RELEVANCE, Ranker
 from contextd.querying.render import custom
 from contextd.settings.defaults import Settings
 from contextd.settings.limits import (
-    MOST_HITS,
+    LARGEST_K,
     MOST_TOKENS,
     checked_names,
     checked_number,
@@ -97,7 +97,7 @@ class Session:
         settings, asked = self.settings.query, Asked(history, rerank, ranker, vector, mmr_lambda)
         query = replace(
             query_of(self, text, narrow, deadline),
-            k=settings.default_k if k is None else checked_number("k", k, MOST_HITS),
+            k=settings.default_k if k is None else checked_number("k", k, LARGEST_K),
             min_score=settings.min_score_threshold if min_score is None else min_score,
             **asked.fields(settings),
         )
@@ -148,7 +148,7 @@ class Session:
             query_of(self, text, narrow, deadline),
             budget=self.settings.budget.default_max_tokens if budget is None else checked_number("budget", budget, MOST_TOKENS),
             template=checked_text("template", template),
-            k=checked_number("k", k, MOST_HITS),
+            k=checked_number("k", k, LARGEST_K),
             min_score=self.settings.query.min_score_threshold if min_score is None else min_score,
             **asked.fields(self.settings.query),
         )
@@ -195,7 +195,7 @@ class Session:
             query,
             budget=checked_number("budget", budget, MOST_TOKENS),
             template=TEMPLATE,
-            k=checked_number("k", k, MOST_HITS),
+            k=checked_number("k", k, LARGEST_K),
             min_score=min_score,
             history=checked_texts("history", history),
         )

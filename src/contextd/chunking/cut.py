@@ -14,7 +14,7 @@ from itertools import accumulate
 from contextd.values.document import Definition, Piece
 
 _CHARACTERS = 4  # a token of code or English is four characters or more; an exact count follows
-_OVERLAP = 0.12  # of a unit that has to be split
+OVERLAP = 0.12  # of a unit that has to be split
 _LONG_LINE = 2000  # characters: longer lines are cut inside
 _SAMPLE = 8  # characters for each token of the limit: what is longer hardly fits
 _LONGEST = 60_000  # characters that are counted at a time
@@ -206,13 +206,13 @@ def _windows(part: Part, lines: Lines, size: int) -> Iterator[tuple[int, int]]:
         yield lines.starts[position], lines.starts[end]
         if end >= part.last:
             return
-        back = _back(lines, position, end, int(size * _OVERLAP))
+        back = _back(lines, position, end, int(size * OVERLAP))
         position = back if back > position else end
 
 
 def _long_line(lines: Lines, line: int, size: int) -> Iterator[tuple[int, int]]:
     start, end = lines.starts[line], lines.starts[line + 1]
-    step = max(1, int(size * (1 - _OVERLAP)))
+    step = max(1, int(size * (1 - OVERLAP)))
     while start < end:
         yield start, min(start + size, end)
         if start + size >= end:

@@ -19,9 +19,8 @@ from contextd.remembering.enrich import VERSION, Enricher
 from contextd.remembering.merge import merge
 from contextd.text.indexed_text import words_of
 from contextd.values.document import Parsed, Piece
-from contextd.values.memory import Memory, Remembered
+from contextd.values.memory import LIMITS, Memory, Remembered
 
-_LONGEST = 100_000
 _BATCH = 500  # memories per transaction
 _FIELDS = ("kind", "about", "attribute", "conversation", "source", "language", "replaced_by")  # scrubbed like the text
 # For attributes with one value: words of the usual question, which the fact may not contain ("I moved to Hamburg").
@@ -91,8 +90,8 @@ def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
     text = memory.text
     if not text:
         raise InvalidInput("the memory is empty; give a text")
-    if len(text) > _LONGEST:
-        raise TooLarge(f"the memory has {len(text)} characters (maximum {_LONGEST}); index it as a file instead")
+    if len(text) > LIMITS["text"]:
+        raise TooLarge(f"the memory has {len(text)} characters (maximum {LIMITS['text']}); index it as a file instead")
     return replace(memory, id=memory.id or secrets.token_hex(16)), finds
 
 

@@ -40,7 +40,7 @@ LIMITS: Mapping[str, Limit] = MappingProxyType(
     }
 )
 MOST_TOKENS = 1_000_000_000  # of a budget
-MOST_HITS = 1_000_000_000  # of a requested k; `querying` reduces it further
+LARGEST_K = 1_000_000_000  # of a requested k; `querying` reduces it further
 
 
 def checked_text(field: str, text: str) -> str:

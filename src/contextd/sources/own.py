@@ -9,10 +9,8 @@ from typing import Any
 
 from contextd.sources.limited import LINE, Meter, lines
 from contextd.sources.transcripts import moment
-from contextd.values.conversation import Conversation, Forgotten, Message, Note, Unread
+from contextd.values.conversation import FORMAT, HEADER, Conversation, Forgotten, Message, Note, Unread
 
-FORMAT = 1
-HEADER = "contextd_chats"  # the field that identifies such a file
 _LONGEST = 4 * LINE  # any stored message fits on a line, however it is escaped
 _READERS = 100
 _NAME = 200  # characters of a reader's name

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
+FORMAT = 1  # of the lines that `contextd chats export` writes
+HEADER = "contextd_chats"  # the field of their first line that identifies them
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
