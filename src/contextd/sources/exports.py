@@ -18,7 +18,7 @@ from contextd.errors import InvalidInput
 from contextd.sources import own, transcripts
 from contextd.sources.limited import Meter, Refused, entries, is_regular, lines
 from contextd.sources.transcripts import moment, word
-from contextd.values.conversation import Conversation, Forgotten, Message, Note, Unread
+from contextd.values.conversation import HEADER, Conversation, Forgotten, Message, Note, Unread
 
 MEMORIES = "memories"  # kind of a file with memories and no chats
 FOLDER = "folder"  # kind of a folder with files of several kinds
@@ -115,7 +115,7 @@ def _kind_of_file(path: Path, meter: Meter) -> str:
         return MEMORIES if path.suffix.lower() == ".json" else ""
     if path.suffix.lower() == ".jsonl":
         first = next((entry for _, entry in lines(path, meter)), None)
-        return "contextd" if isinstance(first, dict) and own.HEADER in first else transcripts.kind_of(path, meter)
+        return "contextd" if isinstance(first, dict) and HEADER in first else transcripts.kind_of(path, meter)
     return MEMORIES if path.suffix.lower() in (".md", ".txt") else ""
 
 
