@@ -25,6 +25,7 @@ from contextd.app import home as homes
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.surfaces.cli import main
+from tests.kept import KeptParsers, keep_models, linked, prepared_weights
 
 settings.register_profile("contextd", deadline=None, derandomize=True)  # the same examples in every run, on a busy machine too
 settings.load_profile("contextd")
@@ -71,21 +72,46 @@ def delete_user(name):
 }
 
 
+@pytest.fixture(scope="session", autouse=True)
+def kept_models() -> Iterator[None]:
+    """A model is loaded once for all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        keep_models(patch)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_parsers() -> Iterator[KeptParsers]:
+    """A parser goes on from test to test."""
+    kept = KeptParsers()
+    with pytest.MonkeyPatch.context() as patch:
+        kept.patch(patch)
+        yield kept
+    kept.close()
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def own_parsers(kept_parsers: KeptParsers) -> Iterator[None]:
+    """Parsers are started and ended as outside of tests, for tests about just that."""
+    kept_parsers.off = True
+    yield
+    kept_parsers.off = False
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory: pytest.TempPathFactory, kept_models: None) -> Path | None:
+    """The weights, ready for use; None without any."""
+    return prepared_weights(WEIGHTS, tmp_path_factory.mktemp("weights") / "models") if WEIGHTS.is_dir() else None
+
+
+@pytest.fixture
+def home(tmp_path: Path, weights: Path | None) -> Path:
     """A data directory with model weights and nothing else."""
     folder = tmp_path / "home"
     folder.mkdir()
-    if WEIGHTS.is_dir():
-        shutil.copytree(WEIGHTS, folder / "models", copy_function=_link)
+    if weights is not None:
+        shutil.copytree(weights, folder / "models", copy_function=linked)
     return folder
-
-
-def _link(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
 
 
 @pytest.fixture

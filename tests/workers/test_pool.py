@@ -14,6 +14,8 @@ from contextd.values.document import Raw
 from contextd.workers import pool as driver
 from contextd.workers.pool import Pool
 
+pytestmark = pytest.mark.usefixtures("own_parsers")
+
 BAD_WORKER = """
 import sys, time, os, signal
 from contextd.workers import wire, parse as real
@@ -107,6 +109,16 @@ resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))
 from contextd.workers.parse import main
 main()
 """
+
+
+def test_no_process_is_left_when_a_run_is_over_but_the_one_that_is_kept() -> None:
+    raws = [Raw(f"{number}.py", b"x = 1\n", "python") for number in range(20)]
+    for keep in (False, True):
+        with Pool(Limits(), workers=2, keep=keep) as pool:
+            assert len(list(pool.parse(iter(raws)))) == 20
+            alive = [worker for worker in pool._workers if worker._process is not None and worker._process.poll() is None]
+            assert alive == pool._workers[:keep], "its memory is wanted for what comes after"
+        assert all(worker._process is None for worker in pool._workers)
 
 
 def test_I14_a_worker_starts_under_a_lower_memory_limit() -> None:
