@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from contextd.chunking.cut import Limits
+from contextd.errors import Unavailable
 from contextd.values.document import Raw
 from contextd.workers import pool as driver
 from contextd.workers.pool import Pool
@@ -144,3 +145,9 @@ def test_I14_a_worker_can_be_stopped_by_two_threads(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(subprocess.Popen, "kill", twice)
         worker.stop()
     assert len(killed) == 1
+
+
+def test_a_parser_that_does_not_start_failed_every_file() -> None:
+    for command in (("/no/such/program",), ("false",)):
+        with Pool(Limits(), command=command) as pool, pytest.raises(Unavailable, match="parser"):
+            list(pool.parse([Raw("a.py", b"x = 1", "python")]))

@@ -27,7 +27,7 @@ from contextd.values.document import ChunkId
 from contextd.values.query import Plan
 from tests.conftest import Run, with_setup
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
