@@ -11,11 +11,12 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from weakref import WeakValueDictionary
 
 import pytest
@@ -175,25 +176,35 @@ def contextd(home: Path) -> Callable[..., Run]:
 
     def run(*arguments: str, cwd: Path | None = None, stdin: bytes = b"", **environment: str) -> Run:
         streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8") for data in (stdin, b"", b"")]
-        kept = sys.stdin, sys.stdout, sys.stderr, dict(os.environ), Path.cwd()
-        with own_homes():
-            sys.stdin, sys.stdout, sys.stderr = streams
-            os.environ.update({"CONTEXTD_HOME": str(home), **environment})
-            os.chdir(cwd or kept[4])
-            try:
-                main(list(arguments))
-            except SystemExit as ended:
-                code = ended.code
-            finally:
-                sys.stdin, sys.stdout, sys.stderr = kept[:3]
-                os.environ.clear()
-                os.environ.update(kept[3])
-                os.chdir(kept[4])
-        for stream in streams:
-            stream.flush()
-        return Run(code if isinstance(code, int) else 0, *(stream.buffer.getvalue() for stream in streams[1:]))  # type: ignore[attr-defined]
+        code = called(arguments, streams, cwd, {**os.environ, "CONTEXTD_HOME": str(home), **environment})
+        return Run(code, *(stream.buffer.getvalue() for stream in streams[1:]))  # type: ignore[attr-defined]
 
     return run
+
+
+def called(arguments: Sequence[str], streams: Sequence[TextIO], cwd: Path | None, environment: Mapping[str, str]) -> int:
+    """The exit code of the command, called in this process with all that a process has of its own."""
+    kept = sys.stdin, sys.stdout, sys.stderr, dict(os.environ), Path.cwd()
+    with own_homes():
+        sys.stdin, sys.stdout, sys.stderr = streams
+        _set_environment(environment)
+        os.chdir(cwd or kept[4])
+        try:
+            main(list(arguments))
+        except SystemExit as ended:
+            code = ended.code
+        finally:
+            sys.stdin, sys.stdout, sys.stderr = kept[:3]
+            _set_environment(kept[3])
+            os.chdir(kept[4])
+    for stream in streams:
+        stream.flush()
+    return code if isinstance(code, int) else 0
+
+
+def _set_environment(variables: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(variables)
 
 
 @contextmanager
@@ -210,27 +221,45 @@ def own_homes() -> Iterator[None]:
 
 @pytest.fixture
 def on_terminal(home: Path) -> Callable[..., Run]:
-    """Runs the real command on a pseudo terminal of some width; both streams are in `out`, as the terminal gets them."""
+    """Runs the command in this process on a pseudo terminal of some width; both streams are in `out`, as the terminal gets them."""
 
     def run(*arguments: str, cwd: Path | None = None, columns: int = 100, typed: bytes = b"", **environment: str) -> Run:
-        leader, follower = pty.openpty()
-        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         variables = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
         variables |= {"CONTEXTD_HOME": str(home), "TERM": "xterm", **environment}
-        command = [sys.executable, "-m", "contextd", *arguments]
-        process = subprocess.Popen(command, cwd=cwd, stdin=follower, stdout=follower, stderr=follower, env=variables)
-        os.close(follower)
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         os.write(leader, typed)
-        sent = b"".join(iter(lambda: _read(leader), b""))
-        os.close(leader)
-        code = process.wait(timeout=60)
-        return Run(code, sent.replace(b"\r\n", b"\n"))
+        sent: list[bytes] = []
+        reader = threading.Thread(target=lambda: sent.extend(iter(lambda: _read(leader), b"")))
+        reader.start()
+        try:
+            with _standard_streams(follower) as streams:
+                code = called(arguments, streams, cwd, variables)
+        finally:
+            os.close(follower)  # by now the last one: the reader comes to the end
+            reader.join(timeout=60)
+            os.close(leader)
+        return Run(code, b"".join(sent).replace(b"\r\n", b"\n"))
 
     return run
+
+
+@contextmanager
+def _standard_streams(terminal: int) -> Iterator[list[TextIO]]:
+    """A terminal as descriptors 0, 1 and 2, where libraries ask for its width, and as streams."""
+    others = [os.dup(number) for number in range(3)]
+    for number in range(3):
+        os.dup2(terminal, number)
+    try:
+        yield [open(number, mode, encoding="utf-8", closefd=False) for number, mode in enumerate("rww")]  # noqa: SIM115
+    finally:
+        for number, other in enumerate(others):
+            os.dup2(other, number)
+            os.close(other)
 
 
 def _read(leader: int) -> bytes:
     try:
         return os.read(leader, 1 << 16)
-    except OSError:  # the process has closed its side
+    except OSError:  # nobody has the other side open any more
         return b""
