@@ -108,7 +108,11 @@ def weights(tmp_path_factory: pytest.TempPathFactory, kept_models: None) -> Path
 @pytest.fixture
 def home(tmp_path: Path, weights: Path | None) -> Path:
     """A data directory with model weights and nothing else."""
-    folder = tmp_path / "home"
+    return new_home(tmp_path / "home", weights)
+
+
+def new_home(folder: Path, weights: Path | None) -> Path:
+    """A new data directory with weights."""
     folder.mkdir()
     if weights is not None:
         shutil.copytree(weights, folder / "models", copy_function=linked)
@@ -120,15 +124,19 @@ def make_project(tmp_path: Path) -> Callable[..., Path]:
     """Makes a folder with files."""
 
     def make(files: dict[str, str | bytes] | None = None, name: str = "project") -> Path:
-        root = tmp_path / name
-        for path, content in (SAMPLE if files is None else files).items():
-            target = root / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content if isinstance(content, bytes) else content.encode())
-        root.mkdir(exist_ok=True)
-        return root
+        return written(tmp_path / name, SAMPLE if files is None else files)
 
     return make
+
+
+def written(root: Path, files: Mapping[str, str | bytes]) -> Path:
+    """A folder with files."""
+    for path, content in files.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content if isinstance(content, bytes) else content.encode())
+    root.mkdir(exist_ok=True)
+    return root
 
 
 @pytest.fixture
