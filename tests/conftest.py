@@ -26,6 +26,7 @@ from contextd.app import home as homes
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.surfaces.cli import main
+from tests import kept
 from tests.kept import KeptParsers, keep_models, linked, prepared_weights
 
 settings.register_profile("contextd", deadline=None, derandomize=True)  # the same examples in every run, on a busy machine too
@@ -84,11 +85,11 @@ def kept_models() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def kept_parsers() -> Iterator[KeptParsers]:
     """A parser goes on from test to test."""
-    kept = KeptParsers()
+    parsers = KeptParsers()
     with pytest.MonkeyPatch.context() as patch:
-        kept.patch(patch)
-        yield kept
-    kept.close()
+        parsers.patch(patch)
+        yield parsers
+    parsers.close()
 
 
 @pytest.fixture
@@ -97,6 +98,12 @@ def own_parsers(kept_parsers: KeptParsers) -> Iterator[None]:
     kept_parsers.off = True
     yield
     kept_parsers.off = False
+
+
+@pytest.fixture
+def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Imports are read without a process of their own, for tests about what becomes of what was read."""
+    kept.read_here(monkeypatch)
 
 
 @pytest.fixture(scope="session")
@@ -192,19 +199,19 @@ def contextd(home: Path) -> Callable[..., Run]:
 
 def called(arguments: Sequence[str], streams: Sequence[TextIO], cwd: Path | None, environment: Mapping[str, str]) -> int:
     """The exit code of the command, called in this process with all that a process has of its own."""
-    kept = sys.stdin, sys.stdout, sys.stderr, dict(os.environ), Path.cwd()
+    usual = sys.stdin, sys.stdout, sys.stderr, dict(os.environ), Path.cwd()
     with own_homes():
         sys.stdin, sys.stdout, sys.stderr = streams
         _set_environment(environment)
-        os.chdir(cwd or kept[4])
+        os.chdir(cwd or usual[4])
         try:
             main(list(arguments))
         except SystemExit as ended:
             code = ended.code
         finally:
-            sys.stdin, sys.stdout, sys.stderr = kept[:3]
-            _set_environment(kept[3])
-            os.chdir(kept[4])
+            sys.stdin, sys.stdout, sys.stderr = usual[:3]
+            _set_environment(usual[3])
+            os.chdir(usual[4])
     for stream in streams:
         stream.flush()
     return code if isinstance(code, int) else 0

@@ -7,23 +7,25 @@ parses many documents. Tests about the processes themselves take the fixture `ow
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 import pytest
 
-from contextd.errors import Unavailable
+from contextd.errors import InvalidInput, Unavailable
 from contextd.models import deep, rerank, static
 from contextd.models.wordpiece import read_vocabulary
 from contextd.values.document import Outcome, Raw
+from contextd.workers import read, reading, wire
 from contextd.workers.pool import Worker
 
 _MOST_IDLE = 4  # parsers that wait for a test with their settings
@@ -71,6 +73,34 @@ def keep_models(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "session_of", session_of)
     for module in (deep, rerank, static):
         patch.setattr(module, "read_vocabulary", vocabulary)
+
+
+def read_here(patch: pytest.MonkeyPatch) -> None:
+    """Imports are read in this process, frame by frame as from another one."""
+
+    @contextmanager
+    def asked(request: dict[str, Any], body: bytes = b"", *, seconds: float = 0.0) -> Iterator[Iterator[dict[str, Any]]]:
+        yield frames(request, body)
+
+    def frames(request: dict[str, Any], body: bytes) -> Iterator[dict[str, Any]]:
+        try:
+            yield from map(_sent, read._answer(request, body, read._Sink(io.BytesIO())))
+        except InvalidInput:
+            raise
+        except Exception as error:
+            raise InvalidInput(f"{request.get('path', 'the file')}: {read._reason(error)}") from None
+
+    patch.setattr(reading, "_asked", asked)
+
+
+def _sent(frame: dict[str, Any]) -> dict[str, Any]:
+    pipe = io.BytesIO()
+    wire.send(pipe, frame)
+    pipe.seek(0)
+    received = wire.receive(pipe)
+    assert received is not None
+    head: dict[str, Any] = received[0]
+    return head
 
 
 class KeptParsers:
