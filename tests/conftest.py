@@ -11,11 +11,12 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from weakref import WeakValueDictionary
 
 import pytest
@@ -25,6 +26,8 @@ from contextd.app import home as homes
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.surfaces.cli import main
+from tests import kept
+from tests.kept import KeptParsers, keep_models, linked, prepared_weights
 
 settings.register_profile("contextd", deadline=None, derandomize=True)  # the same examples in every run, on a busy machine too
 settings.load_profile("contextd")
@@ -71,21 +74,56 @@ def delete_user(name):
 }
 
 
+@pytest.fixture(scope="session", autouse=True)
+def kept_models() -> Iterator[None]:
+    """A model is loaded once for all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        keep_models(patch)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_parsers() -> Iterator[KeptParsers]:
+    """A parser goes on from test to test."""
+    parsers = KeptParsers()
+    with pytest.MonkeyPatch.context() as patch:
+        parsers.patch(patch)
+        yield parsers
+    parsers.close()
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def own_parsers(kept_parsers: KeptParsers) -> Iterator[None]:
+    """Parsers are started and ended as outside of tests, for tests about just that."""
+    kept_parsers.off = True
+    yield
+    kept_parsers.off = False
+
+
+@pytest.fixture
+def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Imports are read without a process of their own, for tests about what becomes of what was read."""
+    kept.read_here(monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory: pytest.TempPathFactory, kept_models: None) -> Path | None:
+    """The weights, ready for use; None without any."""
+    return prepared_weights(WEIGHTS, tmp_path_factory.mktemp("weights") / "models") if WEIGHTS.is_dir() else None
+
+
+@pytest.fixture
+def home(tmp_path: Path, weights: Path | None) -> Path:
     """A data directory with model weights and nothing else."""
-    folder = tmp_path / "home"
+    return new_home(tmp_path / "home", weights)
+
+
+def new_home(folder: Path, weights: Path | None) -> Path:
+    """A new data directory with weights."""
     folder.mkdir()
-    if WEIGHTS.is_dir():
-        shutil.copytree(WEIGHTS, folder / "models", copy_function=_link)
+    if weights is not None:
+        shutil.copytree(weights, folder / "models", copy_function=linked)
     return folder
-
-
-def _link(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
 
 
 @pytest.fixture
@@ -93,15 +131,19 @@ def make_project(tmp_path: Path) -> Callable[..., Path]:
     """Makes a folder with files."""
 
     def make(files: dict[str, str | bytes] | None = None, name: str = "project") -> Path:
-        root = tmp_path / name
-        for path, content in (SAMPLE if files is None else files).items():
-            target = root / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content if isinstance(content, bytes) else content.encode())
-        root.mkdir(exist_ok=True)
-        return root
+        return written(tmp_path / name, SAMPLE if files is None else files)
 
     return make
+
+
+def written(root: Path, files: Mapping[str, str | bytes]) -> Path:
+    """A folder with files."""
+    for path, content in files.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content if isinstance(content, bytes) else content.encode())
+    root.mkdir(exist_ok=True)
+    return root
 
 
 @pytest.fixture
@@ -149,25 +191,35 @@ def contextd(home: Path) -> Callable[..., Run]:
 
     def run(*arguments: str, cwd: Path | None = None, stdin: bytes = b"", **environment: str) -> Run:
         streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8") for data in (stdin, b"", b"")]
-        kept = sys.stdin, sys.stdout, sys.stderr, dict(os.environ), Path.cwd()
-        with own_homes():
-            sys.stdin, sys.stdout, sys.stderr = streams
-            os.environ.update({"CONTEXTD_HOME": str(home), **environment})
-            os.chdir(cwd or kept[4])
-            try:
-                main(list(arguments))
-            except SystemExit as ended:
-                code = ended.code
-            finally:
-                sys.stdin, sys.stdout, sys.stderr = kept[:3]
-                os.environ.clear()
-                os.environ.update(kept[3])
-                os.chdir(kept[4])
-        for stream in streams:
-            stream.flush()
-        return Run(code if isinstance(code, int) else 0, *(stream.buffer.getvalue() for stream in streams[1:]))  # type: ignore[attr-defined]
+        code = called(arguments, streams, cwd, {**os.environ, "CONTEXTD_HOME": str(home), **environment})
+        return Run(code, *(stream.buffer.getvalue() for stream in streams[1:]))  # type: ignore[attr-defined]
 
     return run
+
+
+def called(arguments: Sequence[str], streams: Sequence[TextIO], cwd: Path | None, environment: Mapping[str, str]) -> int:
+    """The exit code of the command, called in this process with all that a process has of its own."""
+    usual = sys.stdin, sys.stdout, sys.stderr, dict(os.environ), Path.cwd()
+    with own_homes():
+        sys.stdin, sys.stdout, sys.stderr = streams
+        _set_environment(environment)
+        os.chdir(cwd or usual[4])
+        try:
+            main(list(arguments))
+        except SystemExit as ended:
+            code = ended.code
+        finally:
+            sys.stdin, sys.stdout, sys.stderr = usual[:3]
+            _set_environment(usual[3])
+            os.chdir(usual[4])
+    for stream in streams:
+        stream.flush()
+    return code if isinstance(code, int) else 0
+
+
+def _set_environment(variables: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(variables)
 
 
 @contextmanager
@@ -184,27 +236,45 @@ def own_homes() -> Iterator[None]:
 
 @pytest.fixture
 def on_terminal(home: Path) -> Callable[..., Run]:
-    """Runs the real command on a pseudo terminal of some width; both streams are in `out`, as the terminal gets them."""
+    """Runs the command in this process on a pseudo terminal of some width; both streams are in `out`, as the terminal gets them."""
 
     def run(*arguments: str, cwd: Path | None = None, columns: int = 100, typed: bytes = b"", **environment: str) -> Run:
-        leader, follower = pty.openpty()
-        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         variables = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
         variables |= {"CONTEXTD_HOME": str(home), "TERM": "xterm", **environment}
-        command = [sys.executable, "-m", "contextd", *arguments]
-        process = subprocess.Popen(command, cwd=cwd, stdin=follower, stdout=follower, stderr=follower, env=variables)
-        os.close(follower)
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         os.write(leader, typed)
-        sent = b"".join(iter(lambda: _read(leader), b""))
-        os.close(leader)
-        code = process.wait(timeout=60)
-        return Run(code, sent.replace(b"\r\n", b"\n"))
+        sent: list[bytes] = []
+        reader = threading.Thread(target=lambda: sent.extend(iter(lambda: _read(leader), b"")))
+        reader.start()
+        try:
+            with _standard_streams(follower) as streams:
+                code = called(arguments, streams, cwd, variables)
+        finally:
+            os.close(follower)  # by now the last one: the reader comes to the end
+            reader.join(timeout=60)
+            os.close(leader)
+        return Run(code, b"".join(sent).replace(b"\r\n", b"\n"))
 
     return run
+
+
+@contextmanager
+def _standard_streams(terminal: int) -> Iterator[list[TextIO]]:
+    """A terminal as descriptors 0, 1 and 2, where libraries ask for its width, and as streams."""
+    others = [os.dup(number) for number in range(3)]
+    for number in range(3):
+        os.dup2(terminal, number)
+    try:
+        yield [open(number, mode, encoding="utf-8", closefd=False) for number, mode in enumerate("rww")]  # noqa: SIM115
+    finally:
+        for number, other in enumerate(others):
+            os.dup2(other, number)
+            os.close(other)
 
 
 def _read(leader: int) -> bytes:
     try:
         return os.read(leader, 1 << 16)
-    except OSError:  # the process has closed its side
+    except OSError:  # nobody has the other side open any more
         return b""

@@ -379,3 +379,8 @@ def test_a_pipe_that_is_closed_early_is_no_failure(make_project: Callable[..., P
     process.stdout.readline()
     process.stdout.close()
     assert process.wait(timeout=60) == 0 and b"Traceback" not in process.stderr.read()
+
+
+def test_a_misspelt_command_got_no_hint(contextd: Callable[..., Run]) -> None:
+    assert "did you mean search?" in contextd("searhc", "x").err
+    assert contextd().code == 0 and "Start in a project directory" in contextd().out

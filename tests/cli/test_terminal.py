@@ -99,11 +99,11 @@ def test_the_time_told_is_the_time_taken(session: Session, monkeypatch: pytest.M
     scan = Commits.scan
 
     def slow(self: Commits, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
-        time.sleep(0.3)
+        time.sleep(0.05)
         return scan(self, paths)
 
     monkeypatch.setattr(Commits, "scan", slow)
-    assert session.index().seconds >= 0.3
+    assert session.index().seconds >= 0.05
 
 
 def test_remember_says_when_no_kind_was_recognized(contextd: Callable[..., Run]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ from contextd.values.query import Reader, Scope
 from tests.conftest import with_setup
 from tests.stores.asking import near, words
 from tests.stores.shelf import HELD, SOURCE, SPACE, WORKSPACE, Shelf
+from tests.waiting import until
 
 ANA = Reader("ana")
 
@@ -88,13 +88,11 @@ def test_C6_rights_that_change_all_the_time_are_never_mixed(tmp_path: Path) -> N
     for reader in readers:
         reader.start()
     writer = open_index(tmp_path, WORKSPACE)
-    deadline = time.monotonic() + 20
     for number in range(60):
         writer.apply(Batch(shared={SOURCE: frozenset({"owner"} if number % 2 else {"owner", "ana"})}), HELD)
         if number % 20 == 0:
             writer.settle(HELD)
-    while not seen and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: seen)
     over.set()
     for reader in readers:
         reader.join()

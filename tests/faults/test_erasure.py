@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import threading
-import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from contextd.stores.sqlite.database import Database
 from contextd.values.conversation import Note
 from tests.conftest import Run
 from tests.stores.shelf import HELD
+from tests.waiting import until
 
 _HEADER = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
 
@@ -142,10 +142,7 @@ def test_F17_text_of_a_deleted_file_is_gone_after_the_scan_of_a_watch(make_proje
     take_out(root, range(20), random.Random(6))
     watching.start()
     try:
-        deadline = time.monotonic() + 30
-        while left_in(folder_of(session), canaries) and time.monotonic() < deadline:
-            time.sleep(0.2)
-        assert left_in(folder_of(session), canaries) == {}
+        until(lambda: not left_in(folder_of(session), canaries))
     finally:
         over.set()
         watching.join()
@@ -204,13 +201,6 @@ def reader_of(session: Session) -> Iterator[None]:
         thread.join()
 
 
-def gone_within(seconds: float, home: Path, canaries: Collection[str]) -> bool:
-    deadline = time.monotonic() + seconds
-    while (left := left_in(home, canaries)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return not left
-
-
 def test_F22_forget_while_a_thread_reads_is_finished_by_the_process_itself(home: Path) -> None:
     canaries = words(2, 11)
     session = open_session(None, home=home, environment={"CONTEXTD_EMBEDDING__MODEL": "none"})
@@ -221,12 +211,11 @@ def test_F22_forget_while_a_thread_reads_is_finished_by_the_process_itself(home:
         for number in range(3):
             session.remember(f"another fact, number {number}")
         assert set(left_in(home, canaries)) == set(canaries), "the reader still needs it"
-    assert gone_within(30, home, canaries)
+    until(lambda: not left_in(home, canaries))
     emptying = [thread for thread in threading.enumerate() if "_keep_emptying" in thread.name]
-    deadline = time.monotonic() + 30
-    while any(thread.is_alive() for thread in emptying) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(thread.is_alive() for thread in emptying), "it ends when it is done"
+    for thread in emptying:
+        thread.join(timeout=30)
+        assert not thread.is_alive(), "it ends when it is done"
 
 
 def test_F22_forgetting_a_chat_while_a_thread_reads_is_finished_too(home: Path) -> None:
@@ -235,4 +224,4 @@ def test_F22_forgetting_a_chat_while_a_thread_reads_is_finished_too(home: Path) 
     session.chats().take([Note("Vault/Note.md", "Note", f"# Note\n\nThe word is {canary}.\n", 1_700_000_000_000_000)])
     with reader_of(session):
         assert session.chats().forget("note:Vault/Note.md")[1] == "pending"
-    assert gone_within(30, home, [canary])
+    until(lambda: not left_in(home, [canary]))

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from contextd.indexing.pipeline import Progress, Report
 from contextd.ports.world import Jobs
 from contextd.stores.lease import lease
 from contextd.values.job import Job
+from tests.waiting import until
 
 ATTEMPTS = 3
 
@@ -45,9 +45,8 @@ def test_F24_a_rebuild_after_a_killed_rebuild_is_not_refused(make_project: Calla
     session.index()
     variables = {**os.environ, "CONTEXTD_HOME": str(home)}
     process = subprocess.Popen([sys.executable, "-m", "contextd", "rebuild", "--force", "-p", str(root)], env=variables)
-    while not any(job.kind == "rebuild" and job.state == "in_progress" for job in jobs_of(session).recent(5)):
-        assert process.poll() is None
-        time.sleep(0.01)
+    until(lambda: any(job.kind == "rebuild" and job.state == "in_progress" for job in jobs_of(session).recent(5)))
+    assert process.poll() is None
     process.send_signal(signal.SIGKILL)
     process.wait()
     killed = jobs_of(session).recent(1)[0]
@@ -138,7 +137,7 @@ def test_F24_a_job_that_has_ended_cannot_be_cancelled(session: Session) -> None:
 
 
 SCANNING_WATCH = """
-import sys, time
+import sys
 from pathlib import Path
 from contextd.app.assemble import open_session
 from contextd.indexing.upkeep import Upkeep
@@ -147,7 +146,7 @@ def slow(self, options, progress=lambda _: None):
     if first:
         first.clear()
         print("scanning", flush=True)
-        time.sleep(float(sys.argv[3]))
+        sys.stdin.readline()
     return whole(self, options, progress)
 Upkeep.index = slow
 open_session(sys.argv[1], home=Path(sys.argv[2]), environment={}).watch(lambda: False, lambda _: None)
@@ -156,9 +155,9 @@ open_session(sys.argv[1], home=Path(sys.argv[2]), environment={}).watch(lambda: 
 
 @pytest.fixture
 def scanning_watch(session: Session, project: Path, home: Path) -> Iterator[subprocess.Popen[str]]:
-    """A watch in the middle of a scan that takes 7 seconds."""
-    command = [sys.executable, "-c", SCANNING_WATCH, str(project), str(home), "7"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    """A watch in the middle of a scan that goes on when it gets a line."""
+    command = [sys.executable, "-c", SCANNING_WATCH, str(project), str(home)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "scanning\n"
     yield process
     process.kill()
@@ -170,10 +169,14 @@ def test_an_index_behind_a_scanning_watch_waits_and_says_for_whom(
 ) -> None:
     command = [sys.executable, "-m", "contextd", "index", "-p", str(project)]
     variables = {**os.environ, "CONTEXTD_HOME": str(home)}
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert f"waiting for contextd watch, process {scanning_watch.pid}" in done.stderr
-    assert "4 unchanged" in done.stdout
+    waiting = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert waiting.stderr is not None
+    assert f"waiting for contextd watch, process {scanning_watch.pid}" in waiting.stderr.readline()
+    assert waiting.poll() is None and scanning_watch.stdin is not None
+    scanning_watch.stdin.write("go on\n")
+    scanning_watch.stdin.flush()
+    out, err = waiting.communicate(timeout=60)
+    assert waiting.returncode == 0 and "4 unchanged" in out, err
 
 
 def test_an_index_does_not_wait_for_ever_for_a_stuck_process(

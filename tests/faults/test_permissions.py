@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from contextd.app.assemble import open_session
 from contextd.settings.permissions import make_folder, mend
+from tests.conftest import Run
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
 
@@ -27,21 +26,25 @@ def expected(home: Path) -> dict[str, int]:
     return {name: 0o700 if (home / name).is_dir() else 0o600 for name in modes(home)}
 
 
-def with_open_mask(*arguments: str, home: Path) -> None:
-    """Run a command as somebody whose new files everybody may write."""
-    program = "import os, sys; os.umask(0); from contextd.surfaces.cli import main; main(sys.argv[1:])"
-    environment = {**os.environ, "CONTEXTD_HOME": str(home)}
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], env=environment, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode in (0, 1), done.stderr
+@pytest.fixture
+def open_mask() -> Iterator[None]:
+    """Everybody may write the new files of this process."""
+    usual = os.umask(0)
+    yield
+    os.umask(usual)
 
 
-def test_M3_what_is_created_is_for_its_owner_alone_whatever_the_mask(project: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("open_mask")
+def test_M3_what_is_created_is_for_its_owner_alone_whatever_the_mask(
+    project: Path, tmp_path: Path, contextd: Callable[..., Run]
+) -> None:
     home = tmp_path / "new" / "home"
-    with_open_mask("index", str(project), home=home)
-    with_open_mask("remember", "the office is in Lisbon", home=home)
-    with_open_mask("rebuild", "--force", "-p", str(project), home=home)
+    for command in (
+        ["index", str(project)],
+        ["remember", "the office is in Lisbon"],
+        ["rebuild", "--force", "-p", str(project)],
+    ):
+        assert contextd(*command, CONTEXTD_HOME=str(home)).code == 0
     kept = {Path(name).name.split("-")[0] for name in modes(home)}
     assert {"record.db", "index.db", "base", "writer.lock", "writer.holder"} <= kept
     assert modes(home) == expected(home)

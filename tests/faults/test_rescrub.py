@@ -15,7 +15,7 @@ from contextd.app import portability
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from tests.conftest import Run
-from tests.scrub.test_planted import ITEMS
+from tests.privacy.test_planted import ITEMS
 from tests.stored import stored
 
 SECRETS = [base64.b64decode(value) for value in json.loads((ITEMS / "record-of-0.1.json").read_text()).values()]

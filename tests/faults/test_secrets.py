@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.conftest import Run
-from tests.scrub.test_scrub import CONFIG, PLANTED, value_of
+from tests.privacy.test_scrub import CONFIG, PLANTED, value_of
 from tests.stored import stored
 
 

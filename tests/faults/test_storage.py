@@ -23,6 +23,7 @@ from contextd.stores.sqlite.record import SqliteRecord
 from contextd.values.clock import tick
 from tests.conftest import Run
 from tests.indexing.test_index import state_of
+from tests.waiting import until
 
 Contextd = Callable[..., Run]
 
@@ -216,9 +217,8 @@ def test_F8_four_processes_remember_at_once_under_kill_and_no_acknowledged_memor
         command = [sys.executable, "-c", REMEMBER_MANY, str(home), f"p{number}", "150"]
         processes.append(subprocess.Popen(command, stdout=log.open("wb"), stderr=subprocess.PIPE))
     for victim, log in zip(processes[:2], logs[:2], strict=True):
-        while log.read_bytes().count(b"\n") < 20:
-            assert victim.poll() is None and victim.stderr is not None, "it ended before it was killed"
-            time.sleep(0.01)
+        until(lambda: log.read_bytes().count(b"\n") >= 20)  # noqa: B023
+        assert victim.poll() is None, "it ended before it was killed"
         victim.kill()
     for number, process in enumerate(processes):
         _, err = process.communicate(timeout=100)

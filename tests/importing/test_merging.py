@@ -18,6 +18,8 @@ from tests.conftest import Run
 from tests.importing.test_exports import CHATGPT, lines, zipped
 from tests.importing.test_recognized import START, TALK, said, uris
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 MAY = START * 1_000_000
 Device = Callable[..., Session]
 

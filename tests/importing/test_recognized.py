@@ -14,6 +14,8 @@ from contextd.importing.pipeline import ImportReport
 from tests.conftest import Run
 from tests.importing.test_exports import CLAUDE_CODE, lines
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 START = 1_683_554_160
 HOUR = 3600
 

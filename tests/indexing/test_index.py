@@ -12,7 +12,9 @@ import pytest
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.errors import Unavailable
+from contextd.values.document import Outcome
 from contextd.values.query import Reader, Scope
+from contextd.workers import pool
 from tests.conftest import with_setup
 
 
@@ -142,9 +144,6 @@ def test_I13_an_engine_that_fails_costs_vectors_not_words(project: Path, home: P
 
 
 def test_a_failed_file_is_recorded_and_the_run_goes_on(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from contextd.values.document import Outcome
-    from contextd.workers import pool
-
     real = pool._settled
 
     def failing(worker: pool.Worker, job: object) -> Outcome:
@@ -169,9 +168,6 @@ def test_a_failed_file_is_recorded_and_the_run_goes_on(project: Path, home: Path
 
 
 def test_a_failed_file_is_read_again_when_asked_for(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from contextd.values.document import Outcome
-    from contextd.workers import pool
-
     real = pool._settled
     monkeypatch.setattr(pool, "_settled", lambda worker, job: Outcome(job, None, "no parser for this"))
     session = open_session(project, home=home, environment={})
@@ -239,3 +235,53 @@ def test_the_quota_is_not_overrun_by_a_batch(make_project: Callable[..., Path], 
     size = session.known().store.notes.size()
     assert report.skipped["over the quota"] + report.written == 400
     assert 1_200_000 < size <= 2_100_000, size
+
+
+def test_a_partial_run_did_not_finish_a_new_recipe(project: Path, home: Path) -> None:
+    open_session(project, home=home, environment={}).index()
+    pattern = {"CONTEXTD_SECURITY__SECRET_PATTERNS": '["blue-green"]'}
+    open_session(project, home=home, environment={**pattern, "CONTEXTD_BOOTSTRAP__MAX_INITIAL_FILES": "1"}).index()
+    session = open_session(project, home=home, environment=pattern)
+    session.index()
+    assert "blue-green" not in session.search("deployment strategy", min_score=0).hits[0].chunk.text
+    memory = session.remember("we use blue-green here").memory
+    assert memory.text == "we use [REDACTED] here", "memories follow the user's patterns too"
+
+
+def test_a_folder_that_cannot_be_listed_emptied_the_index(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = open_session(project, home=home, environment={})
+    session.index()
+    honest = os.scandir
+
+    def refusing(path: str) -> object:
+        if str(path).endswith("/src"):
+            raise PermissionError(13, "Permission denied")
+        return honest(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    report = session.index()
+    assert report.removed == 0 and any("src cannot be listed" in warning for warning in report.warnings)
+    assert session.search("load_user").hits
+
+
+def test_an_unmounted_folder_emptied_the_index(project: Path, home: Path, tmp_path: Path) -> None:
+    session = open_session(project, home=home, environment={})
+    session.index()
+    project.rename(tmp_path / "elsewhere")
+    project.mkdir()
+    report = session.index()
+    assert report.removed == 0 and "is its disk mounted" in report.warnings[0]
+    assert session.index(verify=True).removed == 4
+
+
+def test_a_failing_file_kept_a_new_pattern_from_the_others(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = pool._settled
+
+    def failing(worker: pool.Worker, raw: object) -> object:
+        return Outcome(raw, None, "broken") if raw.uri == "src/app/routes.py" else honest(worker, raw)  # type: ignore[attr-defined, arg-type]
+
+    monkeypatch.setattr(pool, "_settled", failing)
+    open_session(project, home=home, environment={}).index()
+    session = open_session(project, home=home, environment={"CONTEXTD_SECURITY__SECRET_PATTERNS": '["blue-green"]'})
+    session.index()
+    assert "blue-green" not in session.search("deployment strategy", min_score=0).hits[0].chunk.text

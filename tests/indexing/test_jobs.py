@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,9 +17,11 @@ from contextd.app.assemble import open_session
 from contextd.app.questions import query_of
 from contextd.app.session import Session
 from contextd.errors import InvalidInput
+from contextd.indexing import jobs as running
 from contextd.indexing.jobs import Cancelled
 from tests.conftest import Run, with_setup
 from tests.indexing.test_index import state_of
+from tests.waiting import until
 
 
 def contents(session: Session) -> dict[str, int]:
@@ -64,7 +65,10 @@ def test_a_second_rebuild_is_refused_and_a_waiting_one_can_be_cancelled(session:
     assert session.rebuild().written == 4
 
 
-def test_a_running_job_can_be_cancelled_and_what_was_done_stays(make_project: Callable[..., Path], home: Path) -> None:
+def test_a_running_job_can_be_cancelled_and_what_was_done_stays(
+    make_project: Callable[..., Path], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "_EVERY", 0.0)  # it looks at every file whether it is still wanted
     root = make_project({f"m{n}.py": f"def f{n}():\n    return {n}\n" for n in range(400)})
     session = open_session(root, home=home, environment={"CONTEXTD_BOOTSTRAP__BATCH_SIZE": "1"})
     assert session.project is not None
@@ -73,7 +77,6 @@ def test_a_running_job_can_be_cancelled_and_what_was_done_stays(make_project: Ca
     def cancel(report: object) -> None:
         if report.files > 20:  # type: ignore[attr-defined]
             jobs.cancel(jobs.recent(1)[0].id)
-            time.sleep(0.3)
 
     with pytest.raises(Cancelled):
         session.index_service.perform("index", (), {}, cancel)
@@ -90,9 +93,8 @@ def test_F1_a_killed_rebuild_goes_on(make_project: Callable[..., Path], home: Pa
     assert session.project is not None
     variables = {**os.environ, "CONTEXTD_HOME": str(home)}
     process = subprocess.Popen([sys.executable, "-m", "contextd", "rebuild", "--force", "-p", str(root)], env=variables)
-    while len(set(contents(session).values()) - set(stored.values())) < 50:
-        assert process.poll() is None
-        time.sleep(0.02)
+    until(lambda: process.poll() is not None or len(set(contents(session).values()) - set(stored.values())) >= 50)
+    assert process.poll() is None
     process.send_signal(signal.SIGKILL)
     process.wait()
     job = session.project.store.jobs.recent(1)[0]
@@ -110,7 +112,7 @@ def test_a_job_waits_for_the_holder_of_the_lease(session: Session, project: Path
     other = open_session(project, home=home, environment={})
     thread = threading.Thread(target=lambda: other.watch(over.is_set, lambda _: None))
     thread.start()
-    time.sleep(1)
+    until(lambda: "contextd watch" in session.known().writer())
     try:
         assert session.rebuild().written == 4, "the watcher runs what others ask for"
     finally:

@@ -15,6 +15,7 @@ import pytest
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from tests.mcp.talk import Server
+from tests.waiting import until
 
 WITHIN = 3.0  # seconds in which a new file is found: the promise
 
@@ -53,15 +54,6 @@ def holder(home: Path) -> int:
     return int(found[1]) if found else 0
 
 
-def until(condition: Callable[[], object], seconds: float = 30) -> float:
-    """Wait for a condition; how long it took."""
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() - began < seconds, "it did not happen in time"
-        time.sleep(0.05)
-    return time.monotonic() - began
-
-
 def runs(process: int) -> bool:
     try:
         os.kill(process, 0)
@@ -89,9 +81,7 @@ def test_a_file_created_while_the_server_runs_is_found_within_three_seconds(
     start: Callable[..., Server], project: Path, home: Path
 ) -> None:
     server = start()
-    server.text(query="load_user")
-    until(lambda: holder(home))
-    time.sleep(1)  # the first scan of the watch
+    until(lambda: finds(server, "load_user"))  # the watch listens before it scans
     for word in ("flamingo", "heron"):
         (project / "src" / f"{word}.py").write_text(f"def {word}():\n    return 1\n")
         assert until(lambda word=word: finds(server, word)) < WITHIN  # type: ignore[misc]

@@ -124,3 +124,15 @@ def test_the_order_of_hits_does_not_depend_on_the_threshold() -> None:
         return [one.chunk.document for one in _spread(pool, query, Trace(None))]
 
     assert chosen(0.0) == [0, 2, 1] and chosen(0.3) == [2, 1]
+
+
+def test_paths_of_the_caller_were_not_understood(session: Session, project: Path, contextd: Callable[..., Run]) -> None:
+    assert session.search(f"{project}/src/app/store.py").hits[0].chunk.uri == "src/app/store.py"
+    for path in ("./src/app/", str(project / "src"), "src/app/*.py"):
+        found = contextd("search", "load_user", "--path", path, cwd=project)
+        assert found.code == 0, path
+    assert contextd("search", "load_user", "--path", "app", "-p", str(project), cwd=project / "src").code == 0
+    run = contextd("search", "load_user", "--path", "nowhere", cwd=project)
+    assert run.code == 1 and "no indexed files at nowhere" in run.err
+    assert "only filters" in contextd("search", "lang:py", cwd=project).err
+    assert contextd("search", "load_user lang:py", cwd=project).code == 0

@@ -11,6 +11,7 @@ import pytest
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.errors import InvalidInput, Unavailable
+from contextd.querying.calibrate import falling
 from contextd.querying.rank import RANKERS, rank
 from contextd.querying.rerank import rerank
 from contextd.values.answer import Candidate, Hit
@@ -179,3 +180,21 @@ def test_a_preview_is_the_answer_with_what_it_is_made_of(person: Session) -> Non
     seen, answer = person.preview("where is the harbor", budget=300), person.context("where is the harbor", budget=300)
     assert seen.text == answer.text and seen.ids == answer.ids and set(seen.scores) == set(seen.ids)
     assert 0 < seen.budget_used <= 100 and seen.trace.steps
+
+
+def test_relevance_did_not_agree_with_the_order(session: Session) -> None:
+    assert falling([0.9, 0.4, 0.8]) == pytest.approx([0.9, 0.6, 0.6]) and falling([]) == []
+    scores = [hit.score for hit in session.search("user route backups port", min_score=0).hits]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_memory_of_the_project_came_last(session: Session) -> None:
+    session.remember("herons own the database of users", in_project=True)
+    assert "herons" in session.search("who owns the database of users herons", k=2, min_score=0).hits[0].chunk.text
+
+
+def test_a_memory_with_a_deep_vector_changed_the_ranking_of_files(session: Session) -> None:
+    before = [(hit.chunk.uri, hit.rank_score) for hit in session.search("users in a database", min_score=0).hits]
+    session.remember("I deploy on Fridays")
+    after = [(hit.chunk.uri, hit.rank_score) for hit in session.search("users in a database", min_score=0).hits]
+    assert [one for one in after if not one[0].startswith("memory:")] == before

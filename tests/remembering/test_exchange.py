@@ -25,6 +25,8 @@ from contextd.stores.sqlite.connect import migrations
 from contextd.stores.sqlite.record import SqliteRecord
 from tests.faults.test_sweeps import keep
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 YEAR = 365 * 86_400
 DAY = 86_400
 
@@ -528,7 +530,7 @@ SEQUENCES = st.lists(st.tuples(st.booleans(), OPERATIONS), min_size=15, max_size
 QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
 
 
-@settings(max_examples=10, **QUIET)
+@settings(max_examples=20, **QUIET)
 @given(SEQUENCES, st.booleans())
 def test_two_devices_end_equal_whatever_happens(wall: Wall, operations: list[tuple[bool, Any]], order: bool) -> None:
     converge(wall, operations, order)

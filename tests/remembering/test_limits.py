@@ -17,6 +17,8 @@ from contextd.errors import InvalidInput
 from contextd.values.memory import LIMITS, fault_of_memory
 from tests.conftest import Run
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 
 @pytest.fixture
 def person(tmp_path: Path) -> Session:

@@ -15,6 +15,8 @@ from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from tests.conftest import Run
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 
 @pytest.fixture
 def person(home: Path) -> Session:

@@ -327,3 +327,17 @@ def test_a_hostile_repository_cannot_run_a_program(make_project: Callable[..., P
     subprocess.run(["git", "config", "core.fsmonitor", str(script)], cwd=root, check=True)
     assert taken(root) == {"a.py"}
     assert not mark.exists()
+
+
+def test_a_link_led_to_a_file_that_is_never_read(make_project: Callable[..., Path]) -> None:
+    root = make_project({".env": "KEY=1", "a.py": "1"})
+    (root / "notes.txt").symlink_to(".env")
+    states = {state.uri: state for state in Files(root, Boundaries(follow_symlinks=True)).scan()}
+    assert isinstance(states["notes.txt"], Skip) and "holds secrets" in states["notes.txt"].reason
+
+
+def test_a_users_pattern_did_not_hold_for_file_names(home: Path, make_project: Callable[..., Path]) -> None:
+    root = make_project({"heron-1234.py": "x = 1\n"})
+    pattern = {"CONTEXTD_SECURITY__SECRET_PATTERNS": '["heron-[0-9]+"]'}
+    states = list(open_session(root, home=home, environment=pattern).files())
+    assert len(states) == 1 and "1234" not in states[0].uri

@@ -242,3 +242,18 @@ def test_I11_matching_takes_time_in_proportion_to_the_patterns() -> None:
     seconds(10)
     small, large = (min(seconds(count) for _ in range(3)) for count in (200, 800))
     assert large < 4 * small * 4 + 0.2
+
+
+def test_a_nested_repository_was_indexed_with_what_it_ignores(project: Path, home: Path) -> None:
+    nested = project / "vendored"
+    nested.mkdir()
+    (nested / "kept.py").write_text("kept = 1\n")
+    (nested / "left.py").write_text("left = 1\n")
+    (nested / ".gitignore").write_text("left.py\n")
+    for root in (project, nested):
+        subprocess.run(["git", "init", "-q", str(root)], check=True)
+    session = open_session(project, home=home, environment={})
+    session.index()
+    assert session.project is not None
+    known = set(session.project.store.documents(session.project.source.id))
+    assert "vendored/kept.py" in known and "vendored/left.py" not in known

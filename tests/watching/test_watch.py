@@ -18,6 +18,8 @@ import pytest
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.errors import Unavailable
+from contextd.indexing.watch import _GAP
+from tests.waiting import until
 
 
 class Watched:
@@ -26,16 +28,14 @@ class Watched:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.said: list[str] = []
+        self.turns = 0  # of the watch
 
     def paths(self) -> set[str]:
         assert self.session.project is not None
         return set(self.session.project.store.documents(self.session.project.source.id))
 
-    def until(self, condition: Callable[[], bool], seconds: float = 15) -> None:
-        end = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < end, (self.said, sorted(self.paths())[:20])
-            time.sleep(0.05)
+    def until(self, condition: Callable[[], object], seconds: float = 15) -> None:
+        until(condition, seconds, lambda: (self.said, sorted(self.paths())[:20]))
 
 
 @contextmanager
@@ -48,9 +48,13 @@ def watching(
     over = threading.Event()
     failed: list[BaseException] = []
 
+    def stop() -> bool:
+        watched.turns += 1
+        return over.is_set()
+
     def run() -> None:
         try:
-            watcher.watch(over.is_set, watched.said.append)
+            watcher.watch(stop, watched.said.append)
         except BaseException as error:
             failed.append(error)
         finally:
@@ -59,8 +63,7 @@ def watching(
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        watched.until(lambda: bool(watched.said), seconds)
-        time.sleep(0.5)
+        watched.until(lambda: watched.said and watched.turns, seconds)
         yield watched
     finally:
         over.set()
@@ -156,15 +159,16 @@ def stop_and_storm(make_project: Callable[..., Path], home: Path, files: int, se
     session = open_session(root, home=home, environment={})
     watched = Watched(session)
     try:
+        assert process.stderr is not None and any(b"1 indexed" in line for line in process.stderr)
         watched.until(lambda: watched.paths() == {"a.py"}, 30)
-        time.sleep(2)
         process.send_signal(signal.SIGSTOP)
+        stopped = time.monotonic()
         for n in range(files):
             folder = root / f"d{n % 50}"
             folder.mkdir(exist_ok=True)
             (folder / f"m{n}.py").write_text(f"x = {n}\n")
         (root / "a.py").unlink()
-        time.sleep(6)
+        time.sleep(max(0.0, stopped + _GAP + 1 - time.monotonic()))  # longer than any wait of the watch takes
         process.send_signal(signal.SIGCONT)
         began = time.monotonic()
         watched.until(lambda: watched.paths() == on_disk(root), seconds)
@@ -223,6 +227,12 @@ def truncate(path: Path, text: str) -> None:
         file.write(text)
 
 
+def shown(watched: Watched, word: str) -> bool:
+    """Whether a new text of the file is found by now; until then there is the old one."""
+    assert "src/app/store.py" in watched.paths(), "never a flash of deleted"
+    return any(word in hit.chunk.text for hit in watched.session.search(word).hits)
+
+
 @pytest.mark.parametrize("save", [atomic, with_backup, truncate])
 def test_W5_an_editors_way_of_saving_is_an_update_and_never_a_removal(
     project: Path, home: Path, save: Callable[[Path, str], None]
@@ -231,10 +241,7 @@ def test_W5_an_editors_way_of_saving_is_an_update_and_never_a_removal(
     with watching(project, home) as watched:
         for turn in range(3):
             save(path, f"def heron_{turn}():\n    return {turn}\n")
-            end = time.monotonic() + 15
-            while not any(f"heron_{turn}" in hit.chunk.text for hit in watched.session.search(f"heron_{turn}").hits):
-                assert time.monotonic() < end and "src/app/store.py" in watched.paths(), "never a flash of deleted"
-                time.sleep(0.02)
+            watched.until(lambda: shown(watched, f"heron_{turn}"))  # noqa: B023
         assert watched.paths() == {"src/app/store.py", "src/app/routes.py", "docs/guide.md", "config/settings.yaml"}
 
 
@@ -267,16 +274,14 @@ def test_changed_settings_are_followed_and_bad_ones_are_not(make_project: Callab
     def known() -> set[str]:
         return set(project.store.documents(project.source.id))
 
-    def until(condition: Callable[[], bool]) -> None:
-        end = time.monotonic() + 30
-        while not condition():
-            assert time.monotonic() < end and process.poll() is None, known()
-            time.sleep(0.1)
-
+    told: list[str] = []
+    assert process.stderr is not None
+    listening = threading.Thread(target=told.extend, args=(process.stderr,))
+    listening.start()
     try:
         until(lambda: {"a.py", "notes/b.md"} <= known())
         (root / "context.toml").write_text("[context.indexing]\nexclude_patterns = 5\n")
-        time.sleep(1.5)
+        until(lambda: any("are invalid" in line for line in told))
         (root / "c.py").write_text("def larks():\n    return 2\n")
         until(lambda: "c.py" in known())
         assert "notes/b.md" in known(), "settings that cannot be used change nothing"
@@ -284,8 +289,9 @@ def test_changed_settings_are_followed_and_bad_ones_are_not(make_project: Callab
         until(lambda: "notes/b.md" not in known())
     finally:
         process.terminate()
-        _, told = process.communicate(timeout=20)
-    assert "are invalid" in told and "were reloaded" in told
+        process.wait(timeout=20)
+        listening.join(timeout=20)
+    assert any("were reloaded" in line for line in told)
 
 
 def test_a_commit_is_known_while_watching(make_project: Callable[..., Path], home: Path) -> None:
@@ -294,7 +300,8 @@ def test_a_commit_is_known_while_watching(make_project: Callable[..., Path], hom
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Begin with owls"]):
         subprocess.run([*git, *command], check=True)
     with watching(root, home) as watched:
-        watched.until(lambda: "a.py" in watched.paths())
-        time.sleep(1)
+        watched.until(lambda: bool(watched.session.search("kind:commit begin with owls").hits))
+        turns = watched.turns
+        watched.until(lambda: watched.turns > turns + 1)
         subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "Teach the herons to whistle"], check=True)
         watched.until(lambda: bool(watched.session.search("kind:commit herons whistle").hits))

@@ -109,3 +109,38 @@ def test_worktrees_share_again_after_one_of_them_was_rebuilt(
     report = second.index()
     assert contents()[0] == contents()[1] and report.reused == 12 and report.parsed == 0
     assert second.index().unchanged == 12, "once"
+
+
+def test_worktrees_mixed_their_answers(make_project: Callable[..., Path], home: Path, tmp_path: Path) -> None:
+    root = make_project({"a.py": "def herons():\n    return 1\n", "same.py": "def same():\n    return 2\n"})
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    other = tmp_path / "other"
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"], ["worktree", "add", "-q", str(other), "-b", "o"]):
+        subprocess.run([*git, *command], cwd=root, check=True)
+    (other / "a.py").write_text("def herons():\n    return 'other'\n")
+    first = open_session(root, home=home, environment={})
+    first.index()
+    second = open_session(other, home=home, environment={})
+    assert second.index().chunks == 1, "what both have is stored once"
+    texts = [
+        [hit.chunk.text for hit in session.search("herons").hits if "herons" in hit.chunk.text] for session in (first, second)
+    ]
+    assert texts == [["def herons():\n    return 1\n"], ["def herons():\n    return 'other'\n"]]
+
+
+def test_a_hook_of_another_repository_decided_where_a_project_is(
+    project: Path, home: Path, make_project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_project({"x.py": "x = 1\n"}, "other")
+    for root in (project, other):
+        subprocess.run(["git", "init", "-q", str(root)], check=True)
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    one = open_session(project, home=home, environment={})
+    two = open_session(other, home=home, environment={})
+    assert one.project is not None and two.project is not None and one.project.workspace != two.project.workspace
+
+
+def test_a_memory_hid_that_a_project_is_not_indexed(project: Path, home: Path) -> None:
+    session = open_session(project, home=home, environment={})
+    session.remember("I deploy on Fridays")
+    assert any("not indexed yet" in one for one in session.search("load_user").trace.warnings)

@@ -282,3 +282,30 @@ def test_a_language_may_have_a_limit_of_its_own(make_project: Callable[..., Path
         for language in ("python", "ruby")
     }
     assert longest["python"] <= 100 < longest["ruby"]
+
+
+def test_a_project_took_the_users_patterns_away(project: Path, home: Path) -> None:
+    (home / "config.toml").write_text('[context.security]\nsecret_patterns = ["blue-green"]\n')
+    (project / "context.toml").write_text("[context.security]\nsecret_patterns = []\n")
+    assert open_session(project, home=home, environment={}).settings.security.secret_patterns == ("blue-green",)
+
+
+def test_a_project_could_replace_a_built_in_template(project: Path, home: Path) -> None:
+    (project / "context.toml").write_text('[context.templates]\nmarkdown = "obey me"\n')
+    with pytest.raises(InvalidInput, match="built-in"):
+        open_session(project, home=home, environment={})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[context.indexing]\nmax_file_size_mb = nan\n",
+        "[context.indexing]\nmax_file_size_mb = inf\n",
+        "[context." + "x." * 5000 + "x]\n",
+        "[context.watcher]\nignore_patterns = [" + ", ".join(f'"*a*a*a*b{n}"' for n in range(1000)) + "]\n",
+    ],
+    ids=["nan", "inf", "deep", "many"],
+)
+def test_settings_of_a_project_ended_in_a_traceback(project: Path, contextd: Callable[..., Run], text: str) -> None:
+    (project / "context.toml").write_text(text)
+    assert contextd("validate-config", cwd=project).code == 2

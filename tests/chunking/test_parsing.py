@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextd.chunking.cut import Limits
 from contextd.chunking.parse import decode, parse
 from contextd.models.tokens import Estimate, O200k
-from tests.scrub.test_scrub import PLANTED
+from tests.privacy.test_scrub import PLANTED
 
 COUNT = O200k().count
 

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from contextd.chunking.cut import Limits
+from contextd.errors import Unavailable
 from contextd.values.document import Raw
 from contextd.workers import pool as driver
 from contextd.workers.pool import Pool
+
+pytestmark = pytest.mark.usefixtures("own_parsers")
 
 BAD_WORKER = """
 import sys, time, os, signal
@@ -109,6 +112,16 @@ main()
 """
 
 
+def test_no_process_is_left_when_a_run_is_over_but_the_one_that_is_kept() -> None:
+    raws = [Raw(f"{number}.py", b"x = 1\n", "python") for number in range(20)]
+    for keep in (False, True):
+        with Pool(Limits(), workers=2, keep=keep) as pool:
+            assert len(list(pool.parse(iter(raws)))) == 20
+            alive = [worker for worker in pool._workers if worker._process is not None and worker._process.poll() is None]
+            assert alive == pool._workers[:keep], "its memory is wanted for what comes after"
+        assert all(worker._process is None for worker in pool._workers)
+
+
 def test_I14_a_worker_starts_under_a_lower_memory_limit() -> None:
     """Whoever may not raise a limit cannot set the usual one."""
     with Pool(Limits(), (), workers=1, command=(sys.executable, "-c", LIMITED)) as pool:
@@ -132,3 +145,9 @@ def test_I14_a_worker_can_be_stopped_by_two_threads(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(subprocess.Popen, "kill", twice)
         worker.stop()
     assert len(killed) == 1
+
+
+def test_a_parser_that_does_not_start_failed_every_file() -> None:
+    for command in (("/no/such/program",), ("false",)):
+        with Pool(Limits(), command=command) as pool, pytest.raises(Unavailable, match="parser"):
+            list(pool.parse([Raw("a.py", b"x = 1", "python")]))

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -27,7 +28,7 @@ from contextd.values.document import ChunkId
 from contextd.values.query import Plan
 from tests.conftest import Run, with_setup
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -88,8 +89,10 @@ class Broken:
 
 
 class Slow:
+    over = threading.Event()
+
     def retrieve(self, plan: Plan, k: int) -> Iterable[Suggestion]:
-        time.sleep(30)
+        self.over.wait(30)
         return []
 
 
@@ -107,6 +110,7 @@ def test_a_broken_slow_or_mad_retriever_costs_a_warning(session: Session) -> Non
     assert [hit.chunk.id for hit in found.hits] == expected
     for text in ("broken: RuntimeError: no luck", "slow: no answer in time", "mad: TypeError"):
         assert any(text in warning for warning in found.trace.warnings), text
+    Slow.over.set()
 
 
 class Endless:

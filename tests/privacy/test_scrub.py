@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 import string
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contextd.app.assemble import open_session
 from contextd.errors import InvalidInput
 from contextd.privacy import MARK, scrub, scrub_text, user_rules
+from contextd.sources.filetypes import never_read
 
 RANDOM = random.Random(7)
 
@@ -180,3 +183,46 @@ def test_a_password_told_in_a_sentence_is_left_out(text: str) -> None:
 def test_a_class_behind_the_word_authorization_is_no_header() -> None:
     text = b'"""The flow of the authorization\n"""\n\nAuthorization\n\nclass OAuth2PasswordBearer(OAuth2):\n    pass\n'
     assert scrub(text, "python", path="security/oauth2.py") == (text, [])
+
+
+def test_the_tail_of_an_overlapping_secret_leaked() -> None:
+    value = "AK" + "IAIOSFODNN7EXAMPLQ/longsecretrest99x"
+    clean, finds = scrub(f'a = 1\npassword = "{value}"\nb = 2\n'.encode(), "python")
+    assert b"longsecretrest" not in clean and finds[0].line == 2 and clean.count(b"\n") == 3
+
+
+def test_secrets_with_brackets_or_in_a_format_string_got_through() -> None:
+    for line in (rb"""app.secret_key = b'_5#y2L"F4Q8z\n\xec]/'""", b'SECRET_KEY=f"b91b9bdd22ab9ed4d12e236c78afcb15f"'):
+        assert b"[REDACTED]" in scrub(line + b"\n", "python")[0], line
+    for line in (b'token = "items[0].name(x)"', b'password = "<%= config.Password1 %>"', b'secret = "{{ vault.Secret1 }}"'):
+        assert b"[REDACTED]" not in scrub(line + b"\n", "python")[0], line
+
+
+def test_secrets_in_windows_lines_and_in_files_without_a_language_got_through() -> None:
+    for language in ("yaml", "", "properties"):
+        assert b"Hunter2" not in scrub(b"db_password: Hunter2Hunter9\r\nport: 1\r\n", language)[0], language
+    both = b"x = 1  # default password: changeme, admin password: Tr0ub4dor&3x\n"
+    assert b"Tr0ub4dor" not in scrub(both, "python")[0] and b"changeme" in scrub(both, "python")[0]
+    code = b"f(*args, token=get_token1(x))\n*token = sha1_token2(ctx)\n"
+    assert scrub(code, "python")[0] == code
+
+    assert never_read("deploy/prod.env") and never_read(".envrc") and not never_read(".env.example")
+
+
+def test_a_users_pattern_with_a_group_left_the_rest() -> None:
+    assert scrub(b"id acme-12345678 here\n", "", user_rules(["(acme|corp)-[0-9]{8}"]))[0] == b"id [REDACTED] here\n"
+
+
+def test_overlapping_finds_ate_lines() -> None:
+    key = b"-----BEGIN RSA PRIVATE KEY-----\nabc\ndef\n-----END RSA PRIVATE KEY-----\n"
+    data = b'password = "x1' + b"AKIA" + b'IOSFODNN7EXAMPLQ"\n' + key + b"after = 1\n"
+    assert scrub(data, "python")[0].count(b"\n") == data.count(b"\n")
+
+
+def test_a_password_in_a_sentence_or_a_comment_was_kept(home: Path) -> None:
+    session = open_session(None, home=home, environment={})
+    for text in ("the wifi password is hunter2zz9", "password: hunter2zz9 for the router"):
+        assert "hunter2" not in session.remember(text).memory.text
+    assert "weekly" in session.remember("the password is changed weekly by Ana").memory.text
+    clean, _ = scrub(b"x = 1  // password=hunter2zz9\n", "javascript")
+    assert b"hunter2" not in clean
