@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contextd.stores.sqlite import base_pointer, store
+from contextd.stores.sqlite import folding, store
 from contextd.stores.sqlite.store import open_index
 from tests.stores.shelf import WORKSPACE, Shelf
 
@@ -15,8 +15,8 @@ def test_a_base_is_written_when_half_of_all_chunks_are_new_and_they_are_not_coun
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted = []
-    real = base_pointer.missing
-    monkeypatch.setattr(base_pointer, "_SOME", 3)
+    real = folding.missing
+    monkeypatch.setattr(folding, "_SOME", 3)
     monkeypatch.setattr(store, "missing", lambda *asked: counted.append(real(*asked)) or counted[-1])
     shelf = Shelf(open_index(tmp_path, WORKSPACE), fold=False)
     folded, generation = [], 0

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from contextd.errors import InvalidInput
 from contextd.surfaces.wire.convert import parsed, plain, schema
 from contextd.surfaces.wire.requests import QueryContext
-from contextd.text.invisible import visible, visible_line
+from contextd.text.invisible import visible_line
 
 if TYPE_CHECKING:  # not loaded for a client that only connects
     from contextd.app.session import Session
-    from contextd.values.answer import Context, Hit
+    from contextd.values.answer import Context
 
 _SECONDS = 20.0  # agents do not wait longer
 _NOTHING = "Nothing relevant was found."
@@ -81,7 +81,9 @@ def _text(found: Context, query: str, notes: Sequence[str], budget: int, count: 
 
 def _json(found: Context, query: str, notes: Sequence[str], budget: int, count: Callable[[str], int]) -> str:
     """Return the same hits as JSON, as many as fit. Raises InvalidInput if the budget is too small for any answer."""
-    hits, lines = [_hit(one) for one in found.hits], _fitting(notes, budget // _SHARE, count)
+    from contextd.surfaces.wire.answers import QueryHit
+
+    hits, lines = [plain(QueryHit.of(hit)) for hit in found.hits], _fitting(notes, budget // _SHARE, count)
     while True:
         answer = {"query": query, "total": len(hits), "hits": hits, "warnings": lines}
         text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
@@ -102,21 +104,3 @@ def _fitting(lines: Sequence[str], budget: int, count: Callable[[str], int]) -> 
     while fitting and count(fitting[0]) > budget:
         fitting = [shorter] if (shorter := fitting[0].rpartition(" ")[0]) else []
     return fitting
-
-
-def _hit(hit: Hit) -> dict[str, Any]:
-    from contextd.surfaces.wire.answers import HitAnswer
-
-    payload = plain(HitAnswer.of(hit))
-    return {
-        "chunkId": payload["id"],
-        "score": payload["score"],
-        "filePath": visible_line(payload["path"]),
-        "startLine": payload["start_line"],
-        "endLine": payload["end_line"],
-        "label": visible_line(payload["label"]),
-        "kind": payload["kind"],
-        "language": payload["language"],
-        "offsets": payload["offsets"],
-        "snippet": visible(payload["text"]),
-    }

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from contextd.surfaces.wire.convert import optional
+from contextd.text.invisible import visible, visible_line
 from contextd.text.terms import matches
 
 if TYPE_CHECKING:
@@ -86,6 +87,29 @@ class HitAnswer:
             text=chunk.text if text else None,
             highlights=None if terms is None else matches(chunk.text, terms),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class QueryHit:
+    """A hit of `query_context` in its JSON format, with the names of that tool."""
+
+    chunkId: str
+    score: float
+    filePath: str
+    startLine: int
+    endLine: int
+    label: str
+    kind: str
+    language: str
+    offsets: Offsets
+    snippet: str
+
+    @classmethod
+    def of(cls, hit: Hit) -> QueryHit:
+        """A hit with its text; characters that nobody sees are made visible."""
+        one = HitAnswer.of(hit)
+        path, label, text = visible_line(one.path), visible_line(one.label), visible(hit.chunk.text)
+        return cls(one.id, one.score, path, one.start_line, one.end_line, label, one.kind, one.language, one.offsets, text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The row that points to the base file of a workspace: when a new base is worth its cost, and how the row is moved to it."""
+"""When to fold: from how many new chunks on a new base file is worth its cost, and the row that points to the base file."""
 
 from __future__ import annotations
 
