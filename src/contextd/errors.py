@@ -1,16 +1,16 @@
-"""What can go wrong, by whose turn it is to act; every surface reads the codes from here.
+"""All errors, grouped by who has to act; every surface reads the codes from here.
 
 ContextdError
-├── InvalidInput      the caller's turn: a bad path, budget, template, setting
-│   ├── NotFound      no such memory, job, file, project
+├── InvalidInput      the caller has to act: a bad path, budget, template, setting
+│   ├── NotFound      no such memory, job, file or project
 │   ├── Forbidden     the reader may not do this
-│   ├── Conflict      the name is taken, or the same work is under way
-│   └── TooLarge      over a limit
-├── Unavailable       somebody else's: a model, a service, an optional part; may be tried again
+│   ├── Conflict      the name is taken, or the same work is in progress
+│   └── TooLarge      a value is over its limit
+├── Unavailable       a model, a service or an optional part is missing; may be tried again
 │   ├── Busy          another process is writing
 │   └── TimedOut      the deadline passed
-├── StorageError      the disk's or the database's: full, read-only, locked, corrupt
-└── IndexMismatch     contextd's own data is of another version, or has to be rebuilt
+├── StorageError      the disk or the database failed: full, read-only, locked, corrupt
+└── IndexMismatch     stored data has another version, or has to be rebuilt
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ContextdError(Exception):
 
 
 class InvalidInput(ContextdError):
-    """The caller asked for something that cannot be."""
+    """The request of the caller is invalid."""
 
     exit_code = 2
     http_status = 400
@@ -33,7 +33,7 @@ class InvalidInput(ContextdError):
 
 
 class NotFound(InvalidInput):
-    """There is nothing of that name, or the reader may not know of it."""
+    """No object has this name, or the reader may not see it."""
 
     http_status = 404
     code = "not_found"
@@ -47,7 +47,7 @@ class Forbidden(InvalidInput):
 
 
 class Conflict(InvalidInput):
-    """The state of the data does not allow it: a name is taken, or the same work is under way."""
+    """The state of the data does not allow the request: a name is taken, or the same work is in progress."""
 
     http_status = 409
     code = "conflict"
@@ -61,7 +61,7 @@ class TooLarge(InvalidInput):
 
 
 class Unavailable(ContextdError):
-    """Something optional is not there; inside `trace.attempt` it becomes a warning."""
+    """An optional part is missing. Inside `trace.attempt` this error becomes a warning."""
 
     exit_code = 3
     http_status = 503
@@ -69,7 +69,7 @@ class Unavailable(ContextdError):
 
 
 class Busy(Unavailable):
-    """Another process holds the write lease: `holder` names it, `sign` changes while it is alive."""
+    """Another process holds the write lease. `holder` names the process; `sign` changes while it is alive."""
 
     code = "busy"
 
@@ -79,7 +79,7 @@ class Busy(Unavailable):
 
 
 class TimedOut(Unavailable):
-    """The deadline of the caller passed."""
+    """The caller's deadline passed."""
 
     http_status = 504
     code = "timed_out"
@@ -89,7 +89,7 @@ STORAGE_CODES = frozenset("storage storage_full read_only locked corrupt cannot_
 
 
 class StorageError(ContextdError):
-    """The disk or the database refused; `code` says how."""
+    """The disk or the database failed. `code` is one of `STORAGE_CODES`."""
 
     exit_code = 3
     http_status = 503
@@ -102,7 +102,7 @@ class StorageError(ContextdError):
 
 
 class IndexMismatch(ContextdError):
-    """The stored data cannot be used by this version as it is."""
+    """This version cannot use the stored data."""
 
     exit_code = 4
     http_status = 409

@@ -1,1 +1,1 @@
-"""Protocols: what the core asks of stores, sources, models and the machine."""
+"""Protocols of the stores, sources, models and machine that the core uses."""

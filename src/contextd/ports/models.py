@@ -1,4 +1,4 @@
-"""What is asked of the models of a data directory."""
+"""The protocol of the models of a data directory."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextd.ports.world import Embedder, Reranker
 
 
 class Models(Protocol):
-    """Models by name, each loaded once; one that is missing is looked for again by whoever asks next."""
+    """Models by name. Each model is loaded once. A missing model is looked for again at the next call."""
 
     def static(self, name: str) -> tuple[Embedder | None, tuple[str, ...]]:
-        """A static model, and a warning where it is missing."""
+        """Return a static model, or None and a warning if it is missing."""
 
     def deep(self, name: str) -> Callable[[], Embedder | None]:
-        """A deep model, loaded when it is needed; None where it is missing."""
+        """Return a function that loads a deep model when called; the function returns None if the model is missing."""
 
     def reranker(self) -> Reranker | None:
-        """The model that reads the best hits once more; None where it is missing."""
+        """Return the model that reranks the best hits; None if it is missing."""

@@ -1,4 +1,4 @@
-"""What is asked of the record: the workspaces, rights, memories, links and topics that people wrote."""
+"""Protocols of the record: workspaces, access lists, memories, links, topics and chats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextd.values.query import Reader
 
 
 class Kept(NamedTuple):
-    """A text from elsewhere as it is written: where it stands among others, when it is of, and what is in it."""
+    """A chat session or note to be stored: uri, language, time in microseconds, digest, parsed text and vectors."""
 
     uri: str
     language: str
@@ -22,42 +22,42 @@ class Kept(NamedTuple):
     parsed: Parsed
     vectors: Mapping[str, Matrix]
     said: Said = Said("")
-    chain: Sequence[bytes] = ()  # a digest for each message and all before it; a note has one
-    principals: frozenset[str] = frozenset()  # readers beside those of the whole import
+    chain: Sequence[bytes] = ()  # for each message a digest of it and all messages before it; a note has one digest
+    principals: frozenset[str] = frozenset()  # readers besides those of the whole import
 
 
 class Memories(Protocol):
-    """Facts that people told. Durable when a call returns, gone when they are forgotten."""
+    """Facts that people stated. A write is durable when the call returns. A forgotten memory is erased."""
 
     def get(self, workspace: int, ids: Collection[str]) -> list[Memory]:
-        """Some memories, in the order asked for; those that are not there are left out."""
+        """Return memories by id, in the order of `ids`. Missing memories are left out."""
 
     def all(self, workspace: int, reader: Reader) -> list[Memory]:
-        """Every memory a reader may see, the latest first."""
+        """Return every memory a reader may see, newest first."""
 
     def taught(self, workspace: int, author: str) -> list[Memory]:
-        """The memories whose kind their author set."""
+        """Return the memories whose kind the author set."""
 
     def beginning(self, workspace: int, start: str, reader: Reader) -> list[str]:
-        """The ids a reader may see that begin so."""
+        """Return the ids that begin with `start`, of memories the reader may see."""
 
     def versions(self, workspace: int, memory: str) -> list[Version]:
-        """What a memory was before each change, the latest first."""
+        """Return the versions of a memory before each change, newest first."""
 
     def tombstones(self, workspace: int, author: str) -> list[tuple[str, str]]:
-        """What an author has forgotten: random ids and clocks, nothing else."""
+        """Return the tombstones of an author: random memory ids and clocks, nothing else."""
 
     def remember(
         self,
         entries: Sequence[tuple[Memory, Parsed, Mapping[str, Matrix]]],
         decide: Callable[[Memory, Sequence[Memory]], Decided],
     ) -> list[Decided]:
-        """Keep memories, each among those like it as `decide` says."""
+        """Store memories in one transaction. `decide` gets each memory with the stored ones like it."""
 
     def change(
         self, memory: Memory, by: str, parsed: Parsed | None = None, vectors: Mapping[str, Matrix] | None = None
     ) -> Memory:
-        """Write a changed memory, and what it was into its history; `parsed` when its text is another."""
+        """Write a changed memory, and its old version to its history. `parsed` is given if the text changed."""
 
     def note(
         self,
@@ -66,129 +66,135 @@ class Memories(Protocol):
         vectors: Mapping[str, Matrix] | None = None,
         parsed: Parsed | None = None,
     ) -> None:
-        """Change what is no part of what was said, such as guesses, as it is by now; with vectors, and words if these change.
+        """Update fields of a memory that are not part of its text, such as guesses; also vectors, and terms if given.
 
-        A memory that says something else by now, or is gone, is left alone.
+        `change` gets the memory as it is stored now. If its text changed meanwhile or it was erased, nothing is written.
         """
 
     def vectors(self, workspace: int, memories: Collection[str]) -> dict[str, dict[str, Matrix]]:
-        """The vectors of some memories, by memory and space."""
+        """Return the vectors of memories, by memory id and space."""
 
     def forget(self, workspace: int, memory: str) -> str:
-        """Erase a memory; a tombstone without content stays. `gone`, or `pending` while somebody reads."""
+        """Erase a memory and leave a tombstone without content. Returns `gone`, or `pending` while it is being read."""
 
 
 class Relations(Protocol):
-    """How memories relate, and the topics a person has."""
+    """Links between memories, and the topics of a person."""
 
     def link(self, workspace: int, start: str, end: str, kind: str) -> None:
-        """Relate two memories."""
+        """Link two memories."""
 
     def unlink(self, workspace: int, start: str, end: str, kind: str = "") -> int:
-        """Take relationships between two memories back; how many there were."""
+        """Remove links between two memories, in both directions. Returns the number removed."""
 
     def links(self, workspace: int, memories: Collection[str]) -> list[Link]:
-        """The relationships some memories have, whichever side they are on."""
+        """Return the links that start or end at one of the memories."""
 
     def topics(self, workspace: int, author: str) -> list[Topic]:
-        """All topics of a person, by name."""
+        """Return all topics of a person, by name."""
 
     def topic_changes(self, author: str) -> list[TopicChange]:
-        """The topics a person renamed, merged or deleted, in the order in which that happened."""
+        """Return the topics a person renamed, merged or deleted, oldest change first."""
 
     def put_topics(self, workspace: int, author: str, topics: Collection[Topic]) -> None:
-        """Add topics, or put them below others; each with its clock, or now."""
+        """Add topics, or change their parent. A topic without a clock gets a new one."""
 
     def replace_topic(self, workspace: int, author: str, name: str, new: str) -> int:
-        """Give what is of one topic to another, or to none; how many memories had it."""
+        """Replace a topic in all memories of its author. An empty `new` deletes the topic. Returns the number of memories."""
 
 
 class Taken(NamedTuple):
-    """What came of a memory from another device."""
+    """The result of importing a memory from another device."""
 
-    state: str  # added, changed, known, forgotten here since, or refused: it is somebody else's
-    conflict: str = ""  # the text that is only in the history now, when both were written within a minute
+    state: str  # added, changed, known, forgotten (a later tombstone is here), or refused (another person's memory)
+    conflict: str = ""  # the losing text, now only in the history, if both were written within a minute
 
 
 class Exchange(Protocol):
-    """What goes between the devices of one person. Taking the same again, or in another order, ends the same."""
+    """Exchange between the devices of one person. Importing the same data again, or in another order, gives the same result."""
 
     def aliases(self, author: str) -> Mapping[str, str]:
-        """The clocks of an author that were ahead of real time, and what they were set back to; none is ahead any more."""
+        """Return the clocks of an author that were ahead of real time, with their replacements. Afterwards none is ahead."""
 
     def told_topics(self, author: str) -> Mapping[str, tuple[str, ...]]:
-        """The topics of memories as they were when these were written, where they are called something else by now."""
+        """Return the topics of memories as written, for memories whose topics were renamed or deleted since."""
 
     def unlinked(self, workspace: int, memories: Collection[str]) -> list[Link]:
-        """The relationships that were removed of some memories."""
+        """Return the removed links that started at one of the memories."""
 
     def topics(self, workspace: int, author: str) -> list[Topic]:
-        """All topics of a person as they were written."""
+        """Return all topics of a person as they were written."""
 
     def settle(self, author: str, clocks: Collection[str], aliases: Mapping[str, str]) -> Mapping[str, str]:
-        """Set back what of the clocks in an import is more than a day ahead; all clocks that ever were, with their aliases."""
+        """Set back clocks of an import that are more than a day ahead. Returns all aliases: original clock to new clock."""
 
     def restore(
         self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version], reader: Reader
     ) -> Taken:
-        """Take a memory of the reader's own with its clock; the text that loses stays in the history."""
+        """Import a memory of the reader's own, with its clock. The losing text stays in the history."""
 
     def finish(self) -> None:
-        """Wipe what was buried, at the end of an import."""
+        """Wipe erased memories from disk, at the end of an import."""
 
     def bury(self, workspace: int, memory: str, clock: str, reader: Reader) -> bool:
-        """Take a tombstone of the reader's own; whether something was erased."""
+        """Import a tombstone of the reader's own. Returns whether a memory was erased."""
 
     def relate(self, workspace: int, links: Sequence[Link], unlinked: Sequence[Link], reader: Reader) -> None:
-        """Take relationships, and those that were removed, of memories of the reader's own to such as they may read."""
+        """Import links and removed links, from memories of the reader's own to memories the reader may see."""
 
     def name(self, workspace: int, author: str, topics: Sequence[Topic], changes: Sequence[TopicChange]) -> None:
-        """Take topics, and those that were renamed or deleted; memories written before such a change follow it."""
+        """Import topics and topic changes. Memories written before a change get its new name."""
 
 
 class Chats(Store, Waiting, Protocol):
-    """Conversations and notes from elsewhere, which cannot be read again: durable when a call returns."""
+    """Imported conversations and notes. They cannot be read again, so a write is durable when the call returns."""
 
     def known(self, uris: Collection[str], author: str) -> Mapping[str, bytes]:
-        """The digests of those that an author has taken in before, by uri."""
+        """Return the digests of documents that an author imported before, by uri."""
 
     def described(self, uris: Collection[str], author: str) -> Mapping[str, tuple[Said, Sequence[bytes]]]:
-        """What is kept of an author's beside the text, and the digests of their messages; older ones may have neither."""
+        """Return metadata and message digests of an author's documents, by uri. Older documents may have neither."""
 
     def describe(self, kept: Sequence[Kept], author: str) -> None:
-        """Add what is kept beside the text to documents that were written without it."""
+        """Add metadata to documents that were written without it."""
 
     def alike(self, chain: Sequence[bytes], author: str) -> Sequence[tuple[str, Sequence[bytes]]]:
-        """The author's documents that begin with the same message, by uri, with the digests of their messages."""
+        """Return the author's documents that begin with the same message: uri and message digests."""
 
     def forgotten(self, chains: Mapping[str, Sequence[bytes]], author: str) -> set[str]:
-        """Those that their author has forgotten, alone or with the whole conversation, by uri or by what was said."""
+        """Return the uris the author has forgotten, alone or with the whole conversation; matched by uri or by messages."""
 
     def keep(self, kept: Sequence[Kept], author: str, principals: frozenset[str]) -> int:
-        """Write some in one transaction, in place of what they were before; how many. What was forgotten meanwhile stays so."""
+        """Write documents in one transaction and replace older versions. Skips forgotten ones. Returns the number written."""
 
     def marks(self, author: str) -> Sequence[Forgotten]:
-        """What an author has forgotten, as keyed hashes."""
+        """Return keyed hashes of the documents an author has forgotten."""
 
     def bury(self, forgotten: Forgotten, author: str) -> int:
-        """Forget what an author has forgotten on another device, and keep it out; how many were erased here."""
+        """Import hashes of documents forgotten on another device. Erases matches here, refuses later imports of them.
+
+        Returns the number of erased documents.
+        """
 
     def written(self, author: str, reader: Reader) -> Iterator[Conversation | Note]:
-        """Every sitting and note that an author took in and may read, as it was told."""
+        """Yield every chat session and note that the author imported and the reader may see."""
 
     def sessions(self, reader: Reader) -> list[ChatSession]:
-        """All that a reader may see, the latest first."""
+        """Return the chat sessions and notes a reader may see, newest first."""
 
     def forget(self, uris: Collection[str], place: str, author: str) -> str:
-        """Erase some of an author's; a mark without content stays for each, and for `place` if they are all of it."""
+        """Erase documents of an author. Leaves a keyed hash of each, and of `place` if they are the whole conversation.
+
+        Returns `gone`, or `pending` while they are being read.
+        """
 
 
 class Record(Protocol):
-    """What a person wrote."""
+    """The data that people wrote: durable, and not derived from other data."""
 
     @property
     def memories(self) -> Memories:
-        """The facts."""
+        """The memories."""
 
     @property
     def relations(self) -> Relations:
@@ -196,28 +202,28 @@ class Record(Protocol):
 
     @property
     def exchange(self) -> Exchange:
-        """What goes between devices."""
+        """Exchange with other devices."""
 
     def workspace(self, kind: str, place: str, name: str) -> int:
-        """The workspace of a place, registered when it is new."""
+        """Return the workspace of a place. Registers it if it is new."""
 
     def registered(self, kind: str, place: str) -> int | None:
-        """The workspace of a place, if there is one."""
+        """Return the workspace of a place; None if it is not registered."""
 
     def now(self) -> int:
-        """The time in microseconds; not before the last write while the wall clock is back by a day at the most."""
+        """Return the time in microseconds. If the wall clock was set back by up to a day, it is still after the last write."""
 
     def store(self, workspace: int) -> Store:
-        """The documents of one workspace in the record."""
+        """Return the documents of one workspace in the record."""
 
     def chats(self, workspace: int) -> Chats:
-        """The chats and notes of one workspace."""
+        """Return the chats and notes of one workspace."""
 
     def source_right(self, workspace: int, source: int) -> frozenset[str] | None:
-        """Who may read the documents of a source, if anybody said."""
+        """Return who may read the documents of a source; None if that was never set."""
 
     def set_source_right(self, workspace: int, source: int, principals: frozenset[str]) -> None:
-        """Say who may read the documents of a source."""
+        """Set who may read the documents of a source."""
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close idle connections."""

@@ -1,4 +1,4 @@
-"""What the core asks of the world, as narrow protocols: implemented by adapters, wired in `assemble`."""
+"""Protocols of stores, sources, embedders and the machine: implemented by adapters, wired in `assemble`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from contextd.values.query import Plan, Scope
 from contextd.values.retrieval import Wanted
 
 Matrix = NDArray[np.float32]
-# A document, its content (None if that is stored already), and its vectors by space.
+# A document, its parsed content (None if the content is already stored), and its vectors by space.
 Written = tuple[DocumentRow, Parsed | None, Mapping[str, Matrix]]
 
 
@@ -31,84 +31,87 @@ class Tokens(Protocol):
         """The tokenizer's name, shown with every count."""
 
     def count(self, text: str) -> int:
-        """The number of tokens of a text."""
+        """Return the number of tokens of a text."""
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors of one space. Vectors of two spaces never meet."""
+    """Turns texts into unit vectors of one space. Vectors of different spaces are never compared."""
 
     @property
     def space(self) -> str:
-        """What identifies the space: model, version, dimension."""
+        """The id of the space: model, version, dimension."""
 
     @property
     def dimension(self) -> int:
         """The length of each vector."""
 
     def documents(self, texts: Sequence[str]) -> Matrix:
-        """One row for each text."""
+        """Return the vectors of texts, one row each."""
 
     def query(self, text: str) -> NDArray[np.float32]:
-        """The vector of a question."""
+        """Return the vector of a question."""
 
 
 def pair_space(deep: str) -> str:
-    """The space of messages with the one before them, made by the model of a deep space: questions are the same in both."""
+    """Return the space of message pairs: a message with the one before it, embedded by the model of a deep space.
+
+    Question vectors are the same in both spaces.
+    """
     return f"pair/{deep.partition('/')[2]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything but the bytes that decides how a document is stored: when it changes, everything is read again."""
+    """All inputs besides the bytes that decide how a document is stored. If it changes, everything is read again."""
 
     text: str
     language_of: Callable[[str, bytes], str]
-    variant_of: Callable[[str], str] = lambda path: ""  # what a path changes about how its bytes are stored
+    variant_of: Callable[[str], str] = lambda path: ""  # by path: an extra input, if the path changes how bytes are stored
 
 
 class Events(Protocol):
-    """Hints that something changed below a root. Hints get lost; a scan is the truth."""
+    """Events about changed files below a root. Events get lost; only a scan is reliable."""
 
     def wait(self, seconds: float) -> frozenset[str]:
-        """Paths that changed, once it has been quiet for a moment; none after so many seconds without any."""
+        """Return changed paths, after a short time without events; none if there was no event for `seconds`."""
 
     def close(self) -> None:
         """Stop listening."""
 
 
 class Past(Protocol):
-    """The past of a project's files, if something keeps it."""
+    """The history of a project's files, such as git's."""
 
     def history(self, path: str, limit: int) -> History | None:
-        """The history of a file or folder; None when there is none."""
+        """Return the history of a file or folder; None if there is none."""
 
     def origin(self, path: str, line: int) -> tuple[Edit, str] | None:
-        """The commit that last changed a line, and its whole message."""
+        """Return the commit that last changed a line, and its full message; None if there is none."""
 
 
 class Machine(Protocol):
-    """The user's machine, whose own work comes first."""
+    """The user's machine. Its other work has priority."""
 
     def busy(self) -> str:
-        """Why background work should wait; empty if it need not."""
+        """Return why background work should wait; empty if it need not."""
 
     def yield_to_others(self) -> None:
-        """Let this thread run only when others do not."""
+        """Lower the priority of this thread below all others."""
 
 
 class Parser(Protocol):
-    """Scrubs, cuts and counts documents where a crash or a hang costs one of them."""
+    """Scrubs documents, cuts them into chunks and counts tokens. A crash or a hang affects one document."""
 
     def rest(self) -> None:
-        """Give memory back until there is work again."""
+        """Release memory until the next call of `parse`."""
 
     def parse(self, raws: Iterable[Raw]) -> Iterator[Outcome]:
-        """The outcome of every one, in any order."""
+        """Yield the outcome of every document, in any order."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file that belongs to the project, by its path below the root."""
+    """A file of the project, by its path below the root."""
 
     uri: str
     stamp: Stamp
@@ -117,7 +120,7 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A file that does not belong, and the reason a person can ask for. `unseen`: a folder that could not be listed."""
+    """A skipped file, with the reason for people. `unseen`: a folder that could not be listed."""
 
     uri: str
     reason: str
@@ -125,214 +128,221 @@ class Skip:
 
 
 class Source(Protocol):
-    """Where documents come from."""
+    """A source of documents."""
 
     @property
     def id(self) -> int:
-        """Stable for the same place."""
+        """The id of the source; stable for the same place."""
 
     def scan(self, paths: Sequence[str] = ()) -> Iterator[FileState | Skip]:
-        """Everything there is, or what is at and below some paths, without reading it; a path that is gone is a skip."""
+        """Yield all files, or those at and below `paths`, without reading them. A missing path is a `Skip`."""
 
     def position(self) -> str:
-        """What changes when there is something new of which no event tells; empty where events tell everything."""
+        """Return a text that changes with every change that causes no event; empty if all changes cause events."""
 
     def folders(self) -> frozenset[str]:
-        """The folders that hold what belongs, for those who want to be told of changes."""
+        """Return the folders to watch for changes."""
 
     def change(self, uri: str, stamp: Stamp) -> str:
-        """What happened to a document since it had this stamp, in words; empty if nothing did."""
+        """Return how a document changed since it had this stamp, in words; empty if it did not."""
 
     def is_folder(self, path: str) -> bool:
-        """Whether a path is a folder that may hold what belongs."""
+        """Return whether a path is a folder that may hold files of the project."""
 
     def present(self, path: str) -> bool:
-        """Whether there is something at a path; at the empty one: whether the place itself is there."""
+        """Return whether a path exists; for an empty path, whether the root exists."""
 
     def judge(self, path: str) -> FileState | Skip:
-        """The verdict on one path below the root."""
+        """Return whether one path below the root belongs to the project, or why it is skipped."""
 
     def read(self, uri: str) -> tuple[bytes, Stamp] | Skip:
-        """The bytes of one document, or why it cannot be read."""
+        """Return the bytes and the stamp of one document, or why it cannot be read."""
 
 
 class FileSource(Source, Protocol):
-    """A folder with rules of its own about which files belong."""
+    """A folder with its own rules about which files to index."""
 
     def warnings(self) -> tuple[str, ...]:
-        """The rules that the last scan could not use, in words."""
+        """Return warnings about rules that the last scan could not use."""
 
 
 class Retriever(Protocol):
-    """Finds chunks in a way of its own; a plug-in is a factory of one (entry points `contextd.retrievers`)."""
+    """Finds chunks by its own method. A plug-in is a factory of a retriever (entry points `contextd.retrievers`)."""
 
     def retrieve(self, plan: Plan, k: int) -> Iterable[Suggestion]:
-        """At most k suggestions for a question, in a thread of its own; too slow or broken, it costs a warning."""
+        """Return at most k suggestions for a question. Called in a separate thread; a timeout or an error becomes a warning."""
 
 
 class Reranker(Protocol):
-    """Reads a question and texts together; slow, so it is given few and a time."""
+    """Reads a question and texts together. It is slow, so it gets few texts and a deadline."""
 
     def scores(self, question: str, texts: Sequence[str], deadline: float | None) -> list[float]:
-        """A score for each text in order, the higher the better; fewer when the deadline, on the monotonic clock, comes."""
+        """Return a score for each text, in order; higher is better. Fewer if the deadline, on the monotonic clock, passes."""
 
 
 class Links(Protocol):
-    """Definitions, references and imports of the documents that may answer."""
+    """Definitions, references and imports of the candidate documents."""
 
     def defining(self, names: Collection[str]) -> list[tuple[int, Definition]]:
-        """Document and definition of everything whose last part is one of these names."""
+        """Return document and definition of each definition whose last part is one of the names."""
 
     def outline(self, documents: Collection[int]) -> list[tuple[int, Definition]]:
-        """Document and definition of everything that some documents define."""
+        """Return document and definition of each definition in some documents."""
 
     def references(self, names: Collection[str]) -> list[Site]:
-        """Where some names are called or inherited from."""
+        """Return where the names are called or inherited from."""
 
     def imports(self, documents: Collection[int]) -> list[Site]:
-        """What some documents import."""
+        """Return the imports of some documents."""
 
     def importing(self, stems: Collection[str]) -> list[Site]:
-        """Imports whose last part is one of these."""
+        """Return the imports whose last part is one of the stems."""
 
 
 class Arms(Protocol):
-    """What one question found in each arm, and how any chunk stands in all of them."""
+    """The results of one question in each arm, and the scores of any chunk in every arm."""
 
     @property
     def found(self) -> Mapping[str, Sequence[Found]]:
-        """The best of each arm."""
+        """The best chunks of each arm."""
 
     @property
     def scale(self) -> float:
-        """What the scores of chunks for words are measured in, to compare those of one question with another's."""
+        """The unit of word scores; divided by it, scores of different questions are comparable."""
 
     def scores(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
-        """The scores of some chunks in every arm."""
+        """Return the scores of some chunks in every arm."""
 
 
 class View(Protocol):
-    """One workspace at one moment, as one reader may see it. Rights and scope apply before any ranking."""
+    """One workspace at one position, as one reader may see it. Access lists and scope apply before any ranking.
+
+    A document is visible if the reader may see it and its source is in the scope. A candidate is a visible document inside the
+    whole scope. Only candidates can be hits.
+    """
 
     @property
     def fields(self) -> frozenset[str]:
-        """The fields there are, of `chunk`, `document`, `name`, `defined`, `stem`, `folder`, `parts`, `mention`, `turns`."""
+        """The available fields, of `chunk`, `document`, `name`, `defined`, `stem`, `folder`, `parts`, `mention`, `turns`."""
 
     def retrieve(self, wanted: Wanted) -> Arms:
-        """The best chunks of every arm that is asked: one call for all of them."""
+        """Return the best chunks of every requested arm, in one call."""
 
     def vectors(self, chunks: Sequence[ChunkId], space: str) -> Matrix:
-        """The vectors of these chunks, a row each; zeros for one without."""
+        """Return the vectors of chunks, one row each; zeros for a chunk without a vector."""
 
     def about(self, chunks: Sequence[ChunkId]) -> list[About]:
-        """Where these chunks come from, without their texts."""
+        """Return the metadata of chunks, without their texts."""
 
     def dimension(self, space: str) -> int:
-        """How long the vectors of a space are; 0 where there are none."""
+        """Return the length of the vectors of a space; 0 if it has none."""
 
     def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
-        """What a person linked with some documents, as far as it may answer, by document."""
+        """Return the candidates that a person linked with some documents, by document."""
 
     @property
     def size(self) -> int:
-        """How many chunks may be seen."""
+        """The number of visible chunks."""
 
     def chunks_of(self, documents: Collection[int]) -> Mapping[int, Sequence[Chunk]]:
-        """All chunks of some documents, in order; none of a document that may not answer."""
+        """Return all chunks of some documents, in order; none for a document that is no candidate."""
 
     def text(self, document: int) -> str:
-        """The whole stored text of a document; empty for one that may not answer."""
+        """Return the whole stored text of a document; empty if it is no candidate."""
 
     def uris(self) -> Mapping[int, str]:
-        """The documents that may answer, by id."""
+        """Return the uris of the candidates, by document id."""
 
     @property
     def links(self) -> Links:
-        """What the documents that may answer define, refer to and import."""
+        """Definitions, references and imports of the candidates."""
 
     def within(self, scope: Scope) -> View:
-        """The same moment, seen by another scope."""
+        """Return a view of the same snapshot with another scope."""
 
     def knows(self, path: str) -> bool:
-        """Whether a document that may be seen is at or below a path, or fits a pattern."""
+        """Return whether a visible document is at or below a path, or matches a pattern."""
 
     def languages(self) -> frozenset[str]:
-        """The languages of the documents that may be seen."""
+        """Return the languages of the visible documents."""
 
     def kinds(self) -> frozenset[str]:
-        """The kinds of the chunks that may be seen."""
+        """Return the kinds of the visible chunks; in a view of memories, of the candidates."""
 
     def topics(self) -> frozenset[str]:
-        """The topics of what may be seen."""
+        """Return the topics of the candidates, before the filter by topic."""
 
     def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
-        """The chunks with their texts; one that may not be seen is missing."""
+        """Return chunks with their texts, in the order asked for. Chunks that are no candidates are left out."""
 
     @property
     def spaces(self) -> Mapping[str, int]:
-        """How many visible chunks have a vector in each space."""
+        """The number of visible chunks with a vector, by space."""
 
 
 class Store(Protocol):
-    """One workspace's documents, for readers."""
+    """The documents of one workspace, for readers. Any thread may call it."""
 
     def view(self, scope: Scope, deadline: float | None = None) -> AbstractContextManager[View]:
-        """What may be seen now; does not change while it is open. Raises `Unavailable` if it cannot be had by the deadline."""
+        """Open a view of the current snapshot, which does not change while open. Raises `Unavailable` at the deadline."""
 
     def changes(self, after: int) -> Iterator[Change]:
-        """Every change behind a position, in order, deletions too."""
+        """Yield every change after a position of the change feed, in order, deletions included.
+
+        Raises `IndexMismatch` if changes after the position are no longer stored.
+        """
 
 
 class Waiting(Protocol):
-    """Contents that wait for vectors."""
+    """Contents without vectors."""
 
     def missing_vectors(self, space: str, limit: int, besides: Collection[str] = ()) -> list[tuple[int, list[str]]]:
-        """Contents without vectors in a space, with the texts to embed; those of documents `besides`, by uri, are left out."""
+        """Return contents without vectors in a space, with the texts to embed. Skips documents whose uri is in `besides`."""
 
     def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:
-        """Keep vectors for contents."""
+        """Store vectors of contents that are still stored."""
 
 
 class Notes(Protocol):
-    """What is noted beside the documents of a project: settings, failures, finds, counts for people."""
+    """Metadata of a project besides its documents: settings, failures, scrubbed secrets, counts for people."""
 
     def note_error(self, uri: str, error: str, stamp: Stamp) -> None:
-        """Record that a file failed, and in which state of the file."""
+        """Record that a file failed, with its stamp at that time."""
 
     def failed_stamps(self) -> dict[str, Stamp]:
-        """The state in which each file that failed was read."""
+        """Return the stamps of the failed files at the time they failed, by uri."""
 
     def clear_errors(self, uris: Sequence[str]) -> None:
-        """Forget failures of files that are well again, or gone."""
+        """Delete the failures of files that were read since, or that no longer exist."""
 
     def setting(self, name: str) -> str | None:
-        """A value kept with the index."""
+        """Return a setting of the index; None if it is not set."""
 
     def set_setting(self, name: str, value: str) -> None:
-        """Keep a value with the index."""
+        """Store a setting of the index."""
 
     def finds(self, source: int) -> list[tuple[str, int, str]]:
-        """Secrets that were scrubbed in the documents of a source: path, line, rule."""
+        """Return the secrets scrubbed in the documents of a source: path, line, rule."""
 
     def failures(self) -> list[tuple[str, str, int]]:
-        """Files that failed: path, error, retries."""
+        """Return the files that failed: path, error, number of retries."""
 
     def summary(self) -> dict[str, object]:
-        """Counts and sizes, for people."""
+        """Return counts and sizes, for people."""
 
     def size(self) -> int:
-        """Bytes on disk."""
+        """Return the number of bytes on disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Changes to one workspace that readers see together, at one position of the change feed."""
+    """Changes to one workspace that readers see at once, at one position of the change feed."""
 
     written: Sequence[Written] = ()
-    touched: Sequence[DocumentRow] = ()  # documents with a new stamp and the same content: no change for readers
-    removed: Collection[int] = ()  # documents
-    granted: Collection[frozenset[str]] = ()  # access lists that its documents name by `access_list_id`
-    shared: Mapping[int, frozenset[str]] = field(default_factory=dict)  # sources, each with a new access list for its documents
+    touched: Sequence[DocumentRow] = ()  # documents with a new stamp and the same content: readers see no change
+    removed: Collection[int] = ()  # document ids
+    granted: Collection[frozenset[str]] = ()  # access lists that the documents refer to by `access_list_id`
+    shared: Mapping[int, frozenset[str]] = field(default_factory=dict)  # by source: a new access list for all its documents
 
 
 class Lease(Protocol):
@@ -343,36 +353,36 @@ class Lease(Protocol):
 
 
 class ProjectStore(Store, Waiting, Protocol):
-    """The documents of one project, for its one writer, who holds the lease. When to fold is the store's decision."""
+    """The documents of one project, for its one writer, which holds the lease. The store decides when to fold."""
 
     @property
     def jobs(self) -> Jobs:
-        """Work on this index that was asked for."""
+        """The job queue of this index."""
 
     @property
     def notes(self) -> Notes:
-        """Settings, failures, finds and counts."""
+        """Settings, failures, scrubbed secrets and counts."""
 
     def documents(self, source: int) -> dict[str, DocumentRow]:
-        """The documents of a source by uri."""
+        """Return the documents of a source, by uri."""
 
     def stamps(self, source: int, documents: Sequence[int]) -> dict[str, Stamp]:
-        """The stamps of some documents of a source, by uri."""
+        """Return the stamps of some documents of a source, by uri."""
 
     def holds(self, content: int) -> bool:
-        """Whether a content is stored with its words, so that a document can be written without parsing it."""
+        """Return whether a content is stored with its terms, so that a document can be written without parsing it."""
 
     def apply(self, batch: Batch, lease: Lease) -> int:
-        """Write a batch in one transaction; the position it has. A batch without a change takes none."""
+        """Write a batch in one transaction. Returns its position; a batch that changes nothing takes no new one."""
 
     def adopt(self, space: str) -> int:
-        """Drop the vectors of older spaces of the same tier, now that contents have theirs in this one; how many."""
+        """Drop vectors of older spaces of the same tier, once contents have theirs in this space. Returns how many."""
 
     def settle(self, lease: Lease, *, vacuum: bool = True) -> None:
-        """End a run: collect contents without a document, bring derived structures up to date, erase deleted text."""
+        """End a run: delete contents without a document, update derived structures, erase deleted text."""
 
     def check(self) -> None:
-        """Read everything that is stored. Raises `StorageError` for damage."""
+        """Read all stored data. Raises `StorageError` if data is damaged."""
 
     def close(self) -> None:
-        """Close files and drop what is held in memory; the next reader opens them again."""
+        """Close files and drop the snapshot in memory. The next reader opens them again."""

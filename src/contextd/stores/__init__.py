@@ -1,1 +1,1 @@
-"""Where documents, vectors and memories are kept."""
+"""Stores of documents, vectors, memories and chats."""

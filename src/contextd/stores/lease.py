@@ -1,7 +1,7 @@
-"""One writer for each project: an operating system's lock is the truth, a file beside it shows who holds it and since when.
+"""The write lease of a project: an operating system lock, and a file that shows who holds it and since when.
 
-The lock ends with its process, however that ends, so nothing has to be cleaned up after a crash. While it is held, the
-modification time of the file beside it moves, so that whoever waits can tell a running process from a stopped one.
+The lock ends with its process, so nothing has to be cleaned up after a crash. While a process holds the lock, it updates the
+modification time of the file. A waiting process can thus tell a running holder from a stopped one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import IO
 from contextd.errors import Busy, StorageError
 from contextd.settings.permissions import open_file
 
-_SIGN = 1.0  # seconds between two signs of life
-_SILENCE = 5.0  # seconds without one after which nobody is said to hold the lease
+_HEARTBEAT = 1.0  # seconds between two updates of the modification time
+_SILENCE = 5.0  # seconds without a heartbeat after which the lease counts as free
 _UNNAMED = "another process"
 
 
@@ -31,7 +31,7 @@ class HeldLease:
         self._path, self._file = path, file
 
     def check(self) -> None:
-        """Raise `Busy` if the lock file was replaced or removed: another process may hold the lease of the new one."""
+        """Raise `Busy` if the lock file was replaced or removed: another process may hold the lock of the new file."""
         try:
             held = os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
         except OSError:
@@ -42,7 +42,7 @@ class HeldLease:
 
 @contextmanager
 def lease(folder: Path, who: str, wait: float = 0.0) -> Iterator[HeldLease]:
-    """Hold the project's write lease. Raises `Busy` at once, or after `wait` seconds, if another process has it."""
+    """Hold the project's write lease. Raises `Busy` at once, or after `wait` seconds, if another process holds it."""
     path = folder / "writer.lock"
     try:
         file = open_file(path, "a+b")
@@ -58,24 +58,24 @@ def lease(folder: Path, who: str, wait: float = 0.0) -> Iterator[HeldLease]:
                 raise Busy(*_holder(path))
             time.sleep(0.05)
         _write_holder(path, f"{who}, process {os.getpid()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}")
-        over = threading.Event()
-        threading.Thread(target=_give_signs, args=(path, over), daemon=True).start()
+        released = threading.Event()
+        threading.Thread(target=_send_heartbeats, args=(path, released), daemon=True).start()
         try:
             yield HeldLease(path, file)
         finally:
-            over.set()
+            released.set()
             _write_holder(path, "")
             _unlock(file)
 
 
 def holder(folder: Path) -> str:
-    """Who holds the lease now, by its signs of life; empty for nobody."""
+    """Return who holds the lease now, judged by the last heartbeat; empty if nobody does."""
     shown, at = _holder(folder / "writer.lock")
     return shown if at and time.time_ns() - at < _SILENCE * 1e9 and shown != _UNNAMED else ""
 
 
 def _holder(path: Path) -> tuple[str, int]:
-    """Who holds the lease, and its last sign of life."""
+    """Return who holds the lease, and the time of the last heartbeat in nanoseconds; 0 if unknown."""
     shown = path.with_suffix(".holder")
     try:
         return shown.read_text("utf-8") or _UNNAMED, shown.stat().st_mtime_ns
@@ -83,8 +83,8 @@ def _holder(path: Path) -> tuple[str, int]:
         return _UNNAMED, 0
 
 
-def _give_signs(path: Path, over: threading.Event) -> None:
-    while not over.wait(_SIGN):
+def _send_heartbeats(path: Path, released: threading.Event) -> None:
+    while not released.wait(_HEARTBEAT):
         with suppress(OSError):
             os.utime(path.with_suffix(".holder"))
 
@@ -94,7 +94,7 @@ def _write_holder(path: Path, text: str) -> None:
         with open_file(path.with_suffix(".holder"), "w") as file:
             file.write(text)
     except OSError:
-        return  # only shown to people
+        return  # the file is only for display
 
 
 if sys.platform == "win32":

@@ -1,1 +1,1 @@
-"""Search over the rows of one workspace, without SQL: snapshots as arrays, and views of them for a reader."""
+"""Search of one workspace without SQL: snapshots as arrays, and views of a snapshot for a reader."""

@@ -1,4 +1,4 @@
-"""One question to all arms of a snapshot: the best of each, and how any chunk stands in all of them."""
+"""Search all arms of a snapshot for one question: the best chunks of each arm, and the scores of any chunk in every arm."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from contextd.values.answer import Found, Suggestion
 from contextd.values.document import ChunkId
 from contextd.values.retrieval import Wanted, Words
 
-_BODY = ("chunk", "document")  # the words of texts, by chunk and by document
+_BODY = ("chunk", "document")  # fields of the words of texts, by chunk and by document
 
 
 class SnapshotArms:
-    """The arms of one question. Words come first: the other arms choose by them among chunks that are equal otherwise."""
+    """The arms of one question. Words are searched first: other arms use the word scores to choose among equal chunks."""
 
     def __init__(self, reading: Reading, snapshot: Snapshot, masks: Masks, row_map: RowMap, wanted: Wanted) -> None:
         self._reading, self._snapshot, self._masks, self._map = reading, snapshot, masks, row_map
         self._rows: dict[str, Float] = {}  # scores by row
-        self._contents: dict[str, Float] = {}  # scores by content: the same for all its rows
+        self._contents: dict[str, Float] = {}  # scores by content; all rows of a content have the same score
         self._asked = wanted.vectors
         self.scale = 0.0
         self.found: dict[str, list[Found]] = {}
@@ -47,11 +47,11 @@ class SnapshotArms:
             self.found[space] = self._near(vector, wanted.k, space)
 
     def scores(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
-        """The scores of some chunks in every arm."""
+        """Return the scores of some chunks in every arm."""
         if not chunks:
             return {}
         places = self._map.rows(chunks)
-        around = np.unique(np.clip(places[:, None] + np.arange(-1, 2), 0, self._snapshot.total - 1))  # messages have neighbors
+        around = np.unique(np.clip(places[:, None] + np.arange(-1, 2), 0, self._snapshot.total - 1))  # chats need the neighbors
         for space in self._asked:
             self._sharpen(space, around)
         contents = self._snapshot.content_of_row[places]
@@ -61,7 +61,7 @@ class SnapshotArms:
     # Arms
 
     def _by_words(self, asked: Mapping[str, Words]) -> None:
-        """Chunks and documents by the words of their texts."""
+        """Score chunks and documents by the words of their texts."""
         if not asked:
             return
         scores: Scores = bm25(self._snapshot, next(iter(asked.values())).terms, self._masks.visible)
@@ -75,7 +75,7 @@ class SnapshotArms:
                 self.found[arm] = self._top_contents(scores.contents, scores.content_coverage, words.k)
 
     def _by_field(self, words: Words) -> list[Found]:
-        """Chunks by the words of names and paths."""
+        """Return chunks by the words of names and paths."""
         if words.field in ("stem", "folder"):
             return self._by_path(words)
         if words.field == "defined":
@@ -84,12 +84,12 @@ class SnapshotArms:
         return self._top(score, score, words.k)
 
     def _named(self, terms: Mapping[int, float]) -> Float:
-        """The share of the names asked for that each row defines, rare names counting more."""
+        """Return for each row the weighted share of the terms that it defines; rare terms weigh more."""
         found = occurrences(self._snapshot, list(terms), self._masks.visible)
         return found.shares(found.worth(weights_of(terms), self._masks.size), self._snapshot.total)
 
     def _by_path(self, words: Words) -> list[Found]:
-        """Documents by the share of the terms their paths hold, rare ones counting more."""
+        """Return documents by the weighted share of the terms in their paths; rare terms weigh more."""
         found = in_paths(self._snapshot, list(words.terms), self._masks.allowed, words.aliases)
         worth = found.worth(weights_of(words.terms), int(self._masks.allowed.sum()))
         documents = found.shares(worth, len(self._snapshot.documents))
@@ -100,7 +100,7 @@ class SnapshotArms:
         return self._top_contents(contents[:-1], contents[:-1], words.k)
 
     def _by_definitions(self, words: Words) -> list[Found]:
-        """Contents by the share of the terms that are in the names they define, rare ones counting more."""
+        """Return contents by the weighted share of the terms in the names they define; rare terms weigh more."""
         found = occurrences(self._snapshot, list(words.terms), self._masks.visible, words.aliases).by_content(self._snapshot)
         worth = found.worth(weights_of(words.terms), int(self._masks.allowed.sum()))
         contents = found.shares(worth, len(self._snapshot.contents))
@@ -108,7 +108,7 @@ class SnapshotArms:
         return self._top_contents(contents, contents, words.k)
 
     def _at(self, places: Sequence[tuple[str, int]]) -> list[Found]:
-        """The chunks at some lines of files; a file is named by its path, or by the end of a longer one."""
+        """Return the chunks at lines of files. A file is given by its path, its end, or a longer path that ends with it."""
         score, documents = np.zeros(self._snapshot.total, np.float32), self._snapshot.documents
         for path, line in places:
             for document, _, uri, content, *_ in map(documents.at, documents.named(path)):
@@ -119,7 +119,7 @@ class SnapshotArms:
         return self._top(score, score, len(places) * 2)
 
     def _during(self, times: Sequence[tuple[int, int]], k: int) -> list[Found]:
-        """What is of some windows of time, what has most of the words asked for first."""
+        """Return the chunks of documents within time windows, by word score."""
         said = self._snapshot.documents.modified
         inside = np.zeros(len(said), bool)
         for first, last in times:
@@ -129,7 +129,7 @@ class SnapshotArms:
         return self._top(score * (1 + self._rows.get("chunk", score)), score, k)
 
     def _suggested(self, name: str, suggestions: Sequence[Suggestion]) -> list[Found]:
-        """What a retriever from outside proposed, as far as it is there and in scope: chunks, and files by their best chunk."""
+        """Return the suggestions of a plug-in that are candidates: chunks, and files by their leading chunk."""
         places, files = np.zeros((2, self._snapshot.total), np.float32)
         for one in suggestions:
             document = one.chunk.document if one.chunk is not None else self._document_at(one.uri)
@@ -145,13 +145,13 @@ class SnapshotArms:
         return found + self._top_contents(contents, contents, len(suggestions))
 
     def _document_at(self, uri: str) -> int | None:
-        """The document of a uri that may answer; the first of several sources."""
+        """Return the candidate with a uri; the first if several sources have one."""
         documents = self._snapshot.documents
         found = (row[0] for row in map(documents.at, documents.named(uri)) if row[2] == uri)
         return next(filter(self._map.may_see, found), None)
 
     def _rows_at(self, document: int, one: Suggestion) -> Sequence[int]:
-        """The rows of a suggestion: the chunk it names, the one at its line, or all of its file."""
+        """Return the rows of a suggestion: its chunk, the chunks at its line, or all rows of its file."""
         content = self._map.content(document)
         place = self._snapshot.place_of_content(content)
         if place is None:
@@ -164,32 +164,32 @@ class SnapshotArms:
         return [first + ordinal for ordinal in self._reading.ordinals_at(content, one.line)]
 
     def _near(self, vector: Float, k: int, space: str) -> list[Found]:
-        """The chunks nearest to a vector, by exact search."""
+        """Return the chunks nearest to a vector, by exact search."""
         scores = self._rows[space] = cosines(self._snapshot.vectors.get(space, ()), vector, self._snapshot.total)
         known = np.flatnonzero(self._masks.answering & (scores > -2))
         self._sharpen(space, known[near_the_cut(scores[known], k)])
         return self._top(np.where(scores > -2, scores + 2, 0), scores, k, offset=-2)
 
     def _sharpen(self, space: str, rows: Ints) -> None:
-        """Make the cosines of some rows exact: ties are ties wherever a row stands."""
+        """Make the cosines of some rows exact, so that ties do not depend on the position of a row."""
         self._rows[space][rows] = exact_cosines(self._snapshot.vectors.get(space, ()), self._asked[space], rows)
 
-    # The best of an arm
+    # Top k of an arm
 
     def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0) -> list[Found]:
-        """The k best rows above zero that may answer."""
+        """Return the k best candidate rows with a score above zero."""
         masked = np.where(self._masks.answering, scores, 0)
         best = best_of(masked, k, self._snapshot.content_id_of_row)
         return self._map.found(best, (masked[best] + offset).astype(np.float32), coverage[best])
 
     def _top_contents(self, scores: Float, coverage: Float, k: int) -> list[Found]:
-        """The k best contents, each by its leading row."""
+        """Return the k best contents, each by its leading row."""
         best = best_of(np.where(self._masks.answering_contents, scores, 0), k, self._snapshot.contents)
         return self._map.found(self._leaders[best], scores[best], coverage[best])
 
     @cached_property
     def _leaders(self) -> Ints:
-        """The row of each content that may answer and has most of the words asked for; the first of several."""
+        """The leading row of each content: the candidate row with the best word score; ties: the first row."""
         leaders, of_row = self._snapshot.starts[:-1].copy(), self._snapshot.content_of_row
         if not self._masks.answering.all():
             rows = np.flatnonzero(self._masks.answering)[::-1]
@@ -198,5 +198,5 @@ class SnapshotArms:
         if scores is not None:
             rows = np.flatnonzero((scores > 0) & self._masks.answering)
             rising = rows[np.lexsort((-rows, scores[rows]))]
-            leaders[of_row[rising]] = rising  # what is written last stays
+            leaders[of_row[rising]] = rising  # the last assignment wins
         return leaders

@@ -1,4 +1,4 @@
-"""Named arrays in one file that is mapped into memory: written once, whole, and never changed."""
+"""Named arrays in one memory-mapped file, which is written once and never changed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from contextd.errors import StorageError
 from contextd.settings.permissions import open_file
 
 _MAGIC = b"ctxarr3\n"
-_PREFIX = struct.Struct("<8sI32s")  # the magic, the size of the head, its hash
+_PREFIX = struct.Struct("<8sI32s")  # the magic, the size of the head, the hash of the head
 _ALIGN = 64
 
 Array = NDArray[Any]
 
 
 def write(path: Path, arrays: Mapping[str, Array], extra: Mapping[str, Any]) -> None:
-    """Write under a temporary name, sync, and move in place."""
+    """Write arrays and JSON data to a temporary file, sync it, and rename it to `path`."""
     head, position = {}, 0
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     for name, array in whole.items():
@@ -49,7 +49,7 @@ def write(path: Path, arrays: Mapping[str, Array], extra: Mapping[str, Any]) -> 
 
 
 def read(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """The arrays, mapped, and what was stored with them; a file that is not as it was written is refused."""
+    """Return the mapped arrays and the JSON data stored with them. Raises `StorageError` for a damaged file."""
     with path.open("rb") as file:
         try:
             magic, size, digest = _PREFIX.unpack(file.read(_PREFIX.size))
@@ -68,7 +68,7 @@ def read(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def _digest(arrays: Iterable[Array]) -> str:
-    """Of every byte: three gigabytes a second, so that it is never left out."""
+    """Return a hash of every byte. It runs at three gigabytes per second, so it is never skipped."""
     digest = blake3()
     for array in arrays:
         digest.update(array.reshape(-1).view(np.uint8).data)

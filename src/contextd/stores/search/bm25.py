@@ -1,6 +1,6 @@
-"""BM25 over chunks and over whole documents in one pass, with the statistics of what the reader may see.
+"""BM25 over chunks and over whole contents in one pass, with statistics of the visible rows only.
 
-The entries of all terms of a query are one pile of arrays, so that a long text costs as few steps as a word.
+The postings of all terms of a query are joined into a few arrays, so a long query takes as many steps as one word.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from contextd.stores.search.snapshot import Snapshot
 
 _K1, _B = 1.2, 0.75  # the usual values; the code benchmark is flat around them
-_MOST_TERMS = 48  # the rarest ones of a long query: the others change nothing but the time
+_MOST_TERMS = 48  # the rarest terms of a long query; the others only cost time
 
 Float = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -25,10 +25,10 @@ NO_ALIASES: Mapping[int, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """For every row, and for every content: the score, and the share of the query's weight that occurs in it.
+    """For every row and every content: the score, and the share of the query's weight that occurs in it.
 
-    `scale` makes the scores of rows comparable between queries: what a row full of all terms would score, by the root of their
-    number, since no row has all terms of a long query.
+    `scale` makes row scores comparable between queries. It is the score of a row full of all terms, divided by the square root
+    of their number, since no row has all terms of a long query.
     """
 
     rows: Float
@@ -40,25 +40,25 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Where some terms occur: a place, the number of the term, and how often. One place of a term comes once."""
+    """Occurrences of terms: a place (row, content or document), the number of the term, and the count. Each pair is unique."""
 
     places: Ints
     terms: Ints
     counts: Float
-    frequency: Ints  # by term: in how many places it occurs
+    frequency: Ints  # by term: the number of places it occurs in
 
     def worth(self, weights: NDArray[np.float64], seen: int) -> NDArray[np.float64]:
-        """What each term tells among so many places, rare ones more; never negative."""
+        """Return the weight of each term among `seen` places. Rare terms weigh more; no weight is negative."""
         rest = np.maximum(seen - self.frequency, 0)
         return weights * np.log1p((rest + 0.5) / (self.frequency + 0.5))
 
     def shares(self, worth: NDArray[np.float64], size: int, whole: float | None = None) -> Float:
-        """For every place the share of the whole worth that occurs there."""
+        """Return for every place the share of the total weight that occurs there."""
         sums = np.bincount(self.places, weights=worth[self.terms], minlength=size)
         return (sums / ((worth.sum() if whole is None else whole) or 1.0)).astype(np.float32)
 
     def by_content(self, snapshot: Snapshot) -> Entries:
-        """The same by contents; rows of a content follow each other, term by term."""
+        """Return the same occurrences by content. The rows of a content are adjacent within each term."""
         places = snapshot.content_of_row[self.places]
         new = (np.diff(places, prepend=-1) != 0) | (np.diff(self.terms, prepend=-1) != 0)
         first = np.flatnonzero(new)
@@ -67,7 +67,7 @@ class Entries:
 
 
 def _joined(places: Ints, terms: Ints, counts: Float) -> tuple[Ints, Ints, Float]:
-    """Each place of a term once, by term and place, where words of one family stand for the same term."""
+    """Return each place of a term once, by term and place; aliases of a term are summed."""
     order = np.lexsort((places, terms))
     places, terms, counts = places[order], terms[order], counts[order]
     first = np.flatnonzero((np.diff(places, prepend=-1) != 0) | (np.diff(terms, prepend=-1) != 0))
@@ -75,7 +75,7 @@ def _joined(places: Ints, terms: Ints, counts: Float) -> tuple[Ints, Ints, Float
 
 
 def _numbers(keys: Sequence[int], aliases: Mapping[int, int]) -> tuple[list[int], list[int]]:
-    """All keys that are looked for, and the number of the term that each stands for."""
+    """Return all keys to look up, and the number of the term that each stands for."""
     place = {key: number for number, key in enumerate(keys)}
     others = [(alias, place[key]) for alias, key in aliases.items() if key in place and alias not in place]
     return [*keys, *(alias for alias, _ in others)], [*range(len(keys)), *(number for _, number in others)]
@@ -89,7 +89,7 @@ def _entries(places: Ints, terms: Ints, counts: Float, number: int, visible: Mas
 
 
 def occurrences(snapshot: Snapshot, keys: Sequence[int], visible: Mask, aliases: Mapping[int, int] = NO_ALIASES) -> Entries:
-    """The visible rows of some terms; an alias stands for one of them."""
+    """Return the occurrences of terms in visible rows. An alias counts as its term."""
     every, numbers = _numbers(keys, aliases)
     places, terms, counts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
     for first, postings in snapshot.postings():
@@ -108,7 +108,7 @@ def occurrences(snapshot: Snapshot, keys: Sequence[int], visible: Mask, aliases:
 def in_paths(
     snapshot: Snapshot, keys: Sequence[int], allowed: NDArray[np.bool_], aliases: Mapping[int, int] = NO_ALIASES
 ) -> Entries:
-    """The allowed documents with some terms in their paths; an alias stands for one of them."""
+    """Return the occurrences of terms in the paths of allowed documents. An alias counts as its term."""
     every, numbers = _numbers(keys, aliases)
     places, found = snapshot.documents.path_entries(every)
     terms, counts = np.array(numbers, np.int64)[found], np.ones(len(places), np.float32)
@@ -118,7 +118,7 @@ def in_paths(
 
 
 def bm25(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask) -> Scores:
-    """Score everything; what is not visible keeps zero and counts for nothing."""
+    """Score all rows and contents. Invisible rows score zero and do not count in statistics."""
     keys = _rarest(snapshot, sorted(terms), visible)
     lengths, content_lengths = snapshot.lengths, snapshot.content_lengths
     average = _mean(lengths if visible is None else lengths[visible])
@@ -144,12 +144,12 @@ def _scores(found: Entries, worth: NDArray[np.float64], lengths: Float, average:
 
 
 def _mean(lengths: Float) -> float:
-    """Exact, whatever the order: lengths are whole numbers, and so are their sums in 64 bits."""
+    """Return the mean. It does not depend on the order: sums of whole numbers are exact in 64 bits."""
     return float(lengths.sum(dtype=np.float64)) / len(lengths) if len(lengths) else 1.0
 
 
 def _rarest(snapshot: Snapshot, keys: list[int], visible: Mask) -> list[int]:
-    """The terms that count, at most so many: the rarest of those that occur, then some that do not."""
+    """Return at most `_MOST_TERMS` terms: the rarest of those that occur, then terms that do not occur."""
     if len(keys) <= _MOST_TERMS:
         return keys
     frequency = [0] * len(keys)
@@ -164,7 +164,7 @@ def _rarest(snapshot: Snapshot, keys: list[int], visible: Mask) -> list[int]:
 
 
 def _holding(snapshot: Snapshot, visible: Mask) -> NDArray[np.bool_]:
-    """Which contents have visible rows."""
+    """Return which contents have visible rows."""
     sizes = np.diff(snapshot.starts)
     if visible is None:
         return sizes > 0

@@ -1,4 +1,4 @@
-"""Chats as a query sees them: a message stands among others, and the messages around it tell what it is about."""
+"""Views of chats: a message is scored together with the messages around it, which tell what it is about."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from contextd.values.document import CHATS, ChunkId
 from contextd.values.query import Scope
 from contextd.values.retrieval import Wanted
 
-_AROUND = 40  # of the best in an arm: those whose neighbors are candidates as well
+_AROUND = 40  # best results of an arm whose neighbors become candidates, too
 
 
 class ChatView(SnapshotView):
-    """A view whose rows have neighbors: the messages before and after."""
+    """A view whose rows have neighbors: the messages before and after in the same chat session."""
 
     fields = frozenset({"chunk", "document", "name", "turns", "mention"})
 
     def within(self, scope: Scope) -> ChatView:
-        """The same moment, seen by another scope."""
+        """Return a view of the same snapshot with another scope."""
         return ChatView(self._reading, self._snapshot, only(scope, CHATS))
 
     def retrieve(self, wanted: Wanted) -> SnapshotArms:
-        """The best of every arm that is asked, with their neighbors."""
+        """Return the best chunks of every requested arm, with their neighbors."""
         return ChatArms(self._reading, self._snapshot, self._masks, self._map, wanted)
 
 
 class ChatArms(SnapshotArms):
-    """Arms of messages: the neighbors of the very best are candidates, and how the neighbors stand counts."""
+    """Arms of messages. Neighbors of the best messages are candidates, and scores of the neighbors are returned, too."""
 
     def scores(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
-        """The scores of some chunks in every arm, and those of the messages beside them."""
+        """Return the scores of chunks in every arm, and the scores of the messages before and after each."""
         found = dict(super().scores(chunks))
         if not chunks:
             return found
@@ -46,19 +46,19 @@ class ChatArms(SnapshotArms):
         return found
 
     def _beside(self, arm: str, rows: Ints, step: int) -> NDArray[np.float64]:
-        """An arm's scores of the rows so far away; outside the same sitting there is nothing."""
+        """Return an arm's scores of the rows `step` away; no score outside the same chat session."""
         scores, nothing = self._rows[arm], -2.0 if "/" in arm else 0.0
         there = np.clip(rows + step, 0, self._snapshot.total - 1)
         return np.where(self._same(rows, step), scores[there], nothing).astype(np.float64)
 
     def _same(self, rows: Ints, step: int) -> Bools:
-        """Whether the rows so far away are of the same sitting: what stands beside it in the store is none of its business."""
+        """Return whether the rows `step` away belong to the same chat session."""
         there = np.clip(rows + step, 0, self._snapshot.total - 1)
         of = self._snapshot.content_of_row
         return np.asarray((there == rows + step) & (of[there] == of[rows]))
 
     def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0) -> list[Found]:
-        """The best rows, and the neighbors of the very best."""
+        """Return the best rows, and the neighbors of the first `_AROUND` of them."""
         best = super()._top(scores, coverage, k, offset)
         rows = self._map.rows([one.chunk for one in best[:_AROUND]])
         near = np.unique(np.concatenate([rows[self._same(rows, step)] + step for step in (-1, 1)]))

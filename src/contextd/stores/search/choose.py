@@ -1,4 +1,4 @@
-"""Choosing among many: masks, the best of an array, paths below others."""
+"""Selection: masks, top k of an array, paths below other paths."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Bools = NDArray[np.bool_]
 Float = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-_ROUNDING = 1e-4  # far more than a sum of some hundred products is off in 32 bits
+_ROUNDING = 1e-4  # far above the rounding error of a sum of some hundred products in 32 bits
 
 
 def one_of(values: NDArray[Any], wanted: Collection[Any]) -> Bools:
-    """Where a value is one of a few: a comparison each is cheaper than `isin`, which sorts."""
+    """Return where a value is one of a few. One comparison each is cheaper than `isin`, which sorts."""
     found = np.zeros(len(values), bool)
     for one in wanted:
         found |= values == one
@@ -26,14 +26,14 @@ def one_of(values: NDArray[Any], wanted: Collection[Any]) -> Bools:
 
 
 def weights_of(terms: Mapping[int, float]) -> NDArray[np.float64]:
-    """The weights of some terms, in order."""
+    """Return the weights of terms, in order."""
     return np.fromiter(terms.values(), np.float64, len(terms))
 
 
 def best_of(scores: Float, k: int, contents: Ints) -> Ints:
-    """The places of the k largest values above zero, largest first.
+    """Return the indexes of the k largest values above zero, largest first.
 
-    Ties go by content and place in it, which do not depend on what else there is or on when it was folded.
+    Ties are broken by content id, then by index. Neither depends on other documents or on the last fold.
     """
     above = np.flatnonzero(scores > 0)
     if len(above) > k:
@@ -44,7 +44,7 @@ def best_of(scores: Float, k: int, contents: Ints) -> Ints:
 
 
 def near_the_cut(scores: Float, k: int) -> Ints:
-    """The places of the k largest values, and of those so close below that rounding may have put them there."""
+    """Return the indexes of the k largest values, and of values below them by no more than the rounding error."""
     if len(scores) <= k:
         return np.arange(len(scores))
     threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
@@ -52,9 +52,9 @@ def near_the_cut(scores: Float, k: int) -> Ints:
 
 
 def below(paths: Sequence[str]) -> Callable[[str], bool]:
-    """Tells whether a uri is at or below one of some paths, or fits one that is a pattern.
+    """Return a function that tells whether a uri is at or below one of the paths, or matches one that is a pattern.
 
-    Folders are looked up, so that many paths cost no more than one; patterns are compiled once and compared one by one.
+    Folders are looked up in a set, so many paths cost no more than one. Patterns are compiled once and tried one by one.
     """
     if any(path in ("", ".") for path in paths):
         return lambda uri: True
@@ -70,5 +70,5 @@ def below(paths: Sequence[str]) -> Callable[[str], bool]:
 
 
 def is_pattern(path: str) -> bool:
-    """Whether a path is a pattern for several."""
+    """Return whether a path is a pattern."""
     return any(sign in path for sign in "*?[")

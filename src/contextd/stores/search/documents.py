@@ -1,7 +1,7 @@
-"""The documents of a snapshot as columns: those of one load in the order of their uris, and behind them those that came since.
+"""The documents of a snapshot as columns: first those of one load, ordered by uri, then those written since.
 
-A position never changes while documents come and go: one that is gone, or was replaced, stays in its place and is dead. So
-moving forward costs what changed, not what there is. When much has changed, everything is put in order once.
+The array position of a document never changes. A removed or replaced document stays at its position and is marked dead, so an
+update costs only what changed. After many changes, all documents are ordered again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.stores.search.choose import below, is_pattern
-from contextd.stores.search.postings import Postings, turn
+from contextd.stores.search.postings import Postings, postings_of
 from contextd.stores.search.reading import DocumentTuple
 
 Bools = NDArray[np.bool_]
@@ -24,13 +24,13 @@ Ints = NDArray[np.int64]
 
 Columns = Mapping[str, NDArray[Any]]
 
-_SOME = 1000  # newer documents that are not felt
-_SHARE = 8  # of the loaded documents one part may be newer ones
-_GONE = -1
+_SOME = 1000  # dead and newer documents that do not slow down a search noticeably
+_SHARE = 8  # documents are ordered again when more than 1/8 of the loaded number, plus `_SOME`, are dead or newer
+_GONE = -1  # position of a removed document
 
 
 class OrderedDocuments:
-    """The documents of one load, in the order of their uris; shared by all snapshots that came from it."""
+    """The documents of one load, ordered by uri; shared by all snapshots made from it."""
 
     def __init__(self, rows: Iterable[DocumentTuple]) -> None:
         self.rows = sorted(rows, key=_by_uri)
@@ -40,9 +40,9 @@ class OrderedDocuments:
 
     @cached_property
     def paths(self) -> Postings:
-        """From the terms of paths to documents."""
+        """Postings from the terms of paths to positions of documents."""
         keys = self.columns["path_terms"]
-        return turn(keys, self.columns["path_places"], np.ones(len(keys), np.uint8))
+        return postings_of(keys, self.columns["path_places"], np.ones(len(keys), np.uint8))
 
     @cached_property
     def by_name(self) -> Mapping[str, Sequence[int]]:
@@ -53,51 +53,51 @@ class OrderedDocuments:
         return found
 
     def below(self, path: str) -> Iterator[slice]:
-        """The positions of a file, and of those below a folder."""
+        """Yield the position of the file at a path, and the positions of files below it."""
         at, folder = bisect_left(self.uris, path), path.rstrip("/")
         if self.uris[at : at + 1] == [path]:
             yield slice(at, at + 1)
-        yield slice(bisect_left(self.uris, f"{folder}/"), bisect_left(self.uris, f"{folder}0"))  # the sign behind the slash
+        yield slice(bisect_left(self.uris, f"{folder}/"), bisect_left(self.uris, f"{folder}0"))  # "0" follows "/"
 
 
 @dataclass(frozen=True)
 class Documents:
-    """All documents of a snapshot: the ordered ones, and behind them the newer ones."""
+    """All documents of a snapshot: the ordered ones, then the newer ones."""
 
     ordered: OrderedDocuments
     newer: tuple[DocumentTuple, ...] = ()
     newer_columns: Columns = field(default_factory=lambda: _columns((), 0))
-    moved: Mapping[int, int] = field(default_factory=dict)  # where a document that changed is now; `_GONE` for one that is gone
+    moved: Mapping[int, int] = field(default_factory=dict)  # new position of a changed document; `_GONE` if removed
     dead: frozenset[int] = frozenset()  # positions
 
     def __len__(self) -> int:
         return len(self.ordered.rows) + len(self.newer)
 
     def place(self, document: int) -> int | None:
-        """The position of a living document."""
+        """Return the position of a living document; None if there is none."""
         place = self.moved.get(document)
         if place is None:
             return self.ordered.place_of.get(document)
         return None if place == _GONE else place
 
     def row(self, document: int) -> DocumentTuple | None:
-        """A living document by its id."""
+        """Return a living document by its id; None if there is none."""
         place = self.place(document)
         return None if place is None else self.at(place)
 
     def at(self, place: int) -> DocumentTuple:
-        """The document at a position."""
+        """Return the document at a position."""
         first = len(self.ordered.rows)
         return self.ordered.rows[place] if place < first else self.newer[place - first]
 
     def changed(self, changes: Iterable[tuple[DocumentTuple, bool]]) -> Documents:
-        """After some changes in order: a document as it is now, or one that is gone."""
+        """Return the documents after changes, given in order: a written document, or a removed one with True."""
         newer, moved, dead = list(self.newer), dict(self.moved), set(self.dead)
         first = len(self.ordered.rows)
         for row, gone in changes:
             place = moved.get(row[0], self.ordered.place_of.get(row[0], _GONE))
             if gone and (place == _GONE or (self.ordered.rows[place] if place < first else newer[place - first])[3] != row[3]):
-                continue  # a later version is there already
+                continue  # a later version is already here
             if place != _GONE:
                 dead.add(place)
             moved[row[0]] = _GONE if gone else first + len(newer)
@@ -109,12 +109,12 @@ class Documents:
         return found if len(dead) + len(newer) <= _SOME + first // _SHARE else found.in_order()
 
     def in_order(self) -> Documents:
-        """The living documents, in order."""
+        """Return the living documents, ordered by uri."""
         return Documents(OrderedDocuments(self.at(place) for place in np.flatnonzero(self.alive).tolist()))
 
     @cached_property
     def alive(self) -> Bools:
-        """Which documents are there."""
+        """Mask of the living documents."""
         found = np.ones(len(self), bool)
         found[list(self.dead)] = False
         return found
@@ -141,7 +141,7 @@ class Documents:
 
     @cached_property
     def modified(self) -> Ints:
-        """When each document was changed."""
+        """The time each document was modified."""
         return self._column("modified")
 
     @cached_property
@@ -150,15 +150,15 @@ class Documents:
         return self._column("languages")
 
     def before(self, place: int, other: int) -> bool:
-        """Whether one document stands before another in the order of uris."""
+        """Return whether one document comes before another, ordered by uri."""
         return _by_uri(self.at(place)) < _by_uri(self.at(other))
 
     def by_uri(self, mask: Bools) -> list[DocumentTuple]:
-        """Some documents, in the order of their uris."""
+        """Return the documents of a mask, ordered by uri."""
         return sorted(map(self.at, np.flatnonzero(mask).tolist()), key=_by_uri)
 
     def path_entries(self, keys: Sequence[int]) -> tuple[Ints, Ints]:
-        """Where terms occur in paths: positions of documents, and the number of the term for each."""
+        """Return where terms occur in paths: positions of documents, and the number of the term for each."""
         bounds = self.ordered.paths.places(keys)
         places = [self.ordered.paths.rows[start:end] for start, end in bounds]
         terms = np.repeat(np.arange(len(bounds)), [end - start for start, end in bounds])
@@ -172,14 +172,14 @@ class Documents:
         return np.concatenate([*places, newer_places[there]]), np.concatenate([terms, order[found[there]]])
 
     def named(self, path: str) -> list[int]:
-        """The positions of living documents whose uri ends with the same name as a path."""
+        """Return the positions of living documents whose file name is that of `path`."""
         name, first = _name(path), len(self.ordered.rows)
         found = [place for place in self.ordered.by_name.get(name, ()) if place not in self.dead]
         newer = [first + number for number, row in enumerate(self.newer) if _name(row[2]) == name]
         return found + [place for place in newer if place not in self.dead]
 
     def below(self, paths: Sequence[str]) -> Bools:
-        """The documents at or below some paths, or that fit one that is a pattern."""
+        """Return a mask of the documents at or below the paths, or that match a path that is a pattern."""
         if any(path in ("", ".") for path in paths):
             return np.ones(len(self), bool)
         found, inside = np.zeros(len(self), bool), below(paths)
@@ -198,7 +198,7 @@ class Documents:
 
 
 def _columns(rows: Sequence[DocumentTuple], first: int) -> Columns:
-    """Some documents as arrays, and the terms of their paths with the position of the document of each."""
+    """Return documents as arrays, and the terms of their paths with the position of each term's document."""
     ids, sources, _, contents, acls, languages, modified, paths = zip(*rows, strict=True) if rows else ((),) * 8
     numbers = {"ids": ids, "sources": sources, "contents": contents, "acls": acls, "modified": modified}
     return {
@@ -210,7 +210,7 @@ def _columns(rows: Sequence[DocumentTuple], first: int) -> Columns:
 
 
 def _by_uri(row: DocumentTuple) -> tuple[str, int]:
-    """Uris of two sources may be equal."""
+    """Return the sort key of a document: its uri, then its id, since two sources may have the same uri."""
     return row[2], row[0]
 
 

@@ -1,6 +1,7 @@
-"""Folding: what is newer than the base and the base become a new base; or, when there is none, the database becomes one.
+"""Folding: write the base and the newer rows as a new base file, or build a snapshot without a base from the database.
 
-A temporary file, a sync, a rename, then the pointer in the database: a crash at any moment leaves the old base or the new one.
+The steps are: write a temporary file, sync, rename, then move the pointer in the database. A crash leaves the old base or the
+new one.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from pathlib import Path
 import numpy as np
 
 from contextd.stores.search import arrays
-from contextd.stores.search.postings import Counts, Keys, Postings, smallest, turn, unpack
+from contextd.stores.search.postings import Counts, Keys, Postings, postings_of, smallest, unpack
 from contextd.stores.search.reading import PieceRow, Reading
 from contextd.stores.search.segments import EMPTY, Ints, base_path, segment_of
 from contextd.stores.search.snapshot import Snapshot, assembled, living_documents
 from contextd.text.indexed_text import words_of
 from contextd.values.document import Piece
 
-_PARTS = 8  # in which word lists are merged, to hold a part of the entries at a time; a power of two
+_PARTS = 8  # postings are merged in this many parts, to limit memory; a power of two
 
 
 def write(snapshot: Snapshot, folder: Path, spaces: set[str]) -> int:
-    """Write the next generation: the living contents in order of their ids, with their vectors in some spaces."""
+    """Write the next generation: the living contents by id, with their vectors in `spaces`. Returns its number."""
     places = snapshot.content_of_document[snapshot.documents.alive]
     living = np.unique(places[places >= 0])
     order = living[np.argsort(snapshot.contents[living], kind="stable")]
@@ -45,8 +46,8 @@ def write(snapshot: Snapshot, folder: Path, spaces: set[str]) -> int:
 
 
 def remove_others(folder: Path, generation: int) -> None:
-    """Delete base files nobody points to; one that is still open elsewhere goes at the next fold."""
-    for path in (*folder.glob("base-*.arrays"), *folder.glob(".base-*.arrays.*")):  # and what a killed fold left
+    """Delete all base files but the current one. A file that is still open elsewhere is deleted by a later fold."""
+    for path in (*folder.glob("base-*.arrays"), *folder.glob(".base-*.arrays.*")):  # and those of a killed fold
         if path != base_path(folder, generation):
             try:
                 path.unlink()
@@ -55,7 +56,7 @@ def remove_others(folder: Path, generation: int) -> None:
 
 
 def rebuilt(reading: Reading) -> Snapshot:
-    """A snapshot without a base file: word lists are made again from the stored texts."""
+    """Return a snapshot without a base file. Missing terms are computed again from the stored texts."""
     fresh, kinds = [], {}
     stored = {content: unpack(data) for content, data in reading.words(-1)}
     for content, text in reading.all_texts():
@@ -77,7 +78,7 @@ def _words(pieces: Sequence[PieceRow], names: Sequence[str], text: str) -> list[
 
 
 def _renumbered(snapshot: Snapshot, order: Ints, sizes: Ints) -> tuple[Ints, Ints]:
-    """From old row to new (-1: gone), and from new to old."""
+    """Return the new row of each old one (-1: dropped), and the old row of each new one."""
     total = int(sizes.sum())
     first = np.repeat(snapshot.starts[order] - np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)[:-1])), sizes)
     old_row = first + np.arange(total)
@@ -87,7 +88,7 @@ def _renumbered(snapshot: Snapshot, order: Ints, sizes: Ints) -> tuple[Ints, Int
 
 
 def _postings(snapshot: Snapshot, new_row: Ints, total: int) -> dict[str, arrays.Array]:
-    """Word lists of all segments merged, by parts of the keys: all at once would be hundreds of megabytes."""
+    """Merge the postings of all segments, in parts by key: all at once would take hundreds of megabytes."""
     parts = [_merged(snapshot, new_row, part) for part in range(_PARTS)]
     sizes = np.concatenate([np.diff(part.starts) for part in parts])
     return {
@@ -107,7 +108,7 @@ def _merged(snapshot: Snapshot, new_row: Ints, part: int) -> Postings:
         keys.append(some_keys[keep])
         places.append(moved[keep].astype(np.uint32))
         counts.append(some_counts[keep])
-    return turn(np.concatenate(keys), np.concatenate(places), np.concatenate(counts))
+    return postings_of(np.concatenate(keys), np.concatenate(places), np.concatenate(counts))
 
 
 def _matrix(snapshot: Snapshot, space: str, new_row: Ints, total: int) -> dict[str, arrays.Array]:

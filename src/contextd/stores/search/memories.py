@@ -1,4 +1,4 @@
-"""Memories as a query sees them: which of them may answer now, and what is known of each."""
+"""Views of memories: which memories are candidates now, and the metadata of each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from contextd.values.query import Scope
 
 
 class MemoryMasks(Masks):
-    """Masks that leave out memories which hold no longer, or are not to be recalled, or are not asked for."""
+    """Masks without memories that are no longer valid, are never recalled, or do not match the filters."""
 
     def __init__(self, reading: MemoryReading, snapshot: Snapshot, scope: Scope) -> None:
         super().__init__(reading, snapshot, scope)
@@ -28,18 +28,18 @@ class MemoryMasks(Masks):
 
     @cached_property
     def candidates(self) -> Bools:
-        """Memories that may answer."""
+        """Candidate memories."""
         return self.without(self._scope.recall or Recall())
 
     def without(self, asked: Recall) -> Bools:
-        """What may be seen, without the memories that do not answer such a question."""
-        keep: Bools = Masks.candidates.func(self).copy()  # type: ignore[attr-defined]  # not `super()`, whose value is kept under the same name as ours
+        """Return the documents inside the scope, without memories that the filters exclude."""
+        keep: Bools = Masks.candidates.func(self).copy()  # type: ignore[attr-defined]  # not `super()`, which caches under the same name
         keep[self._places(self._memories.left_out(asked, self._scope.now))] = False
         return keep
 
     @cached_property
     def answering(self) -> Bools:
-        """Rows that may be hits: a kind that is asked for is one of memories as well."""
+        """Candidate rows. A kind in the scope is the kind of a chunk or of a memory."""
         mask = self.rows_of(self.candidates)
         if not self._scope.kinds:
             return mask
@@ -48,13 +48,13 @@ class MemoryMasks(Masks):
         return mask & (self.of_kinds() | self._snapshot.rows_of(of_kind))
 
     def _places(self, documents: Iterable[int]) -> list[int]:
-        """The positions of some documents that are there."""
+        """Return the positions of those documents that are in the snapshot."""
         places = map(self._snapshot.documents.place, documents)
         return [place for place in places if place is not None]
 
 
 class MemoryView(SnapshotView):
-    """A view of memories, with what is known of each beside its text."""
+    """A view of memories, with the metadata of each."""
 
     _masks: MemoryMasks
 
@@ -65,25 +65,25 @@ class MemoryView(SnapshotView):
         super().__init__(reading, snapshot, scope)
 
     def within(self, scope: Scope) -> MemoryView:
-        """The same moment, seen by another scope."""
+        """Return a view of the same snapshot with another scope."""
         return MemoryView(self._memories, self._snapshot, only(scope, MEMORIES))
 
-    def _may_answer(self) -> MemoryMasks:
+    def _make_masks(self) -> MemoryMasks:
         return MemoryMasks(self._memories, self._snapshot, self._scope)
 
     def kinds(self) -> frozenset[str]:
-        """The kinds of the memories that may answer."""
+        """Return the kinds of the candidate memories."""
         seen = self._snapshot.documents.ids[self._masks.candidates].tolist()
         return frozenset(self._memories.memory_kinds(seen))
 
     def topics(self) -> frozenset[str]:
-        """The topics of the memories that may answer, whatever topics are asked for."""
+        """Return the topics of the candidate memories, before the filter by topic."""
         others = self._masks.without(replace(self._scope.recall or Recall(), topics=frozenset()))
         seen = self._snapshot.documents.ids[others].tolist()
         return frozenset(self._memories.memory_topics(seen))
 
     def about(self, chunks: Sequence[ChunkId]) -> list[About]:
-        """Where these chunks come from; a memory has its own kind and time."""
+        """Return the metadata of chunks; a memory has its own kind and time."""
         known = {row[0]: row[1:] for row in self._memories.known({chunk.document for chunk in chunks})}
         topics = {written: tuple(json.loads(written)) for written in {row[-1] for row in known.values()}}
         return [
@@ -92,14 +92,14 @@ class MemoryView(SnapshotView):
         ]
 
     def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
-        """The chunks with their texts; a memory is labelled with what it is about, and says what it states of it."""
+        """Return chunks with their texts; a memory has its attribute as label, and its value."""
         known = {row[0]: row[1:] for row in self._memories.stated({chunk.document for chunk in chunks})}
         return [
             _stated(chunk, *known[chunk.id.document]) if chunk.id.document in known else chunk for chunk in super().get(chunks)
         ]
 
     def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
-        """The memories that are linked with some, whichever side they are on."""
+        """Return the candidate memories linked with some memories, in either direction, by memory."""
         found: dict[int, list[Related]] = {}
         for here, there, kind in self._memories.related(documents):
             if self._map.may_see(there):
@@ -109,8 +109,8 @@ class MemoryView(SnapshotView):
 
 def _known(where: About, memory: Sequence[Any], topics: Mapping[str, tuple[str, ...]]) -> About:
     kind, said, confidence, pinned, feedback, whose, written = memory
-    told = topics[written]
-    return About(where.uri, where.language, kind, said, where.pieces, confidence, bool(pinned), feedback, told, whose)
+    names = topics[written]
+    return About(where.uri, where.language, kind, said, where.pieces, confidence, bool(pinned), feedback, names, whose)
 
 
 def _stated(chunk: Chunk, kind: str, confidence: float, said: int, attribute: str, value: str) -> Chunk:

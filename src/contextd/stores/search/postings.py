@@ -1,4 +1,4 @@
-"""Word lists turned round: from term to the rows it occurs in. One structure for the base file and for what is newer."""
+"""Postings: from a term to the rows it occurs in. The base file and newer segments use the same structure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Keys = NDArray[np.uint64]
 Rows = NDArray[Any]
 Counts = NDArray[np.uint8]
 
-_ENTRY = 9  # bytes: a key and a count
+_ENTRY = 9  # bytes of a posting: a key and a count
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Postings:
     counts: Counts
 
     def places(self, keys: Sequence[int]) -> list[tuple[int, int]]:
-        """Where the rows of each of these keys begin and end; nothing for one that is not there."""
+        """Return where the rows of each key begin and end; an empty range for a missing key."""
         wanted = np.array(keys, np.uint64)
         if not len(self.keys) or not len(wanted):
             return [(0, 0)] * len(wanted)
@@ -39,7 +39,7 @@ class Postings:
         return list(bounds)
 
     def part(self, number: int, of: int) -> Postings:
-        """One of `of` equal parts of all possible keys, a power of two."""
+        """Return part `number` of `of` equal parts of the key space; `of` is a power of two."""
         step = (1 << 64) // of
         first = int(np.searchsorted(self.keys, np.uint64(number * step)))
         last = int(np.searchsorted(self.keys, np.uint64((number + 1) * step - 1), "right"))
@@ -49,12 +49,12 @@ class Postings:
         )
 
     def expanded(self) -> tuple[Keys, Rows, Counts]:
-        """One entry for each occurrence in a row."""
+        """Return one key, row and count for each posting."""
         return np.repeat(self.keys, np.diff(self.starts)), self.rows, self.counts
 
 
-def turn(keys: Keys, rows: Rows, counts: Counts) -> Postings:
-    """Postings of entries in any order."""
+def postings_of(keys: Keys, rows: Rows, counts: Counts) -> Postings:
+    """Return the postings of keys, rows and counts in any order."""
     order = np.lexsort((rows, keys))
     keys = keys[order]
     first = np.flatnonzero(np.concatenate((np.array([True]), keys[1:] != keys[:-1]))) if len(keys) else np.zeros(0, np.int64)
@@ -63,12 +63,12 @@ def turn(keys: Keys, rows: Rows, counts: Counts) -> Postings:
 
 
 def pack(words: Sequence[bytes]) -> bytes:
-    """The encoded word lists of a content's pieces as one blob."""
+    """Return the encoded terms of a content's pieces as one blob."""
     return struct.pack(f"<I{len(words)}I", len(words), *map(len, words)) + b"".join(words)
 
 
 def unpack(data: bytes) -> list[tuple[Keys, Counts]]:
-    """Keys and counts of each piece."""
+    """Return the keys and counts of each piece."""
     (number,) = struct.unpack_from("<I", data)
     sizes = struct.unpack_from(f"<{number}I", data, 4)
     position, found = 4 + 4 * number, []
@@ -81,5 +81,5 @@ def unpack(data: bytes) -> list[tuple[Keys, Counts]]:
 
 
 def smallest(rows: Rows, most: int) -> Rows:
-    """Row numbers in as few bytes as they need."""
+    """Return row numbers in the smallest integer type that holds `most`."""
     return rows.astype(np.uint16 if most <= 0xFFFF else np.uint32)

@@ -1,4 +1,4 @@
-"""Between the rows of a snapshot and the chunks of documents that a reader may see."""
+"""Maps the rows of a snapshot to chunks of candidate documents, and back."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Ints = NDArray[np.int64]
 
 
 class RowMap:
-    """The rows of one snapshot under one set of masks."""
+    """The rows of one snapshot with one set of masks."""
 
     def __init__(self, snapshot: Snapshot, masks: Masks) -> None:
         self._snapshot, self._masks, self._documents = snapshot, masks, snapshot.documents
         self._row_of: dict[ChunkId, int] = {}
 
     def found(self, rows: Ints, scores: Float, coverage: Float) -> list[Found]:
-        """Rows as chunks of the documents that stand for them: the first by uri of those that may answer."""
+        """Return rows as chunks. Of several candidate documents with the same content, the first by uri is used."""
         places = self._snapshot.content_of_row[rows]
         documents = self._documents.ids[self._masks.document_of_content[places]]
         ordinals = rows - self._snapshot.starts[places]
@@ -34,11 +34,11 @@ class RowMap:
         return list(map(Found._make, zip(chunks, scores.tolist(), coverage.tolist(), strict=True)))
 
     def rows(self, chunks: Sequence[ChunkId]) -> Ints:
-        """The rows of some chunks."""
+        """Return the rows of some chunks."""
         return np.array([self.row(chunk) for chunk in chunks], np.int64)
 
     def row(self, chunk: ChunkId) -> int:
-        """The row of a chunk."""
+        """Return the row of a chunk. Raises `KeyError` if its document is not in the snapshot."""
         row = self._row_of.get(chunk)
         if row is None:
             place = self.content_place(chunk.document)
@@ -46,23 +46,23 @@ class RowMap:
         return row
 
     def may_see(self, document: int) -> bool:
-        """Whether a document may answer."""
+        """Return whether a document is a candidate."""
         place = self._documents.place(document)
         return place is not None and bool(self._masks.candidates[place])
 
     def document(self, document: int) -> DocumentTuple:
-        """What is known of a document."""
+        """Return a document by its id. Raises `KeyError` if it is not in the snapshot."""
         place = self._documents.place(document)
         if place is None:
             raise KeyError(document)
         return self._documents.at(place)
 
     def content(self, document: int) -> int:
-        """The id of the content of a document."""
+        """Return the content id of a document."""
         return self.document(document)[3]
 
     def content_place(self, document: int) -> int:
-        """The place of the content of a document in the snapshot."""
+        """Return the position of a document's content in the snapshot. Raises `KeyError` if it has none."""
         at = self._documents.place(document)
         place = -1 if at is None else int(self._snapshot.content_of_document[at])
         if place < 0:

@@ -1,8 +1,8 @@
-"""What a process knows of one workspace at one position of its change feed, as arrays: immutable, shared by all readers.
+"""A snapshot: one workspace at one position of its change feed, as arrays. It is immutable and shared by all readers.
 
-Rows are chunks. The rows of the base file come first, ordered by content; rows of newer contents follow in segments. A snapshot
-is moved forward by reading only what changed, and its arrays are made from those of the one before; when the feed was
-collected, it is loaded anew. Positions of rows and contents hold as long as the base does.
+Rows are chunks. The rows of the base file come first, ordered by content; rows of newer contents follow in segments. A new
+snapshot is made from the old one by reading only the changes. If these are no longer stored, it is loaded from the database.
+Array positions of rows and contents stay the same as long as the base does.
 """
 
 from __future__ import annotations
@@ -22,50 +22,50 @@ from contextd.stores.search.reading import Head, Reading
 from contextd.stores.search.segments import MERGED, Base, Ints, Segment, merged, place_in, read_base, segment_of
 from contextd.stores.search.vectors import Vectors, merge_parts, restore
 
-_MOST_DEAD, _SOME_DEAD = 2, 4096  # rows: from so many times the living ones, and so many more, everything is loaded anew
+_MOST_DEAD, _SOME_DEAD = 2, 4096  # load anew when there are more than 2 * living + 4096 rows
 
 
 class Placed:
-    """The positions of the contents of ordered documents: the same as long as these documents and the base are."""
+    """The positions of the contents of ordered documents; unchanged as long as these documents and the base are."""
 
     def __init__(self, contents: Ints) -> None:
         self.contents = contents
 
     @cached_property
     def by_content(self) -> tuple[Ints, Ints]:
-        """Documents by content (ties by uri), and the content of each."""
+        """Positions of documents, ordered by content (ties by uri), and the content of each."""
         order = np.argsort(self.contents, kind="stable")
         return order, self.contents[order]
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Everything a view needs, at one position."""
+    """All arrays of a view, at one position of the change feed."""
 
     workspace: int
     head: Head
     base: Base
     segments: tuple[Segment, ...]
-    newer: Mapping[int, int]  # the position of each content that is not in the base, by its id
+    newer: Mapping[int, int]  # positions of contents that are not in the base, by id
     vectors: Mapping[str, tuple[Vectors, ...]]
     documents: Documents
-    placed: Placed  # the contents of the ordered documents
-    newer_placed: Ints  # and of the newer ones
-    acls: dict[frozenset[str], tuple[int, ...]] = field(default_factory=dict, init=False)  # by principals, as they are asked
+    placed: Placed  # positions of the contents of the ordered documents
+    newer_placed: Ints  # and of the newer documents
+    acls: dict[frozenset[str], tuple[int, ...]] = field(default_factory=dict, init=False)  # by principals, once looked up
 
     @cached_property
     def content_of_document(self) -> Ints:
-        """The position of each document's content; -1 if it has none (an empty file)."""
+        """For each document the position of its content; -1 if it has none (an empty file)."""
         return np.concatenate((self.placed.contents, self.newer_placed))
 
     @cached_property
     def contents(self) -> Ints:
-        """The id of every content, by position."""
+        """The id of each content, by position."""
         return np.concatenate([self.base.contents, *(segment.contents for segment in self.segments)])
 
     @cached_property
     def starts(self) -> Ints:
-        """Where the rows of each content begin, and at the end the number of rows."""
+        """The first row of each content, and at the end the number of rows."""
         sizes = np.concatenate([np.zeros(0, np.int64), *(segment.sizes for segment in self.segments)])
         return np.concatenate((self.base.starts, self.base.starts[-1] + np.cumsum(sizes)))
 
@@ -75,48 +75,48 @@ class Snapshot:
         return int(self.starts[-1])
 
     def place_of_content(self, content: int) -> int | None:
-        """The position of a content by its id."""
+        """Return the position of a content by its id; None if it is not here."""
         return self.newer.get(content, place_in(self.base, content))
 
     @cached_property
     def content_of_row(self) -> Ints:
-        """The position of the content each row belongs to."""
+        """For each row the position of its content."""
         first = len(self.base.contents)
         newer = np.repeat(np.arange(first, len(self.contents)), np.diff(self.starts[first:]))
         return np.concatenate((self.base.content_of_row, newer))
 
     @cached_property
     def lengths(self) -> NDArray[np.float32]:
-        """How many terms each row has."""
+        """The number of terms of each row."""
         return np.concatenate([self.base.lengths, *(segment.lengths for segment in self.segments)])
 
     @cached_property
     def content_lengths(self) -> NDArray[np.float32]:
-        """How many terms each content has."""
+        """The number of terms of each content."""
         return np.concatenate([self.base.content_lengths, *(segment.content_lengths for segment in self.segments)])
 
     @cached_property
     def kinds(self) -> NDArray[Any]:
-        """The kind of every row."""
+        """The kinds of each row, separated by spaces."""
         return np.concatenate([self.base.kind_of_row, *(segment.kinds for segment in self.segments)])
 
     @cached_property
     def content_id_of_row(self) -> Ints:
-        """The id of the content each row belongs to."""
+        """For each row the id of its content."""
         return self.contents[self.content_of_row]
 
     @cached_property
     def living(self) -> NDArray[np.bool_]:
-        """Rows that some document has."""
+        """Mask of the rows of living documents."""
         return self.rows_of(self.documents.alive)
 
     @cached_property
     def spaces(self) -> Mapping[str, int]:
-        """How many living rows have a vector in each space."""
+        """The number of living rows with a vector, by space."""
         return self.spaces_of(self.living)
 
     def spaces_of(self, rows: NDArray[np.bool_]) -> Mapping[str, int]:
-        """How many of some rows have a vector in each space; a row may have an older one in another part."""
+        """Return the number of rows of a mask with a vector, by space. A row may have an older vector in another part."""
         found = {}
         for space, parts in self.vectors.items():
             there = np.zeros(self.total, bool)
@@ -126,14 +126,14 @@ class Snapshot:
         return found
 
     def rows_of(self, documents: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The rows of some documents, as a mask."""
+        """Return a mask of the rows of some documents."""
         places = self.content_of_document[documents]
         contents = np.zeros(len(self.contents), bool)
         contents[places[places >= 0]] = True
         return np.repeat(contents, np.diff(self.starts))
 
     def postings(self) -> Iterable[tuple[int, Postings]]:
-        """All word lists with the row at which each begins."""
+        """Yield the postings of the base and of each segment, with the number of its first row."""
         yield 0, self.base.postings
         first = int(self.base.starts[-1])
         for segment in self.segments:
@@ -142,14 +142,14 @@ class Snapshot:
 
 
 def load(reading: Reading, folder: Path | None) -> Snapshot:
-    """The state of a workspace, from nothing."""
+    """Load a snapshot of a workspace. Raises `FileNotFoundError` or `StorageError` if its base is missing or damaged."""
     head = reading.head()
     base = read_base(folder, head.generation)
     return assembled(reading, head, base, _segments(reading, -1, base, {}), living_documents(reading))
 
 
 def assembled(reading: Reading, head: Head, base: Base, segments: tuple[Segment, ...], documents: Documents) -> Snapshot:
-    """A snapshot of its parts, with the vectors that are not in the base."""
+    """Return a snapshot of its parts, with the vectors that are not in the base."""
     newer = _placed({}, segments, len(base.contents))
     documents = documents.in_order() if documents.newer else documents
     placed = Placed(_places(documents.contents, base, newer))
@@ -159,12 +159,12 @@ def assembled(reading: Reading, head: Head, base: Base, segments: tuple[Segment,
 
 
 def living_documents(reading: Reading) -> Documents:
-    """The documents that are there now."""
+    """Return the living documents."""
     return Documents(OrderedDocuments(reading.living()))
 
 
 def advance(old: Snapshot, reading: Reading, folder: Path | None) -> Snapshot:
-    """The same workspace at its present position."""
+    """Return a snapshot at the current position, made from an older one where possible."""
     head = reading.head()
     if head == old.head:
         return old
@@ -191,13 +191,13 @@ def advance(old: Snapshot, reading: Reading, folder: Path | None) -> Snapshot:
         placed,
         np.concatenate((known, fresh_places)),
     )
-    if moved.total > _MOST_DEAD * int(moved.living.sum()) + _SOME_DEAD:  # what nobody has any more takes memory and time
+    if moved.total > _MOST_DEAD * int(moved.living.sum()) + _SOME_DEAD:  # dead rows cost memory and time
         return load(reading, folder)
     return with_vectors(moved, reading, old.head.seq)
 
 
 def _segments(reading: Reading, after: int, base: Base, known: Mapping[int, int]) -> tuple[Segment, ...]:
-    """What came after a position and is not known yet, as one segment; nothing for nothing."""
+    """Return the unknown contents written after a position, as one segment; none if there are no such contents."""
     kinds: dict[int, list[str]] = {}
     for content, kind in reading.kinds(after):
         kinds.setdefault(content, []).append(kind)
@@ -210,13 +210,13 @@ def _segments(reading: Reading, after: int, base: Base, known: Mapping[int, int]
 
 
 def _placed(known: Mapping[int, int], segments: Sequence[Segment], first: int) -> dict[int, int]:
-    """The positions of contents, with those of some segments behind the others."""
+    """Return the positions of contents, those of new segments numbered from `first`."""
     contents = [content for segment in segments for content in segment.contents.tolist()]
     return {**known, **{content: place for place, content in enumerate(contents, first)}}
 
 
 def _places(contents: Ints, base: Base, newer: Mapping[int, int]) -> Ints:
-    """The positions of contents by their ids; -1 for one that is not there."""
+    """Return the positions of contents by their ids; -1 for a missing content."""
     if not len(contents):
         return np.zeros(0, np.int64)
     found = np.full(len(contents), -1, np.int64)
@@ -229,7 +229,7 @@ def _places(contents: Ints, base: Base, newer: Mapping[int, int]) -> Ints:
 
 
 def with_vectors(snapshot: Snapshot, reading: Reading, after: int) -> Snapshot:
-    """Add the vectors that came after a position."""
+    """Return the snapshot with the vectors written after a position."""
     found: dict[str, list[tuple[Ints, Any, Any]]] = {}
     for content, space, data in reading.vectors(after):
         place = snapshot.place_of_content(content)
@@ -240,7 +240,7 @@ def with_vectors(snapshot: Snapshot, reading: Reading, after: int) -> Snapshot:
         return snapshot
     vectors = dict(snapshot.vectors)
     for space, entries in found.items():
-        entries.sort(key=lambda entry: int(entry[0][0]) if len(entry[0]) else -1)  # searches count on rows in order
+        entries.sort(key=lambda entry: int(entry[0][0]) if len(entry[0]) else -1)  # searches need ascending rows
         part = Vectors(*(np.concatenate(column) for column in zip(*entries, strict=True)))
         vectors[space] = merge_parts((*vectors.get(space, ()), part), MERGED)
     return replace(snapshot, vectors=vectors)

@@ -1,4 +1,4 @@
-"""Vectors as int8 rows with a scale each: exact search by a scan in blocks, filters included."""
+"""Vectors as int8 rows with a scale each. Search is an exact scan in blocks, with or without filters."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_BLOCK = 2048  # rows converted at a time: stays in the cache of the processor
+_BLOCK = 2048  # rows converted at a time, so that they fit the processor's cache
 
-_LARGEST = 1e30  # of a component: products and sums of such numbers are finite in 32 bits
-_STEPS = 2.0**30  # of a component: with 127 and 2**16 dimensions still exact in 64 bits
+_LARGEST = 1e30  # limit of a component: products and sums stay finite in 32 bits
+_STEPS = 2.0**30  # quantization steps of a query component: times 127 and 2**16 dimensions still exact in 64 bits
 
 Float = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of some rows in one space; a scale of 0 marks a row without one."""
+    """The vectors of some rows in one space. A scale of 0 marks a row without a vector."""
 
     rows: NDArray[Any]
     matrix: NDArray[np.int8]
@@ -27,9 +27,9 @@ class Vectors:
 
 
 def quantize(vectors: Float) -> bytes:
-    """Rows as bytes: the scales, then the int8 values. The scale 0 marks a row that is no usable vector."""
+    """Return rows as bytes: the scales, then the int8 values. A scale of 0 marks an unusable vector."""
     largest = np.abs(vectors).max(axis=1, initial=0)
-    good = (largest > 1 / _LARGEST) & (largest < _LARGEST)  # which no comparison with NaN is
+    good = (largest > 1 / _LARGEST) & (largest < _LARGEST)  # False for NaN
     scales = np.where(good, largest / 127, 0).astype(np.float32)
     clean = np.where(good[:, None], vectors, 0)
     values = np.rint(clean / np.where(good, scales, 1)[:, None]).astype(np.int8)
@@ -37,14 +37,14 @@ def quantize(vectors: Float) -> bytes:
 
 
 def restore(data: bytes, count: int) -> tuple[NDArray[np.int8], Float]:
-    """Values and scales of a blob."""
+    """Return the values and scales of a blob of `count` rows."""
     scales = np.frombuffer(data, np.float32, count)
     values = np.frombuffer(data, np.int8, offset=4 * count).reshape(count, -1)
     return values, scales
 
 
 def merge_parts(parts: tuple[Vectors, ...], most: int) -> tuple[Vectors, ...]:
-    """The same rows in fewer parts: small ones at the end become one, up to `most` rows."""
+    """Return the same rows in fewer parts: small parts at the end are merged, up to `most` rows."""
     found = list(parts)
     while len(found) > 1 and found[-2].matrix.shape[1:] == found[-1].matrix.shape[1:]:
         first, last = found[-2:]
@@ -52,16 +52,16 @@ def merge_parts(parts: tuple[Vectors, ...], most: int) -> tuple[Vectors, ...]:
             break
         rows = np.concatenate((first.rows, last.rows))
         order = np.argsort(rows, kind="stable")
-        order = order[np.append(rows[order][1:] != rows[order][:-1], True)]  # the later of two vectors of a row
+        order = order[np.append(rows[order][1:] != rows[order][:-1], True)]  # the later vector of a row wins
         matrix, scales = np.concatenate((first.matrix, last.matrix)), np.concatenate((first.scales, last.scales))
         found[-2:] = [Vectors(rows[order], matrix[order], scales[order])]
     return tuple(found)
 
 
 def cosines(parts: Sequence[Vectors], vector: Float, total: int) -> Float:
-    """The cosine of every row with a unit vector; rows without a vector have -2.
+    """Return the cosine of every row with a unit vector; -2 for rows without a vector.
 
-    Row by row: a matrix product of this size is divided among threads, and their waiting costs ten times what they compute.
+    Not a matrix product: that is divided among threads, and at this size their synchronization costs ten times the computation.
     """
     result = np.full(total, -2, np.float32)
     for part in parts:
@@ -75,9 +75,9 @@ def cosines(parts: Sequence[Vectors], vector: Float, total: int) -> Float:
 
 
 def exact_cosines(parts: Sequence[Vectors], vector: Float, rows: NDArray[Any]) -> Float:
-    """The same for some rows, without the rounding that depends on where a row stands: equal vectors have equal cosines.
+    """Return the same for some rows, with rounding that does not depend on their position: equal vectors have equal cosines.
 
-    Whole numbers below 2**53 are exact in 64 bits, whatever the order in which they are added.
+    Whole numbers below 2**53 are exact in 64 bits, in any order of addition.
     """
     result = np.full(len(rows), -2, np.float32)
     steps = np.rint(vector.astype(np.float64) * _STEPS)
@@ -92,7 +92,7 @@ def exact_cosines(parts: Sequence[Vectors], vector: Float, rows: NDArray[Any]) -
 
 
 def _where(rows: NDArray[Any], block: slice) -> Any:
-    """Rows that follow each other as a slice, which is much cheaper to write to."""
+    """Return the rows of a block; adjacent rows as a slice, which is much cheaper to write to."""
     part = rows[block]
     first, last = int(part[0]), int(part[-1])
     return slice(first, last + 1) if last - first == len(part) - 1 else part

@@ -1,7 +1,7 @@
-"""A snapshot as one reader may see it: masks for rights and scope, then the searches, then texts by id.
+"""A snapshot as one reader may see it: masks for access lists and scope, then searches, then texts by id.
 
-Rights and sources decide the statistics, the whole scope decides the candidates; both are applied before any ranking, and
-rights once more when texts are fetched.
+Access lists and sources decide the statistics; the whole scope decides the candidates. Both apply before any ranking. They are
+checked again when texts are read.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ _NOTHING = -1  # no source and no content has this id
 
 
 class SnapshotView:
-    """Answers for one workspace, one reader, one moment."""
+    """A view of one snapshot for one reader and scope; used inside the read transaction of `reading`."""
 
     fields = frozenset({"chunk", "document", "name", "defined", "stem", "folder"})
 
     def __init__(self, reading: Reading, snapshot: Snapshot, scope: Scope) -> None:
         self._reading, self._snapshot, self._scope = reading, snapshot, scope
-        self._documents, self._masks = snapshot.documents, self._may_answer()
+        self._documents, self._masks = snapshot.documents, self._make_masks()
         self._map = RowMap(snapshot, self._masks)
 
-    def _may_answer(self) -> Masks:
+    def _make_masks(self) -> Masks:
         return Masks(self._reading, self._snapshot, self._scope)
 
     def within(self, scope: Scope) -> SnapshotView:
-        """The same moment, seen by another scope."""
+        """Return a view of the same snapshot with another scope."""
         return SnapshotView(self._reading, self._snapshot, scope)
 
     def retrieve(self, wanted: Wanted) -> SnapshotArms:
-        """The best of every arm that is asked."""
+        """Return the best chunks of every requested arm."""
         return SnapshotArms(self._reading, self._snapshot, self._masks, self._map, wanted)
 
     def chunks_of(self, documents: Collection[int]) -> dict[int, list[Chunk]]:
-        """All chunks of some documents, in order; none of a document that may not answer."""
+        """Return all chunks of some documents, in order; none for a document that is no candidate."""
         contents = {one: self._map.content(one) for one in documents if self._map.may_see(one)}
         wanted = set(contents.values())
         texts = self._reading.texts(wanted)
@@ -71,15 +71,15 @@ class SnapshotView:
 
     @cached_property
     def links(self) -> SnapshotLinks:
-        """What the documents that may answer define, refer to and import."""
+        """Definitions, references and imports of the candidates."""
         return SnapshotLinks(self._reading, self._snapshot, self._masks)
 
     def uris(self) -> Mapping[int, str]:
-        """The documents that may answer, by id."""
+        """Return the uris of the candidates, by document id."""
         return {row[0]: row[2] for row in self._documents.by_uri(self._masks.candidates)}
 
     def text(self, document: int) -> str:
-        """The whole stored text of a document; empty for one that may not answer."""
+        """Return the whole stored text of a document; empty if it is no candidate."""
         place = self._documents.place(document)
         if place is None or not self._masks.candidates[place]:
             return ""
@@ -87,44 +87,44 @@ class SnapshotView:
         return self._reading.texts([content]).get(content, "")
 
     def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
-        """What a person linked with some documents; nobody links files."""
+        """Return no links: only memories are linked by people."""
         return {}
 
     def knows(self, path: str) -> bool:
-        """Whether a document that may be seen is at or below a path, or fits a pattern."""
+        """Return whether a visible document is at or below a path, or matches a pattern."""
         return bool((self._documents.below((path,)) & self._masks.allowed).any())
 
     def languages(self) -> frozenset[str]:
-        """The languages of the documents that may be seen."""
+        """Return the languages of the visible documents."""
         return frozenset(self._documents.languages[self._masks.allowed].tolist())
 
     def kinds(self) -> frozenset[str]:
-        """The kinds of the chunks that may be seen."""
+        """Return the kinds of the visible chunks."""
         kinds = self._snapshot.kinds
         seen = kinds if self._masks.visible is None else kinds[self._masks.visible]
         return frozenset(" ".join(set(seen.tolist())).split())
 
     def topics(self) -> frozenset[str]:
-        """The topics of what may be seen: files have none."""
+        """Return no topics: files have none."""
         return frozenset()
 
     @cached_property
     def spaces(self) -> Mapping[str, int]:
-        """How many visible chunks have a vector in each space."""
+        """The number of visible chunks with a vector, by space."""
         visible = self._masks.visible
         return self._snapshot.spaces if visible is None else self._snapshot.spaces_of(visible)
 
     def dimension(self, space: str) -> int:
-        """How long the vectors of a space are; 0 where there are none."""
+        """Return the length of the vectors of a space; 0 if it has none."""
         return next((int(part.matrix.shape[1]) for part in self._snapshot.vectors.get(space, ())), 0)
 
     @property
     def size(self) -> int:
-        """How many chunks may be seen."""
+        """The number of visible chunks."""
         return self._masks.size
 
     def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
-        """The chunks with their texts, in the order asked for."""
+        """Return chunks with their texts, in the order asked for. Chunks that are no candidates are left out."""
         contents = {one: self._map.content(one.document) for one in chunks if self._map.may_see(one.document)}
         texts = self._reading.texts(set(contents.values()))
         wanted = {(content, one.ordinal) for one, content in contents.items()}
@@ -136,7 +136,7 @@ class SnapshotView:
         ]
 
     def vectors(self, chunks: Sequence[ChunkId], space: str) -> Float:
-        """The vectors of these chunks, a row each; zeros for one without."""
+        """Return the vectors of chunks, one row each; zeros for a chunk without a vector."""
         parts = self._snapshot.vectors.get(space, ())
         if not parts or not chunks:
             return np.zeros((len(chunks), 0), np.float32)
@@ -150,7 +150,7 @@ class SnapshotView:
         return result
 
     def about(self, chunks: Sequence[ChunkId]) -> list[About]:
-        """Where these chunks come from, without their texts."""
+        """Return the metadata of chunks, without their texts."""
         places = self._map.rows(chunks)
         contents = self._snapshot.content_of_row[places]
         sizes = (self._snapshot.starts[contents + 1] - self._snapshot.starts[contents]).tolist()
@@ -175,6 +175,6 @@ class SnapshotView:
 
 
 def only(scope: Scope, source: int) -> Scope:
-    """The scope narrowed to one source: nothing, where that one is not asked for."""
+    """Return the scope narrowed to one source; it matches nothing if the scope excludes that source."""
     asked = not scope.sources or source in scope.sources
     return replace(scope, sources=frozenset({source if asked else _NOTHING}))

@@ -1,1 +1,1 @@
-"""The store on SQLite: a database of truth, and derived word and vector structures beside it."""
+"""The SQLite store: a database, and derived postings and vectors in base files beside it."""

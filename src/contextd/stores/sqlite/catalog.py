@@ -1,7 +1,7 @@
-"""The projects of a data directory: what is kept of each, and how one is removed.
+"""The projects of a data directory: list them, remove one, erase its memories.
 
-An index can be made again and is deleted with its folder. Memories and chats of a project cannot: they stay, and with them the
-registration by which they are found when the folder is indexed again, unless they are erased first.
+An index can be rebuilt, so it is deleted with its folder. Memories and chats of a project cannot, so they stay unless they are
+erased first. The registration of the project stays with them; it finds them when the folder is indexed again.
 """
 
 from __future__ import annotations
@@ -23,20 +23,22 @@ from contextd.values.query import THE_OWNER
 ROOT, INDEXED = "root ", "indexed "  # settings of an index, for each source
 _REGISTRY = "select workspace_id, name, place from registry where kind = 'project' order by name, place"
 _SETTINGS = "select name, value from setting where workspace_id = ? and (instr(name, ?) = 1 or instr(name, ?) = 1)"
-_TOLD = """select (select count(*) from memory where workspace_id = ?1) + (select count(*) from chat where workspace_id = ?1)"""
+_STORED = (
+    """select (select count(*) from memory where workspace_id = ?1) + (select count(*) from chat where workspace_id = ?1)"""
+)
 _UNREGISTER = ("delete from source_right where workspace_id = ?", "delete from registry where workspace_id = ?")
 
 
 @dataclass(frozen=True, slots=True)
 class KnownProject:
-    """A project of a data directory: its folders (worktrees share an index), its size in bytes, when it was indexed last."""
+    """A project of a data directory: its folders (worktrees share an index), its size in bytes, the last index run."""
 
     workspace: int
     name: str
     roots: tuple[str, ...]
     size: int
     indexed: int | None  # in microseconds
-    memories: int  # memories, chats and notes that are kept with it
+    memories: int  # number of memories, chats and notes stored for it
 
 
 class Catalog:
@@ -46,11 +48,11 @@ class Catalog:
         self.home, self.record = home, record
 
     def all(self) -> list[KnownProject]:
-        """Every project, by name."""
+        """Return every project, by name."""
         return [self._known(*row) for row in self.record.database.query(_REGISTRY)]
 
     def remove(self, project: KnownProject) -> None:
-        """Delete the index of a project, and its registration if nothing else is kept with it; `Busy` while it is written."""
+        """Delete the index of a project, and its registration if it has no memories. Raises `Busy` while it is written."""
         folder = self._folder(project.workspace)
         if folder.exists():
             with lease(folder, "contextd projects remove"):
@@ -58,12 +60,12 @@ class Catalog:
                     if path.is_file() and path.stem != "writer":  # the lock is held
                         path.unlink()
             shutil.rmtree(folder)
-        if not self._told(project.workspace):
+        if not self._stored_count(project.workspace):
             self.record.database.transact(lambda connection: _unregister(connection, project.workspace))
 
     def erase_memories(self, project: KnownProject) -> int:
-        """Forget what the owner told and imported in a project; how many memories, chats and notes that were."""
-        before = self._told(project.workspace)
+        """Forget the owner's memories, chats and notes in a project. Returns their number."""
+        before = self._stored_count(project.workspace)
         for memory in self.record.memories.all(project.workspace, THE_OWNER):
             if memory.author == THE_OWNER.name:
                 self.record.memories.forget(project.workspace, memory.id)
@@ -71,7 +73,7 @@ class Catalog:
         for session in chats.sessions(THE_OWNER):
             if chats.known([session.uri], THE_OWNER.name):
                 chats.forget([session.uri], session.uri, THE_OWNER.name)
-        return before - self._told(project.workspace)
+        return before - self._stored_count(project.workspace)
 
     def _known(self, workspace: int, name: str, place: str) -> KnownProject:
         folder = self._folder(workspace)
@@ -79,18 +81,20 @@ class Catalog:
         roots = tuple(sorted({value for setting, value in noted.items() if setting.startswith(ROOT)}))
         times = [int(value) for setting, value in noted.items() if setting.startswith(INDEXED)]
         size = sum(path.stat().st_size for path in folder.glob("*") if path.is_file())
-        return KnownProject(workspace, name, roots or (_root_of(place),), size, max(times, default=None), self._told(workspace))
+        return KnownProject(
+            workspace, name, roots or (_root_of(place),), size, max(times, default=None), self._stored_count(workspace)
+        )
 
     def _noted(self, folder: Path, workspace: int) -> Iterator[tuple[str, str]]:
-        """Where and when the project was indexed, from its index; nothing of one that cannot be read."""
+        """Yield the settings with root and time of index runs, from the index; nothing if it cannot be read."""
         if (folder / "index.db").exists():
             with suppress(ContextdError):
                 store = open_index(folder, workspace)
                 yield from store.rows(_SETTINGS, ROOT, INDEXED)
                 store.close()
 
-    def _told(self, workspace: int) -> int:
-        return int(self.record.database.query(_TOLD, (workspace,))[0][0])
+    def _stored_count(self, workspace: int) -> int:
+        return int(self.record.database.query(_STORED, (workspace,))[0][0])
 
     def _folder(self, workspace: int) -> Path:
         return self.home / "projects" / f"{workspace:016x}"
@@ -102,5 +106,5 @@ def _unregister(connection: apsw.Connection, workspace: int) -> None:
 
 
 def _root_of(place: str) -> str:
-    """The folder of a place in the registry: git's directory lies in it."""
+    """Return the folder of a place in the registry: the parent if the place is git's directory."""
     return str(Path(place).parent) if Path(place).name == ".git" else place

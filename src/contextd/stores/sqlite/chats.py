@@ -1,4 +1,4 @@
-"""Chats as a query sees them: a message stands among others, and what is said around it tells what it is about."""
+"""The chats and notes of a record: documents with a row of metadata, and hashes of forgotten ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contextd.ports.record import Kept
 from contextd.ports.world import Matrix
 from contextd.stores.search.chats import ChatView
 from contextd.stores.search.view import only
-from contextd.stores.sqlite.database import packed, unpacked, wiping
+from contextd.stores.sqlite.database import packed, request_wipe, unpacked
 from contextd.stores.sqlite.forgotten import Marks, is_well_formed
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.values.conversation import ChatSession, Conversation, Forgotten, Message, Note, Said
@@ -53,11 +53,11 @@ where d.workspace_id = ? and d.document_id = ? and d.dead_seq is null order by k
 _PUT = "insert or replace into chat values (?, ?, ?, ?, ?)"
 _DROP = "delete from chat where workspace_id = ? and document_id = ?"
 _NAMELESS = "update document set uri = '', digest = x'', path_terms = x'' where workspace_id = ? and document_id = ?"
-_LINK = 12  # bytes of a digest
+_DIGEST = 12  # bytes of a digest in a chain
 
 
 class ChatStore:
-    """The chats and notes among the documents of a record's workspace, searched with statistics of their own."""
+    """The chats and notes of one workspace of a record. Search statistics count chats and notes only."""
 
     def __init__(self, store: SqliteStore, tick: Callable[[apsw.Connection], str]) -> None:
         self._store, self._tick = store, tick
@@ -66,42 +66,42 @@ class ChatStore:
     # Reading
 
     def view(self, scope: Scope, deadline: float | None = None) -> AbstractContextManager[ChatView]:
-        """The chats that may be seen now."""
+        """Open a view of the chats at the current position."""
         return self._store.seen(only(scope, CHATS), deadline, ChatView)
 
     def changes(self, after: int) -> Iterator[Change]:
-        """Every change behind a position, in order."""
+        """Yield every change after a position, in order."""
         return self._store.changes(after)
 
     def known(self, uris: Collection[str], author: str) -> dict[str, bytes]:
-        """The digests of those that an author has taken in before, by uri."""
+        """Return the digests of documents that an author imported before, by uri."""
         numbers = {self.number(uri, author): uri for uri in uris}
         found = self._store.rows(_DIGESTS, json.dumps(sorted(numbers)))
         return {numbers[number]: digest for number, digest in found}
 
     def described(self, uris: Collection[str], author: str) -> dict[str, tuple[Said, list[bytes]]]:
-        """What is kept of an author's beside the text, and the digests of their messages; older ones may have neither."""
+        """Return metadata and message digests of an author's documents, by uri. Older documents may have neither."""
         numbers = {self.number(uri, author): uri for uri in uris}
         found = self._store.rows(_DESCRIBED, json.dumps(sorted(numbers)))
-        return {numbers[number]: (_said(said), _links(chain)) for number, said, chain in found}
+        return {numbers[number]: (_said(said), _digests(chain)) for number, said, chain in found}
 
     def alike(self, chain: Sequence[bytes], author: str) -> list[tuple[str, list[bytes]]]:
-        """The author's documents that begin with the same message, by uri, with the digests of their messages."""
+        """Return the author's documents that begin with the same message: uri and message digests."""
         found = self._store.rows(_ALIKE, self._first(chain, author)) if chain else []
-        return [(uri, _links(links)) for uri, links in found]
+        return [(uri, _digests(digests)) for uri, digests in found]
 
     def forgotten(self, chains: Mapping[str, Sequence[bytes]], author: str) -> set[str]:
-        """Those that their author has forgotten, alone or with the whole conversation, by uri or by what was said."""
+        """Return the uris the author has forgotten, alone or with the whole conversation; matched by uri or by messages."""
         with self._store.database.reading() as connection:
             return self._marks.forgotten(connection, chains, author)
 
     def marks(self, author: str) -> list[Forgotten]:
-        """What an author has forgotten, as keyed hashes."""
+        """Return keyed hashes of the documents an author has forgotten."""
         with self._store.database.reading() as connection:
             return self._marks.all(connection, author)
 
     def written(self, author: str, reader: Reader) -> Iterator[Conversation | Note]:
-        """Every sitting and note that an author took in and may read, as it was told."""
+        """Yield every chat session and note that the author imported and the reader may see."""
         for uri in self._own(author):
             for number, uri, at, text, said, principals in self._store.rows(_OWN, CHATS, self.number(uri, author)):  # noqa: B020
                 readers = frozenset(json.loads(principals))
@@ -110,11 +110,11 @@ class ChatStore:
                     yield _written(uri, at, unpacked(text), known, readers)
 
     def _own(self, author: str) -> list[str]:
-        """The uris of what an author took in."""
+        """Return the uris of the documents an author imported."""
         return [uri for uri, number in self._store.rows(_URIS, CHATS) if number == self.number(uri, author)]
 
     def _reconstructed(self, number: int, at: int) -> Said:
-        """The messages of a sitting that was kept before their times were: where its pieces name an author, one begins."""
+        """Reconstruct the metadata of a session stored without any. A message begins where a piece names an author."""
         pieces = self._store.rows(_TURNS, number)
         starts = [start for label, names, start, _ in pieces if names != "[]" or not label]
         ends = [*starts[1:], *(end + 1 for *_, end in pieces[-1:])][: len(starts)]
@@ -127,13 +127,13 @@ class ChatStore:
         )
 
     def sessions(self, reader: Reader) -> list[ChatSession]:
-        """All that a reader may see, the latest first."""
+        """Return the chat sessions and notes a reader may see, newest first."""
         principals = json.dumps(sorted(reader.principals))
         found = self._store.rows(_SESSIONS, CHATS, principals)
         return [ChatSession(uri, _title(json.loads(heading)), at, count) for uri, at, count, heading in found]
 
     def missing_vectors(self, space: str, limit: int, besides: Collection[str] = ()) -> list[tuple[int, list[str]]]:
-        """Contents without vectors in a space, with the texts to embed; for pairs each with the one before it."""
+        """Return contents without vectors in a space, with the texts to embed. A pair space has each with the one before it."""
         if not space.startswith("pair/"):
             return self._store.missing_vectors(space, limit, besides)
         found = self._store.missing_vectors(space, limit, besides, source=CHATS)
@@ -142,11 +142,11 @@ class ChatStore:
     # Writing
 
     def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:
-        """Keep vectors for contents that are still there."""
+        """Store vectors of contents that are still stored."""
         self._store.add_vectors(space, vectors)
 
     def keep(self, kept: Sequence[Kept], author: str, principals: frozenset[str]) -> int:
-        """Write some in one transaction, in place of what they were before; what was forgotten meanwhile stays so."""
+        """Write documents in one transaction and replace older versions. Skips forgotten ones. Returns the number written."""
         store = self._store
 
         def write(connection: apsw.Connection) -> int:
@@ -166,7 +166,7 @@ class ChatStore:
         return store.database.transact(write) if kept else 0
 
     def describe(self, kept: Sequence[Kept], author: str) -> None:
-        """Add what is kept beside the text to documents that were written without it."""
+        """Add metadata to documents that were written without it."""
 
         def write(connection: apsw.Connection) -> None:
             for one in kept:
@@ -182,7 +182,10 @@ class ChatStore:
             connection.execute(_PUT, (self._store.workspace, self.number(one.uri, author), first, chain, said))
 
     def forget(self, uris: Collection[str], place: str, author: str) -> str:
-        """Erase some of an author's; marks without content stay of each, and of `place` if they are all of it."""
+        """Erase documents of an author. Leaves marks of each, and of `place` if they are the whole conversation.
+
+        Returns `gone`, or `pending` while a reader holds the log.
+        """
         chains: dict[str, Sequence[bytes]] = dict.fromkeys(uris, ())
         chains |= {uri: chain for uri, (_, chain) in self.described(uris, author).items()}
 
@@ -194,7 +197,7 @@ class ChatStore:
         return "gone" if self._store.database.wipe() else "pending"
 
     def bury(self, forgotten: Forgotten, author: str) -> int:
-        """Forget what an author has forgotten on another device, and keep it out; how many were erased here."""
+        """Store the marks of another device, and erase documents that match. Returns the number erased."""
         if not is_well_formed(forgotten):
             return 0
         chains: dict[str, Sequence[bytes]] = dict.fromkeys(self._own(author), ())
@@ -214,13 +217,13 @@ class ChatStore:
         self.erase_rows(connection, [self.number(uri, author) for uri in uris])
 
     def put(self, connection: apsw.Connection, row: DocumentRow, parsed: Parsed, vectors: Mapping[str, Matrix]) -> None:
-        """Write a document as it is, inside a transaction of the caller's."""
+        """Write a document without change, inside the caller's transaction."""
         self._store.writer(connection).put(row, parsed, vectors)
 
     def erase_rows(self, connection: apsw.Connection, numbers: Sequence[int]) -> None:
-        """Erase documents with their names and what is kept beside them, inside a transaction of the caller's."""
+        """Erase documents with their names and metadata, inside the caller's transaction."""
         store = self._store
-        wiping(connection)
+        request_wipe(connection)
         for number in numbers:
             store.writer(connection).erase(number)
             connection.execute(_NAMELESS, (store.workspace, number))
@@ -230,7 +233,10 @@ class ChatStore:
         return self.number(f"first\n{chain[0].hex()}", author)
 
     def number(self, name: str, author: str) -> int:
-        """The number of a document: two people may have taken the same. The workspace's own is random, so it tells nothing."""
+        """Return the id of a document. It depends on the author, since two people may import the same document.
+
+        The id reveals nothing, since the workspace id in it is random.
+        """
         data = f"{self._store.workspace}\n{author}\n{name}".encode("utf-8", "replace")
         return int.from_bytes(blake2b(data, digest_size=8).digest(), "little") >> 1
 
@@ -240,12 +246,12 @@ def _said(data: bytes) -> Said:
     return Said(title, name, [(author, role, at, lines) for author, role, at, lines in turns])
 
 
-def _links(chain: bytes) -> list[bytes]:
-    return [chain[start : start + _LINK] for start in range(0, len(chain), _LINK)]
+def _digests(chain: bytes) -> list[bytes]:
+    return [chain[start : start + _DIGEST] for start in range(0, len(chain), _DIGEST)]
 
 
 def _written(uri: str, at: int, text: str, said: Said, principals: frozenset[str]) -> Conversation | Note:
-    """A document as it was told: its lines go to its messages, in order."""
+    """Return a document as a conversation or note. Its lines are divided among its messages, in order."""
     kind, _, place = uri.partition(":")
     if kind == "note":
         return Note(place, said.title, text, at, principals)
@@ -258,5 +264,5 @@ def _written(uri: str, at: int, text: str, said: Said, principals: frozenset[str
 
 
 def _title(heading: Sequence[str]) -> str:
-    """The title above a message; a day stands below it, or alone."""
+    """Return the title in a heading; empty if the heading is only a day. A day may follow the title."""
     return heading[0] if heading and not (len(heading) == 1 and heading[0][:1].isdigit()) else ""

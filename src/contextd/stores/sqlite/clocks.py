@@ -1,6 +1,6 @@
-"""The clock of this device: every write has a later one; what is more than a day ahead of real time is set back.
+"""The hybrid logical clock of this device. Every write gets a later clock; clocks more than a day ahead are set back.
 
-A clock that was set back has an alias, which goes along with exports: so all devices set the same write to the same clock.
+A clock that was set back has an alias, which is exported, so all devices give the same write the same clock.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextd.values.clock import is_ahead, latest, moment, tick
 
 _BY_START = """(select m.author from memory m where m.workspace_id = {0}.workspace_id and m.memory_id = {0}.start_id)"""
 _BY_MEMORY = """(select m.author from memory m where m.workspace_id = {0}.workspace_id and m.memory_id = {0}.memory_id)"""
-# Every table with clocks that are compared between devices, and whose its rows are.
+# Every table with clocks that are compared between devices, and the author of its rows.
 _AUTHORS = {
     "memory": "memory.author",
     "memory_version": _BY_MEMORY.format("memory_version"),
@@ -30,7 +30,7 @@ _ALL = " union ".join(f"select {author} author, clock from {table}" for table, a
 _AHEAD = f"select author, clock from ({_ALL}) where clock > ? order by clock"  # noqa: S608 - names of our own
 _LAST = f"select max(clock) from ({_ALL}) where clock <= ?"  # noqa: S608
 _ALIAS = "clock_alias a where a.author = {author} and a.original = {table}.clock"
-# What was said, changed or ended at a time that has not come yet was so when its clock was set back.
+# Times of a statement, a change or an end that are later than the new clock are set to the time of that clock.
 _MEMORY = """
 update memory set (clock, changed, valid_from, valid_to, said) = (
   select a.clock, min(changed, a.at), iif(valid_from <= said, min(valid_from, a.at), valid_from),
@@ -41,14 +41,14 @@ _KEEP = """insert into clock_alias values (?, ?, ?, ?) on conflict do update set
 
 
 class Clocks:
-    """Ticks, and what was ahead."""
+    """Gives clocks to writes, and sets back clocks that are ahead."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.device = self._own_device()
 
     def now(self) -> int:
-        """The time in microseconds; not before the last write while the wall clock is back by a day at the most."""
+        """Return the time in microseconds. If the wall clock was set back by up to a day, it is still after the last write."""
         wall = time.time_ns() // 1000
         found = self._database.query("select last from clock where device = ?", (self.device,))
         last = str(found[0][0]) if found else ""
@@ -56,35 +56,35 @@ class Clocks:
         return (moment(last) + 1) * 1000 if back else wall
 
     def tick(self, connection: apsw.Connection) -> str:
-        """The next time of this device, later than any it gave out."""
+        """Return the next clock of this device, later than all before it."""
         wall = time.time_ns() // 1_000_000
-        return self._given(connection, tick(self._returned(connection, wall), wall, self.device))
+        return self._save(connection, tick(self._corrected_last(connection, wall), wall, self.device))
 
     def observe(self, connection: apsw.Connection, clock: str) -> None:
-        """Take note of another device's time: the next one of this device is later."""
+        """Note a clock of another device. The next clock of this device will be later."""
         if self._last(connection) < clock:
-            self._given(connection, clock)
+            self._save(connection, clock)
 
     # Clocks that are ahead
 
     def aliases(self, author: str) -> dict[str, str]:
-        """The clocks of an author that were ahead, and what they were set back to. Sets this device's own clock back first."""
+        """Return the clocks of an author that were ahead, with their replacements. Sets this device's clock back first."""
         found = self._database.query("select last from clock where device = ?", (self.device,))
         wall = time.time_ns() // 1_000_000
         if found and is_ahead(str(found[0][0]), wall) and not self._database.read_only:
-            self._database.transact(lambda connection: self._returned(connection, wall))
+            self._database.transact(lambda connection: self._corrected_last(connection, wall))
         return dict(self._database.query("select original, clock from clock_alias where author = ? order by 1", (author,)))
 
     def settle(self, author: str, clocks: Collection[str], aliases: Mapping[str, str]) -> dict[str, str]:
-        """Adopt another device's aliases and set back what of `clocks` is ahead; all aliases of the author."""
+        """Adopt another device's aliases, and set back those of `clocks` that are ahead. Returns all aliases of the author."""
 
         def write(connection: apsw.Connection) -> None:
             wall, known = time.time_ns() // 1_000_000, self._known(connection, author)
             for original, clock in sorted(aliases.items()):
-                if original > clock and not is_ahead(_end(aliases, clock), wall):
+                if original > clock and not is_ahead(_resolved(aliases, clock), wall):
                     self._alias(connection, author, known, original, clock)
-            self._rename(connection)
-            self._returned(connection, wall)
+            self._apply_aliases(connection)
+            self._corrected_last(connection, wall)
             known = self._known(connection, author)
             for original in sorted(one for one in set(clocks) - set(known) if is_ahead(one, wall)):
                 self._alias(connection, author, known, original, self.tick(connection))
@@ -93,7 +93,7 @@ class Clocks:
         return self.aliases(author)
 
     def _alias(self, connection: apsw.Connection, author: str, known: dict[str, str], original: str, clock: str) -> None:
-        """Keep an alias. Of two that devices gave on their own the earlier counts, and the later one leads to it."""
+        """Store an alias. If two devices gave different ones, the earlier wins and becomes the alias of the later."""
         other = known.get(original, clock)
         while clock in known or other in known:
             clock, other = known.get(clock, clock), known.get(other, other)
@@ -103,19 +103,19 @@ class Clocks:
                 known[one] = first
                 connection.execute(_KEEP, (author, one, first, moment(first) * 1000))
 
-    def _returned(self, connection: apsw.Connection, wall: int) -> str:
-        """The last time of this device; if that is ahead, every clock that is ahead is set to now, in their order."""
+    def _corrected_last(self, connection: apsw.Connection, wall: int) -> str:
+        """Return the last clock of this device. If it is ahead, first set all clocks that are ahead to now, in order."""
         if not is_ahead(last := self._last(connection), wall):
             return last
         last = str(rows(connection, _LAST, (latest(wall),))[0][0] or "")
         for author, original in rows(connection, _AHEAD, (latest(wall),)):
             last = tick(last, wall, self.device)
             connection.execute(_KEEP, (author or "", original, last, moment(last) * 1000))
-        self._rename(connection)
-        return self._given(connection, last)
+        self._apply_aliases(connection)
+        return self._save(connection, last)
 
-    def _rename(self, connection: apsw.Connection) -> None:
-        """Give rows whose clock has an alias that clock, until none has."""
+    def _apply_aliases(self, connection: apsw.Connection) -> None:
+        """Replace clocks by their aliases in all rows, until no clock has an alias."""
         changed = len(rows(connection, "select 1 from clock_alias limit 1"))
         while changed:
             changed = 0
@@ -141,13 +141,13 @@ class Clocks:
         row = connection.execute("select last from clock where device = ?", (self.device,)).fetchone()
         return str(row[0]) if row else ""
 
-    def _given(self, connection: apsw.Connection, clock: str) -> str:
+    def _save(self, connection: apsw.Connection, clock: str) -> str:
         connection.execute("insert or replace into clock values (?, ?)", (self.device, clock))
         return clock
 
 
-def _end(aliases: Mapping[str, str], clock: str) -> str:
-    """What a clock was set back to in the end: a device that was still ahead may have been set back again."""
+def _resolved(aliases: Mapping[str, str], clock: str) -> str:
+    """Follow the aliases of a clock to the last one. A device that was still ahead may have been set back again."""
     while aliases.get(clock, clock) < clock:
         clock = aliases[clock]
     return clock

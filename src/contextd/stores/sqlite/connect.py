@@ -1,4 +1,4 @@
-"""Opening a database: safe settings, migrations by number, and foreign errors turned into ours in one place."""
+"""Opening a database: safe settings, numbered migrations, and errors of SQLite mapped to ours."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from contextd.settings.permissions import make_file
 BUSY_MILLISECONDS = 20_000
 
 _FULL = "disk full; nothing was half-written. Free some space and try again"
-_NEEDED = 1 << 16  # bytes that opening a database takes on the disk
+_NEEDED = 1 << 16  # bytes of disk space needed to open a database
 
-_UNKNOWN = re.compile(r"no such|has no column|has \d+ columns but \d+ values")  # what SQLite says of a damaged schema
+_UNKNOWN = re.compile(r"no such|has no column|has \d+ columns but \d+ values")  # SQLite's messages for a damaged schema
 _REMEDIES: tuple[tuple[type[apsw.Error], str, str], ...] = (
     (apsw.FullError, "storage_full", _FULL),
     (
@@ -45,12 +45,12 @@ _REMEDIES: tuple[tuple[type[apsw.Error], str, str], ...] = (
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Foreign errors inside become ours, with the file and the remedy."""
+    """Map errors of SQLite and the file system to ours, with the file and the remedy."""
     try:
         yield
     except apsw.Error as error:
         raise storage_error(path, error) from error
-    except UnicodeDecodeError as error:  # a text that SQLite gave as it lies there
+    except UnicodeDecodeError as error:  # SQLite does not check texts
         raise storage_error(path, apsw.CorruptError(str(error))) from error
     except OSError as error:
         if error.errno == errno.ENOSPC:
@@ -60,12 +60,12 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def full(path: Path) -> StorageError:
-    """The error for a disk without space."""
+    """Return the error for a full disk."""
     return StorageError(f"{path}: {_FULL}", code="storage_full")
 
 
 def disk_full(path: Path) -> bool:
-    """Whether the disk of a database has no space left, not even to open it."""
+    """Return whether the disk has too little space even to open the database."""
     try:
         return shutil.disk_usage(path.parent).free < _NEEDED
     except OSError:
@@ -73,10 +73,10 @@ def disk_full(path: Path) -> bool:
 
 
 def storage_error(path: Path, error: apsw.Error) -> ContextdError:
-    """Our error for one of SQLite's."""
+    """Return our error for an error of SQLite."""
     if isinstance(error, apsw.IOError) and (_out_of_space(error) or disk_full(path)):
         error = apsw.FullError(str(error))
-    if isinstance(error, apsw.SQLError) and _UNKNOWN.search(str(error)):  # our statements fit the schema
+    if isinstance(error, apsw.SQLError) and _UNKNOWN.search(str(error)):  # our statements match the schema, so it is damaged
         error = apsw.CorruptError(str(error))
     for kind, code, remedy in _REMEDIES:
         if code == "corrupt" and isinstance(error, kind):
@@ -91,7 +91,7 @@ def _out_of_space(error: apsw.Error) -> bool:
 
 
 def connect(path: Path, *, durable: bool, write: bool = True) -> apsw.Connection:
-    """A connection with our settings. A database that cannot be written, or whose disk is full, is opened for reading alone."""
+    """Open a connection with our settings. If the database is not writable or the disk is full, the connection is read-only."""
     with translated(path):
         if write:
             make_file(path)
@@ -107,7 +107,7 @@ def connect(path: Path, *, durable: bool, write: bool = True) -> apsw.Connection
 
 
 def _read_only(path: Path) -> apsw.Connection:
-    """Beside a writer the shared memory is used; alone in a read-only folder the file is taken as it is."""
+    """Open a read-only connection. Uses shared memory if there may be a writer, else opens the file as immutable."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     wal = path.with_name(path.name + "-wal")
     settled = not wal.exists() or wal.stat().st_size == 0
@@ -127,7 +127,7 @@ def _set_up(connection: apsw.Connection, *, durable: bool, write: bool) -> apsw.
     if not write:
         connection.execute("select count(*) from sqlite_master").fetchall()
         return connection
-    secure = "on" if durable else "fast"  # of an index no more than what costs nothing: `Database.wipe` does the rest
+    secure = "on" if durable else "fast"  # `fast` costs an index nothing; `Database.wipe` does the rest
     if not next(iter(connection.execute("pragma page_count")))[0]:
         connection.execute("pragma auto_vacuum = incremental")
     connection.execute("pragma journal_mode = wal")
@@ -138,7 +138,7 @@ def _set_up(connection: apsw.Connection, *, durable: bool, write: bool) -> apsw.
 
 
 def migrate(connection: apsw.Connection, path: Path, folders: tuple[str, ...], *, durable: bool) -> None:
-    """Bring the schema up to date: one transaction a step, a copy of the record first, a newer schema left alone."""
+    """Migrate the schema, one transaction per step. The record is backed up first. Raises `IndexMismatch` if it is newer."""
     with translated(path):
         steps = migrations(folders)
         version, newest = _version(connection), max(steps)
@@ -148,11 +148,11 @@ def migrate(connection: apsw.Connection, path: Path, folders: tuple[str, ...], *
             )
         if version == newest or connection.readonly("main"):
             if not connection.readonly("main"):
-                _copy_of(path).unlink(missing_ok=True)  # of a migration that was killed when it was done
+                _copy_of(path).unlink(missing_ok=True)  # left by a migration that was killed after its last step
             return
         backup = _backed_up(connection, path) if durable and version else None
         pending = sorted(number for number in steps if number > version)
-        # A new database is made in one transaction: a process that opens it meanwhile must not back up a half-made one.
+        # A new database is made in one transaction: a process that opens it meanwhile must not back up an unfinished one.
         for numbers in [pending] if not version else [[number] for number in pending]:
             _step(connection, {number: steps[number] for number in numbers})
         if backup is not None:
@@ -161,7 +161,7 @@ def migrate(connection: apsw.Connection, path: Path, folders: tuple[str, ...], *
 
 @lru_cache(maxsize=4)
 def declared(folders: tuple[str, ...]) -> frozenset[tuple[str, str]]:
-    """The tables and indexes that the scripts of some folders make, as SQLite writes them down."""
+    """Return the tables and indexes that the scripts of some folders create, as SQLite stores them."""
     connection = apsw.Connection(":memory:")
     _step(connection, dict(sorted(migrations(folders).items())))
     return frozenset(connection.execute("select name, sql from sqlite_master where sql is not null"))
@@ -185,7 +185,7 @@ def _version(connection: apsw.Connection) -> int:
 
 
 def migrations(folders: tuple[str, ...]) -> dict[int, str]:
-    """The scripts of some folders by number. A number is used once in all folders, so a schema's version is the last one."""
+    """Return the scripts of some folders by number. Numbers are unique in all folders; the last is the schema version."""
     found: dict[int, str] = {}
     for folder in folders:
         for entry in files("contextd.stores.sqlite").joinpath(folder).iterdir():

@@ -1,4 +1,4 @@
-"""A database file: connections from a pool, writes in transactions that begin as writers, errors in our words."""
+"""A database file: pooled connections, write transactions, erasing of deleted data, mapped errors."""
 
 from __future__ import annotations
 
@@ -29,73 +29,73 @@ from contextd.values.deadline import remaining
 
 T = TypeVar("T")
 
-_LONGEST = 2.0  # seconds between two attempts to empty a log that a reader holds
+_LONGEST = 2.0  # maximum seconds between two checkpoints while a reader holds the log
 
 
 _DUE = "select 1 from setting where workspace_id = 0 and name = 'wipe'"
 _DONE = "delete from setting where workspace_id = 0 and name = 'wipe'"
 
 
-def wiping(connection: apsw.Connection) -> None:
-    """Note in a transaction that deletes something that the database is to be wiped: see `Database.wipe_if_due`."""
+def request_wipe(connection: apsw.Connection) -> None:
+    """Mark the database for `Database.wipe_if_due`, inside a transaction that deletes data."""
     connection.execute("insert or replace into setting values (0, 'wipe', '')")
 
 
 class Database:
-    """One file. `durable` syncs every commit and wipes what is deleted."""
+    """One database file. `durable` syncs every commit and overwrites deleted data. Any thread may call its methods."""
 
     def __init__(self, path: Path, *, durable: bool, schemas: tuple[str, ...]) -> None:
         self.path = path
         self._schemas = schemas
         self._durable = durable
         self._pool = ConnectionPool(path, durable=durable)
-        self._moment = threading.local()  # what was read in the transaction of this thread
+        self._transaction = threading.local()  # values cached for the transaction of this thread
         self.write_lock = threading.RLock()
-        self._failed = ""  # what the disk said when it failed
+        self._failed = ""  # the message of a disk failure
         self._emptying: threading.Thread | None = None
-        self._full = False  # the log holds what was deleted
+        self._full = False  # the log still holds deleted data
         self._emptying_lock = threading.Lock()
         with translated(path):
             make_folder(path.parent)
         try:
             with self.connection() as connection:
                 migrate(connection, path, schemas, durable=durable)
-        except ContextdError:  # whoever replaces the file must not meet our locks on it
+        except ContextdError:  # release our locks, so that the file can be replaced
             self.close()
             raise
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written now: by permissions, or because the disk is full."""
+        """Whether the database cannot be written now: because of permissions, or because the disk is full."""
         with self._pool.connection() as opened:
             return opened.connection.readonly("main")
 
     @property
     def opened(self) -> int:
-        """The file that this thread works with."""
+        """The id of the file that this thread has open."""
         with self._pool.connection() as opened:
             return opened.file
 
     def replaced(self) -> bool:
-        """Whether another file is by now at the place of the one this thread works with."""
+        """Return whether the file that this thread has open was replaced by another one."""
         return self.opened != file_of(self.path)
 
     def query(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        """The rows of a query."""
+        """Return the rows of a query."""
         with self.connection() as connection:
             return rows(connection, query, values)
 
     @contextmanager
     def connection(self) -> Iterator[apsw.Connection]:
-        """A connection of this thread's; the same one inside. Errors of SQLite become ours."""
+        """Take a connection for this thread; nested calls get the same one. Errors of SQLite become ours."""
         with translated(self.path), self._pool.connection() as opened:
             yield opened.connection
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """One read transaction: nothing changes inside it. A second one inside it sees the same.
+        """Open a read transaction, which sees one state of the database. A nested call joins it.
 
-        Errors of SQLite inside it become ours; other errors, such as a broken connection of a model, stay what they are.
+        Errors of SQLite inside it become ours. Other errors, such as a broken connection of a model, are not changed.
         """
         with self._pool.connection() as opened:
             connection = opened.connection
@@ -103,21 +103,21 @@ class Database:
             if not nested:
                 with translated(self.path):
                     connection.execute("begin")
-                self._moment.known = {}
+                self._transaction.known = {}
             try:
                 yield connection
             except apsw.Error as error:
                 raise storage_error(self.path, error) from error
             finally:
                 if not nested:
-                    self._moment.known = None
-                if not nested and connection.in_transaction:  # an error of the disk has ended it already
+                    self._transaction.known = None
+                if not nested and connection.in_transaction:  # a disk error may have ended it
                     with translated(self.path):
                         connection.execute("rollback")
 
     def once(self, name: str, work: Callable[[], T]) -> T:
-        """The result of some reading, which is done once in a read transaction of this thread."""
-        known: dict[str, Any] | None = getattr(self._moment, "known", None)
+        """Return the result of `work`, which is called once per read transaction of this thread."""
+        known: dict[str, Any] | None = getattr(self._transaction, "known", None)
         if known is None:
             return work()
         if name not in known:
@@ -126,33 +126,36 @@ class Database:
         return result
 
     def once_written(self, name: str, make: Callable[[], T]) -> T:
-        """A value made once in the write transaction of this thread, such as its position."""
-        made: dict[str, Any] = self._moment.made
+        """Return a value that is made once per write transaction of this thread, such as its writer."""
+        made: dict[str, Any] = self._transaction.made
         if name not in made:
             made[name] = make()
         result: T = made[name]
         return result
 
     def transact(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Run some writes in one transaction; all of them happen or none."""
+        """Run `work` in one write transaction: all writes happen or none. Raises `TimedOut` at the caller's deadline.
+
+        The transaction begins as a writer (`begin immediate`), so it cannot deadlock half-way.
+        """
         if self.read_only:
             if disk_full(self.path):
                 raise full(self.path)
             raise StorageError(
                 f"{self.path} is read-only; check the permissions of the file and its directory", code="read_only"
             )
-        with self.connection() as connection, self._writing(), _patient(connection, self.path):
+        with self.connection() as connection, self._writing(), _limited_wait(connection, self.path):
             if self._failed:
                 what = f"the disk failed ({self._failed}) and writing is disabled"
                 raise StorageError(f"{self.path}: {what}. Check the disk, then start contextd again", code="io")
             connection.execute("begin immediate")
-            self._moment.made = {}
+            self._transaction.made = {}
             try:
                 result = work(connection)
                 connection.execute("commit")
             except BaseException as error:
                 if isinstance(error, apsw.IOError) and storage_error(self.path, error).code == "io":
-                    self._failed = str(error)  # a second sync may succeed without having written anything
+                    self._failed = str(error)  # a second sync may report success without writing
                 if connection.in_transaction:
                     connection.execute("rollback")
                 raise
@@ -160,19 +163,19 @@ class Database:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Hold the lock of the writers of this process. Raises `TimedOut` if it cannot be had by the caller's deadline."""
-        patience = remaining()
-        if not self.write_lock.acquire(timeout=-1 if patience is None else patience):
-            raise _late(self.path)
+        """Hold the write lock of this process. Raises `TimedOut` at the caller's deadline."""
+        seconds = remaining()
+        if not self.write_lock.acquire(timeout=-1 if seconds is None else seconds):
+            raise _timed_out(self.path)
         try:
             yield
         finally:
             self.write_lock.release()
 
     def checkpoint(self) -> bool:
-        """Empty the write-ahead log into the database.
+        """Write the write-ahead log into the database and empty it.
 
-        False while a reader holds the log. A thread then tries again until it succeeds or the process ends.
+        Returns False while a reader holds the log. A thread then tries again until it succeeds or the process ends.
         """
         with self.connection() as connection, self.write_lock:
             if _emptied(connection, 1000):
@@ -185,39 +188,39 @@ class Database:
         return False
 
     def _keep_emptying(self) -> None:
-        """Of the file that is there now: it may be replaced or taken away at any time."""
+        """Checkpoint until the log is empty. Opens a separate connection, since the file may be replaced or removed."""
         connection: apsw.Connection | None = None
         try:
             connection = connect(self.path, durable=self._durable)
             pause = 0.1
-            while self._wanted():
+            while self._must_empty():
                 time.sleep(pause)
                 pause = min(pause * 2, _LONGEST)
                 with self.write_lock:
                     self._full = not _emptied(connection, 50)
         except (apsw.Error, ContextdError):
-            with self._emptying_lock:  # the next checkpoint begins anew
+            with self._emptying_lock:  # the next checkpoint starts a new thread
                 self._emptying = None
         finally:
             if connection is not None:
                 connection.close()
 
-    def _wanted(self) -> bool:
-        """Whether the log is to be emptied still; when not, the thread that asks ends."""
+    def _must_empty(self) -> bool:
+        """Return whether the log still has to be emptied. If not, the calling thread must end."""
         with self._emptying_lock:
             if not self._full:
                 self._emptying = None
             return self._full
 
     def log_size(self) -> int:
-        """Bytes of the write-ahead log, which grows as long as a reader holds it."""
+        """Return the size of the write-ahead log in bytes. It grows as long as a reader holds it."""
         try:
             return self.path.with_name(self.path.name + "-wal").stat().st_size
         except OSError:
             return 0
 
     def check(self) -> None:
-        """Look at every page; a damaged database is an error."""
+        """Check every page and the schema. Raises `StorageError` for a damaged database."""
         faults = self.query("pragma quick_check(1)")
         if faults != [("ok",)]:
             raise StorageError(f"{self.path}: the database is damaged ({faults[0][0]})", code="corrupt")
@@ -225,50 +228,50 @@ class Database:
             raise StorageError(f"{self.path}: the schema of the database is damaged", code="corrupt")
 
     def shrink(self) -> None:
-        """Give free pages back to the disk."""
+        """Return free pages to the file system."""
         with self.connection() as connection, self.write_lock:
             connection.execute("pragma incremental_vacuum").fetchall()
         self.checkpoint()
 
     def wipe(self) -> bool:
-        """Write the whole database anew and empty the log: no page keeps a copy of what was deleted. False: see `checkpoint`.
+        """Rewrite the whole database and empty the log, so that no copy of deleted data is left. False: see `checkpoint`.
 
-        `secure_delete` is not enough: when rows move to another page, copies stay in the unused part of the old one.
+        `secure_delete` is not enough: when rows move to another page, copies stay in the unused part of the old page.
         """
-        with self.connection() as connection, self.write_lock:  # what it is copied to meanwhile is not held in memory
+        with self.connection() as connection, self.write_lock:  # the temporary copy is a file, to save memory
             connection.execute("pragma temp_store = file; vacuum; pragma temp_store = memory").fetchall()
         if self.query(_DUE):
             self.transact(lambda connection: connection.execute(_DONE))
         return self.checkpoint()
 
     def wipe_if_due(self) -> None:
-        """Wipe what a process deleted that ended before it had wiped; what cannot be written now is due still."""
+        """Wipe if a process ended after deleting and before request_wipe. If the wipe fails, it stays due."""
         if not self.read_only and self.query(_DUE):
             with suppress(StorageError):
                 self.wipe()
 
     def close(self) -> None:
-        """Close the connections that nobody works with."""
+        """Close idle connections."""
         self._pool.close()
 
 
 @contextmanager
-def _patient(connection: apsw.Connection, path: Path) -> Iterator[None]:
-    """Wait for writers of other processes no longer than the caller's deadline allows."""
-    patience = remaining()
-    if patience is None:
+def _limited_wait(connection: apsw.Connection, path: Path) -> Iterator[None]:
+    """Wait for writers of other processes until the caller's deadline at most."""
+    seconds = remaining()
+    if seconds is None:
         yield
         return
-    connection.set_busy_timeout(int(patience * 1000))
+    connection.set_busy_timeout(int(seconds * 1000))
     try:
         yield
     except apsw.BusyError:
-        raise _late(path) from None
+        raise _timed_out(path) from None
     finally:
         connection.set_busy_timeout(BUSY_MILLISECONDS)
 
 
-def _late(path: Path) -> TimedOut:
+def _timed_out(path: Path) -> TimedOut:
     return TimedOut(f"{path} is being written by another process or thread; nothing was changed. Try again")
 
 
@@ -284,12 +287,12 @@ def _emptied(connection: apsw.Connection, milliseconds: int) -> bool:
 
 
 def packed(text: str) -> bytes:
-    """A text as it is stored."""
+    """Return a text compressed for storage."""
     return zlib.compress(text.encode("utf-8"), 6)
 
 
 def unpacked(data: bytes) -> str:
-    """A stored text; damage that SQLite cannot see is seen here."""
+    """Return a stored text. Raises `StorageError` for damage that SQLite does not detect."""
     try:
         return zlib.decompress(data).decode("utf-8")
     except (zlib.error, UnicodeDecodeError) as error:
@@ -297,5 +300,5 @@ def unpacked(data: bytes) -> str:
 
 
 def rows(connection: apsw.Connection, query: str, values: Sequence[Any] = ()) -> list[Any]:
-    """The rows of a query on a connection."""
+    """Return the rows of a query on a connection."""
     return connection.execute(query, tuple(values)).fetchall()

@@ -1,6 +1,6 @@
-"""What comes from another device of the same person: each part is merged by its clock, in any order and any number of times.
+"""Merges data of another device of the same person by clocks. Imports may come in any order and any number of times.
 
-The author of the row that is here decides: nothing of anybody else changes, whatever a file says.
+The author of the stored row decides: no import changes rows of another author.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from contextd.values.document import Parsed
 from contextd.values.memory import GUESSED, Link, Memory, Topic, TopicChange, Version, renamed
 from contextd.values.query import Reader
 
-_CLOSE = 60_000  # milliseconds between two edits that are a conflict: neither person nor device knew of the other
+_CLOSE = 60_000  # milliseconds: two edits closer than this are a conflict, as neither knew of the other
 _BURY = "insert into tombstone values (?, ?, ?, ?) on conflict do update set clock = max(clock, excluded.clock)"
 _BURIED = "select clock from tombstone where workspace_id = ? and memory_id = ? and author = ?"
-# What a memory had when it was forgotten, where it was written again since.
+# Versions and links of a memory up to its tombstone, if it was written again later.
 _BEFORE = (
     "delete from memory_version where workspace_id = ?1 and memory_id = ?2 and clock <= ?3",
     "delete from link where workspace_id = ?1 and (start_id = ?2 or end_id = ?2) and clock <= ?3",
     "delete from link_tombstone where workspace_id = ?1 and (start_id = ?2 or end_id = ?2) and clock <= ?3",
 )
-# Memories, and relationships, that a tombstone with a later clock erases.
+# Memories and links that a tombstone with a later clock erases.
 _DEAD = """select m.workspace_id, m.memory_id from memory m
 join tombstone t using (workspace_id, memory_id, author) where m.author = ? and m.clock <= t.clock"""
 _REWRITTEN = """select workspace_id, memory_id, t.clock from tombstone t join memory using (workspace_id, memory_id, author)
@@ -64,36 +64,38 @@ class _Records(Protocol):
 
 
 class SqliteExchange:
-    """Merging what another device wrote."""
+    """Exports what an exchange needs, and merges imports of another device."""
 
     def __init__(self, record: _Records) -> None:
         self._record = record
 
-    # What an export needs beside what everybody can see
+    # For exports
 
     def aliases(self, author: str) -> dict[str, str]:
-        """The clocks of an author that were ahead of real time, and what they were set back to; none is ahead any more."""
+        """Return the clocks of an author that were ahead of real time, with their replacements. Afterwards none is ahead."""
         return self._record.clocks.aliases(author)
 
     def told_topics(self, author: str) -> dict[str, tuple[str, ...]]:
-        """The topics of memories as they were when these were written, where they are called something else by now."""
+        """Return the topics of memories as written, for memories whose topics were renamed or deleted since."""
         query = "select memory_id, topics, told_topics from memory where author = ? and told_topics is not null"
         found = self._record.database.query(query, (author,))
-        return {memory: tuple(json.loads(told)) for memory, now, told in found if json.loads(now) != json.loads(told)}
+        return {
+            memory: tuple(json.loads(original)) for memory, now, original in found if json.loads(now) != json.loads(original)
+        }
 
     def unlinked(self, workspace: int, memories: Collection[str]) -> list[Link]:
-        """The relationships that were removed of some memories."""
+        """Return the removed links that started at one of the memories."""
         return [Link(*row) for row in self._record.database.query(_UNLINKED, (workspace, json.dumps(sorted(memories))))]
 
     def topics(self, workspace: int, author: str) -> list[Topic]:
-        """All topics of a person as they were written."""
+        """Return all topics of a person as they were written."""
         with self._record.database.reading() as connection:
             return topics_of(connection, workspace, author)
 
-    # Taking
+    # For imports
 
     def settle(self, author: str, clocks: Collection[str], aliases: Mapping[str, str]) -> dict[str, str]:
-        """Set back what of the clocks in an import is more than a day ahead; all clocks that ever were, with their aliases."""
+        """Set back clocks of an import that are more than a day ahead. Returns all aliases: original clock to new clock."""
         known = self._record.clocks.settle(author, clocks, aliases)
         if known:
             self._record.database.transact(lambda connection: self._reorder(connection, author))
@@ -102,7 +104,7 @@ class SqliteExchange:
     def restore(
         self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version], reader: Reader
     ) -> Taken:
-        """Take a memory of the reader's own with its clock: `added`, `changed`, `known`, `forgotten`, or `refused`."""
+        """Import a memory of the reader's own, with its clock: `added`, `changed`, `known`, `forgotten`, or `refused`."""
 
         def write(connection: apsw.Connection) -> Taken:
             here = row_of(connection, memory.workspace, memory.id)
@@ -118,13 +120,13 @@ class SqliteExchange:
             if here is None:
                 self._write(connection, memory, parsed, vectors)
                 return Taken("added")
-            told = self._record.memories.told_topics(connection, here)
-            return self._merged(connection, replace(here, topics=told), memory, parsed, vectors)
+            original = self._record.memories.told_topics(connection, here)
+            return self._merged(connection, replace(here, topics=original), memory, parsed, vectors)
 
         return self._record.database.transact(write)
 
     def bury(self, workspace: int, memory: str, clock: str, reader: Reader) -> bool:
-        """Take a tombstone of the reader's own: what is older than it is erased here; whether a memory was."""
+        """Import a tombstone of the reader's own and erase older data. Returns whether a memory was erased."""
 
         def write(connection: apsw.Connection) -> bool:
             here = row_of(connection, workspace, memory)
@@ -141,22 +143,22 @@ class SqliteExchange:
         return self._record.database.transact(write)
 
     def finish(self) -> None:
-        """Wipe what was buried: once for a whole import, since it writes the database anew."""
+        """Wipe erased memories from disk: once per import, since that rewrites the database."""
         self._record.database.wipe_if_due()
 
     def relate(self, workspace: int, links: Sequence[Link], unlinked: Sequence[Link], reader: Reader) -> None:
-        """Take relationships, and those that were removed, of memories of the reader's own to such as they may read."""
+        """Import links and removed links, from memories of the reader's own to memories the reader may see."""
 
         def write(connection: apsw.Connection) -> None:
             for link in unlinked:
-                if link.clock > self._ends(connection, workspace, link, reader):
+                if link.clock > self._required_clock(connection, workspace, link, reader):
                     values = (workspace, link.start, link.end, link.kind)
                     connection.execute(_PUT_LINK.format("link_tombstone"), (*values, link.clock))
                     connection.execute(f"delete from link where {_THIS} and clock <= ?", (*values, link.clock))  # noqa: S608
             for link in links:
                 values = (workspace, link.start, link.end, link.kind)
                 gone = rows(connection, f"select clock from link_tombstone where {_THIS}", values)  # noqa: S608
-                if link.clock > max([self._ends(connection, workspace, link, reader), *(clock for (clock,) in gone)]):
+                if link.clock > max([self._required_clock(connection, workspace, link, reader), *(clock for (clock,) in gone)]):
                     connection.execute(_PUT_LINK.format("link"), (*values, link.clock))
             for link in (*links, *unlinked):
                 self._record.clocks.observe(connection, link.clock)
@@ -164,7 +166,7 @@ class SqliteExchange:
         self._record.database.transact(write)
 
     def name(self, workspace: int, author: str, topics: Sequence[Topic], changes: Sequence[TopicChange]) -> None:
-        """Take topics, and those that were renamed or deleted; memories written before such a change follow it."""
+        """Import topics and topic changes. Memories written before a change get its new name."""
 
         def write(connection: apsw.Connection) -> None:
             for topic in topics:
@@ -182,7 +184,7 @@ class SqliteExchange:
     # Inside
 
     def _reorder(self, connection: apsw.Connection, author: str) -> None:
-        """Apply tombstones again: two writes that did not know of each other may have changed places by their new clocks."""
+        """Apply tombstones again: new clocks may have changed the order of concurrent writes."""
         for workspace, memory in rows(connection, _DEAD, (author,)):
             self._record.memories.erase(connection, workspace, memory)
         for found in rows(connection, _REWRITTEN, (author,)):
@@ -196,12 +198,14 @@ class SqliteExchange:
     def _merged(
         self, connection: apsw.Connection, here: Memory, there: Memory, parsed: Parsed, vectors: Mapping[str, Matrix]
     ) -> Taken:
-        """Keep the later write of two; the other stays in the history, if nothing there says the same. Topics are as told."""
+        """Keep the later of two writes. The other goes to the history, unless that has an equal one. Topics are as written."""
         winner, loser = (there, here) if (there.clock, _rank(there)) > (here.clock, _rank(here)) else (here, there)
         conflict = ""
         if winner.clock != loser.clock:
             known = [one.before for one in versions_of(connection, here.workspace, here.id)]
-            if loser.clock not in {one.clock for one in known} and _told(loser) not in map(_told, (winner, *known)):
+            if loser.clock not in {one.clock for one in known} and _set_by_person(loser) not in map(
+                _set_by_person, (winner, *known)
+            ):
                 self._record.memories.keep_version(connection, loser, winner.changed, loser.author)
                 close = moment(winner.clock) - moment(loser.clock) < _CLOSE and winner.text != loser.text
                 conflict = loser.text if close else ""
@@ -221,8 +225,8 @@ class SqliteExchange:
         found = connection.execute(_BURIED, (workspace, memory, author)).fetchone()
         return str(found[0]) if found else ""
 
-    def _ends(self, connection: apsw.Connection, workspace: int, link: Link, reader: Reader) -> str:
-        """The clock after which a link between two memories counts; none reaches it if the reader may not link them."""
+    def _required_clock(self, connection: apsw.Connection, workspace: int, link: Link, reader: Reader) -> str:
+        """Return the clock that a link must exceed to be stored; `never`, above all clocks, if the reader may not link them."""
         start, end = (row_of(connection, workspace, one) for one in (link.start, link.end))
         if start is None or end is None or start.id == end.id:
             return "never"
@@ -231,23 +235,23 @@ class SqliteExchange:
         return max(self._buried(connection, workspace, one.id, one.author) for one in (start, end))
 
     def _name_topics(self, connection: apsw.Connection, author: str) -> None:
-        """Give all memories of an author the topics that their own have become."""
+        """Apply topic changes to all memories of an author."""
         changes = changes_of(connection, author)
-        for workspace, memory, clock, topics, told in rows(connection, _TOLD_TOPICS, (author,)) if changes else ():
-            now = json.dumps(list(renamed(json.loads(told), clock, changes)))
+        for workspace, memory, clock, topics, original in rows(connection, _TOLD_TOPICS, (author,)) if changes else ():
+            now = json.dumps(list(renamed(json.loads(original), clock, changes)))
             if now != topics:
-                connection.execute(_NAME_TOPICS, (now, None if now == told else told, workspace, memory))
+                connection.execute(_NAME_TOPICS, (now, None if now == original else original, workspace, memory))
 
 
-def _told(memory: Memory) -> tuple[Any, ...]:
-    """What of a memory a person said: two that agree in it need not both be kept."""
+def _set_by_person(memory: Memory) -> tuple[Any, ...]:
+    """Return the fields of a memory that a person set. Of two memories that agree in them, one is enough."""
     said = tuple(getattr(memory, name) for name in GUESSED if name in memory.verified and name != "topics")
     until = None if memory.replaced_by else memory.valid_to
     return memory.text, memory.principals, memory.pinned, memory.silent, memory.private, until, said
 
 
 def _rank(memory: Memory) -> tuple[Any, ...]:
-    """Which of two rows with the same clock counts: one that still holds, then the better guess, then either for good."""
+    """Return the tie-break of rows with the same clock: still valid first, then the better guess, then a fixed order."""
     guessed = [getattr(memory, name) for name in GUESSED]
     return (
         memory.valid_to is None,

@@ -1,4 +1,8 @@
+<<<<<<< HEAD:src/contextd/stores/sqlite/folding.py
 """When to fold: from how many new chunks on a new base file is worth its cost, and the row that points to the base file."""
+=======
+"""The row that points to the base file of a workspace: when a new base is worth its cost, and how the row is updated."""
+>>>>>>> prose2:src/contextd/stores/sqlite/base_pointer.py
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import apsw
 from contextd.stores.search.snapshot import Snapshot
 from contextd.stores.sqlite.database import rows
 
-_SOME = 4096  # rows outside the base that can be searched without being felt
+_SOME = 4096  # rows outside the base that do not slow down a search noticeably
 
 _POINT = """update workspace set generation = ?, folded_seq = ? where workspace_id = ? and generation = ?"""
 _HERE = "from vector where workspace_id = ? and seq <= ? and length(data) > 0"
@@ -19,25 +23,25 @@ _ALL = "select count(*) from chunk where workspace_id = ?"
 
 
 def missing(connection: apsw.Connection, workspace: int) -> int:
-    """How many more chunks make a new base worth what it costs; 0 if there are enough.
+    """Return how many more chunks make a new base worth its cost; 0 if there are enough.
 
-    Half of all: then a first run writes each chunk to a base about twice, however many there are.
+    The limit is half of all chunks: a first run of any size then writes each chunk to a base about twice.
     """
     newer, total = (int(rows(connection, query, (workspace,))[0][0]) for query in (_NEWER, _ALL))
     return max(_SOME - newer, total - 2 * newer) + 1 if newer <= _SOME or newer * 2 <= total else 0
 
 
 def point_to(connection: apsw.Connection, snapshot: Snapshot, generation: int) -> bool:
-    """Make a generation the base, if the one it was made from still is; drop the word lists and vectors it now holds.
+    """Make a generation the base, and drop the terms and vectors it holds. False if the base changed since the snapshot.
 
-    An empty vector says that the base has it; without the base it has to be made again (`lost_vectors`).
+    An empty vector marks one that only the base has; if the base is lost, it is computed again (`lost_vectors`).
     """
     head = snapshot.head
     connection.execute(_POINT, (generation, head.seq, snapshot.workspace, head.generation))
     if not connection.changes():
         return False
     connection.execute("delete from words where workspace_id = ? and seq <= ?", (snapshot.workspace, head.seq))
-    # Not an update, after which a page stays as large as what was in it.
+    # Delete and insert: an update would not free the pages.
     values = (snapshot.workspace, head.seq)
     marked = rows(connection, f"select workspace_id, content_id, space, seq {_HERE}", values)
     connection.execute(f"delete {_HERE}", values)
@@ -46,5 +50,5 @@ def point_to(connection: apsw.Connection, snapshot: Snapshot, generation: int) -
 
 
 def lost_vectors(connection: apsw.Connection, workspace: int) -> None:
-    """The base is gone, and the vectors that only it had with it: forget that they were there, so that they are made again."""
+    """Delete the marks of vectors that only a lost base had, so that they are computed again."""
     connection.execute("delete from vector where workspace_id = ? and length(data) = 0", (workspace,))

@@ -1,4 +1,4 @@
-"""Jobs of one project, in the database of its index. Anybody may ask for one; who holds the lease runs them."""
+"""The job queue of one project, in the database of its index. Anyone may add a job; the holder of the lease runs them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from contextd.values.job import Job
 _COLUMNS = """job_id, kind, state, who, paths, options, created, started, heartbeat, ended, done, total, message, report,
 attempts, reason, lease_end"""
 _OPEN = "state in ('queued', 'in_progress', 'cancelling')"
-_KEPT = 200  # ended jobs, with their logs
-_LEASE = 600_000_000  # microseconds for which the process of a job may be silent before it counts as dead
-_ASKED = 5_000_000  # microseconds in which a process that asked for a job takes a lease that is free
+_KEPT = 200  # number of ended jobs that are kept with their logs
+_LEASE = 600_000_000  # microseconds without a heartbeat after which the process of a job counts as dead
+_ASKED = 5_000_000  # microseconds within which a process that added a job takes a free lease
 _DEAD = "lease_end < ?2 or (?3 and (state != 'queued' or created < ?4))"
 
 
@@ -31,9 +31,9 @@ class SqliteJobs:
         self._database, self._workspace = database, workspace
 
     def add(self, kind: str, who: str, paths: Sequence[str], options: Mapping[str, Any], *, alone: bool = False) -> Job:
-        """Ask for a job. A second rebuild is refused while one is under way, and takes the place of one whose process is dead.
+        """Add a job. A rebuild replaces one whose process is dead. Raises `Conflict` if another rebuild is in progress.
 
-        `alone`: the caller holds the lease, so no job is run by anybody.
+        `alone`: the caller holds the lease, so no other process runs a job.
         """
         number = secrets.token_hex(8)
 
@@ -57,18 +57,18 @@ class SqliteJobs:
             raise Conflict(f"a rebuild is in progress (job {other[0][0]}); wait for it, or run `contextd jobs cancel`")
 
     def get(self, job: str) -> Job:
-        """One job, by its id or the first letters of it."""
+        """Return a job by its id or a prefix of it. Raises `NotFound` unless exactly one job matches."""
         found = self._select("substr(job_id, 1, ?) = ?", len(job), job)
         if len(found) != 1 or not job:
             raise NotFound(f"{'no such job' if not found else 'several jobs match'}: {job!r}; run `contextd jobs` for a list")
         return found[0]
 
     def recent(self, limit: int) -> list[Job]:
-        """The newest jobs, newest first."""
+        """Return the newest jobs, newest first."""
         return self._select("1 order by created desc limit ?", limit)
 
     def next(self) -> Job | None:
-        """The oldest job that is not done: one that was running when its process died comes first."""
+        """Return the oldest unfinished job; first one whose process died."""
         found = self._select(f"{_OPEN} order by state = 'queued', created limit 1")
         return found[0] if found else None
 
@@ -80,12 +80,12 @@ class SqliteJobs:
         return self._update(job, what, _now(), _now(), _now() + _LEASE, only="state in ('queued', 'in_progress')")
 
     def extend(self, job: str, done: int, total: int) -> bool:
-        """Extend the time for which a job is taken, and note how far it is; False if it is to be cancelled."""
+        """Extend the lease of a job, and record its progress; False if it is to be cancelled."""
         self._update(job, "done = ?, total = ?, heartbeat = ?, lease_end = ?", done, total, _now(), _now() + _LEASE)
         return self.get(job).state != "cancelling"
 
     def finish(self, job: str, state: str, message: str, report: Mapping[str, Any]) -> str:
-        """Note what became of a job, and forget the oldest ones; the state, `cancelled` for one that was to be cancelled."""
+        """Record the result of a job, and delete the oldest jobs. Returns the state: `cancelled` if that was requested."""
         done = (message, json.dumps(dict(report)), _now())
         what = "state = ?, message = ?, report = ?, ended = ?, lease_end = null, reason = ?"
         late = "cancelled when it was all but done; what was done stays"
@@ -100,7 +100,7 @@ class SqliteJobs:
         return state
 
     def cancel(self, job: str) -> Job:
-        """Ask a job to end: at once if it waits, at the next document if it runs."""
+        """Request that a job stops: at once if it is queued, at the next document if it runs."""
         number = self.get(job).id
         waiting = "state = 'cancelled', ended = ?, reason = 'cancelled before it began'"
         if not self._update(number, waiting, _now(), only="state = 'queued'"):
@@ -114,7 +114,7 @@ class SqliteJobs:
         self._database.transact(lambda connection: connection.execute(query, (self._workspace, job, _now(), line)))
 
     def redact(self, uris: Collection[str]) -> None:
-        """Take documents that are gone out of the logs and reports of jobs that are over."""
+        """Remove deleted documents from the logs and reports of ended jobs."""
         gone = frozenset(uris)
         lines = self._database.query("select job_id, number, line from job_log where workspace_id = ?", (self._workspace,))
         dropped = [(self._workspace, job, number) for job, number, line in lines if _names(line.partition(": ")[2], gone)]
@@ -128,7 +128,7 @@ class SqliteJobs:
             self._database.transact(write)
 
     def lines(self, job: str) -> list[tuple[int, str]]:
-        """A job's log."""
+        """Return a job's log as times and lines."""
         query = "select at, line from job_log where workspace_id = ? and job_id = ? order by number"
         return [(at, line) for at, line in self._database.query(query, (self._workspace, job))]
 
@@ -137,7 +137,7 @@ class SqliteJobs:
         return [_job(row) for row in self._database.query(query, (self._workspace, *values))]
 
     def _update(self, job: str, what: str, *values: Any, only: str = "1") -> bool:
-        """Whether a row was updated: it has to be in the state that `only` says."""
+        """Update a job if it meets the condition `only`. Returns whether it did."""
         query = f"update job set {what} where workspace_id = ? and job_id = ? and {only}"  # noqa: S608 - both are ours
 
         def write(connection: apsw.Connection) -> bool:
@@ -148,18 +148,18 @@ class SqliteJobs:
 
 
 def _names(line: str, uris: Collection[str]) -> bool:
-    """Whether a line is about one of some documents: it begins with a name and a colon."""
+    """Return whether a line is about one of the documents: it begins with the uri and a colon."""
     return any(line[: match.start()] in uris for match in re.finditer(": ", line))
 
 
 def _without(job: Job, uris: Collection[str]) -> dict[str, Any] | None:
-    """The report of a job that is over without some documents; None when it names none of them."""
+    """Return the report of an ended job without some documents; None if it names none of them."""
     failed, warnings = job.report.get("failed", {}), job.report.get("warnings", [])
-    kept = {uri: why for uri, why in failed.items() if uri not in uris}
+    remaining = {uri: why for uri, why in failed.items() if uri not in uris}
     others = [warning for warning in warnings if not _names(warning, uris)]
-    if not job.over or (len(kept), len(others)) == (len(failed), len(warnings)):
+    if not job.over or (len(remaining), len(others)) == (len(failed), len(warnings)):
         return None
-    return {**job.report, "failed": kept, "warnings": others}
+    return {**job.report, "failed": remaining, "warnings": others}
 
 
 def _now() -> int:

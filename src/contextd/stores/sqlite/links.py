@@ -1,4 +1,4 @@
-"""References between contents, in the tables of the index: written with a document, read by the keys of names."""
+"""References between contents, in tables of the index: written with a content, read by keys of names."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _DEFINITION = "insert or replace into definition values (?, ?, ?, ?, ?, ?, ?)"
 _IMPORT = "insert or replace into import values (?, ?, ?, ?, ?)"
 
 
-@lru_cache(maxsize=1 << 14)  # names are used again and again
+@lru_cache(maxsize=1 << 14)  # names repeat often
 def name_key(name: str) -> int:
-    """A name that is looked up in any case, as it is stored: 63 bits of its lower-case form."""
+    """Return the key of a name that is looked up ignoring case: 63 bits of a hash of its lower-case form."""
     return key(name.lower()) >> 1
 
 
 @lru_cache(maxsize=1 << 14)
 def exact_key(name: str) -> int:
-    """A name that is called, as it is stored: `Option` and `option` are two."""
+    """Return the key of a called name: `Option` and `option` differ."""
     return key(name) >> 1
 
 
 def stem_of_target(target: str) -> str:
-    """The last part of what is imported, without an ending: `a.b.C`, `./x/y.js` and `a::b` are known as C, y and b."""
+    """Return the last part of an import target, without extension: C, y and b for `a.b.C`, `./x/y.js` and `a::b`."""
     parts = parts_of_target(target)
     return parts[-1] if parts else ""
 
 
 def put_links(connection: apsw.Connection, workspace: int, content: int, parsed: Parsed) -> None:
-    """Keep what a content defines and refers to."""
+    """Store the definitions, references and imports of a content."""
     defined = [
         (workspace, name_key(one.label.rpartition(".")[2]), content, one.line, one.end_line, one.kind, one.label)
         for one in parsed.definitions

@@ -1,6 +1,6 @@
-"""The memories of a record: each is a document with one chunk, and a row with what is known of it.
+"""The memories of a record: each is a document with one chunk, and a row with its other fields.
 
-A change is one transaction: the text, the row, the version before it and the clock. Forgetting erases all of them.
+A change is one transaction: the text, the row, the old version and the clock. Forgetting erases all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextd.errors import NotFound
 from contextd.ports.world import Matrix
 from contextd.stores.search.vectors import restore
 from contextd.stores.sqlite.clocks import Clocks
-from contextd.stores.sqlite.database import Database, packed, rows, unpacked, wiping
+from contextd.stores.sqlite.database import Database, packed, request_wipe, rows, unpacked
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.text.terms import plain
 from contextd.values.document import MEMORIES, DocumentRow, Parsed, Stamp, access_list_id
@@ -34,7 +34,7 @@ _FIELDS = (
 _LISTS = {"topics": tuple, "verified": frozenset}
 _FLAGS = ("pinned", "silent", "private")
 _COLUMNS = ", ".join(f"m.{name}" for name in _FIELDS)
-# A memory leads to its document and its text: without `cross join` some plans read all documents.
+# `cross join` fixes the order: memory, document, text. Otherwise some query plans read all documents.
 _SELECT = f"""
 select m.workspace_id, m.memory_id, c.text, d.acl_id, {_COLUMNS}
 from memory m cross join document d on d.workspace_id = m.workspace_id and d.document_id = m.document_id and d.dead_seq is null
@@ -53,15 +53,16 @@ and m.author = ? and m.valid_to is null and d.acl_id = ? order by m.said, m.memo
 _TAUGHT = """m.memory_id in (select memory_id from memory indexed by memory_taught
 where workspace_id = ? and author = ? and instr(verified, '"kind"') > 0)"""
 _PUT = f"insert or replace into memory values (?, ?, ?, ?, {', '.join('?' * len(_FIELDS))}, ?)"  # noqa: S608
+# The result is the same in any order of devices.
 _KEEP_VERSION = """insert into memory_version values (?, ?, ?, ?, ?, ?, ?)
-on conflict do update set at = min(at, excluded.at), data = max(data, excluded.data)"""  # the same, whichever device was first
+on conflict do update set at = min(at, excluded.at), data = max(data, excluded.data)"""
 _ERASE = (
     "delete from memory where workspace_id = ?1 and memory_id = ?2",
     "delete from memory_version where workspace_id = ?1 and memory_id = ?2",
     "delete from link where workspace_id = ?1 and (start_id = ?2 or end_id = ?2)",
     "delete from link_tombstone where workspace_id = ?1 and (start_id = ?2 or end_id = ?2)",
 )
-# What it had replaced holds as long as it would have.
+# Memories that the erased one had replaced get its end of validity and its successor.
 _GIVE_BACK = """
 update memory set (valid_to, replaced_by) = (
   select f.valid_to, f.replaced_by from memory f where f.workspace_id = ?1 and f.memory_id = ?2)
@@ -70,7 +71,7 @@ and author = (select f.author from memory f where f.workspace_id = ?1 and f.memo
 
 
 class _Records(Protocol):
-    """What memories need of the record they are in."""
+    """The parts of the record that memories use."""
 
     database: Database
     clocks: Clocks
@@ -79,7 +80,7 @@ class _Records(Protocol):
 
 
 class SqliteMemories:
-    """Reading and writing memories; who may is decided by who asks."""
+    """Reads and writes memories. Callers check access, except where a reader is given."""
 
     def __init__(self, record: _Records) -> None:
         self._record = record
@@ -87,36 +88,36 @@ class SqliteMemories:
     # Reading
 
     def get(self, workspace: int, ids: Collection[str]) -> list[Memory]:
-        """Some memories, in the order asked for; those that are not there are left out."""
+        """Return memories by id, in the order of `ids`. Missing memories are left out."""
         found = {memory.id: memory for memory in self._memories(workspace, _BY_ID, json.dumps(list(ids)))}
         return [found[one] for one in ids if one in found]
 
     def all(self, workspace: int, reader: Reader) -> list[Memory]:
-        """Every memory a reader may see, the latest first."""
+        """Return every memory a reader may see, newest first."""
         principals = json.dumps(sorted(reader.principals))
         return self._memories(workspace, _READABLE + "order by m.said desc, m.memory_id", principals)
 
     def taught(self, workspace: int, author: str) -> list[Memory]:
-        """The memories whose kind their author set."""
+        """Return the memories whose kind the author set."""
         return self._memories(workspace, _TAUGHT, workspace, author)
 
     def ids(self, workspace: int) -> set[str]:
-        """The ids of all memories, whoever may read them."""
+        """Return the ids of all memories, without regard to access lists."""
         return {row[0] for row in self._query("select memory_id from memory where workspace_id = ?", (workspace,))}
 
     def beginning(self, workspace: int, start: str, reader: Reader) -> list[str]:
-        """The ids a reader may see that begin so."""
+        """Return the ids that begin with `start`, of memories the reader may see."""
         principals = json.dumps(sorted(reader.principals))
         found = self._memories(workspace, _READABLE + _BEGINNING, principals, start, start + "\uffff")
         return [memory.id for memory in found]
 
     def versions(self, workspace: int, memory: str) -> list[Version]:
-        """What a memory was before each change, the latest first."""
+        """Return the versions of a memory before each change, newest first."""
         with self._record.database.reading() as connection:
             return versions_of(connection, workspace, memory)
 
     def tombstones(self, workspace: int, author: str) -> list[tuple[str, str]]:
-        """What an author has forgotten: random ids and clocks, nothing else."""
+        """Return the tombstones of an author: random memory ids and clocks, nothing else."""
         query = """select memory_id, clock from tombstone where workspace_id = ? and author = ? and length(memory_id) = 32
         order by memory_id"""
         return [(row[0], row[1]) for row in self._query(query, (workspace, author))]
@@ -128,17 +129,17 @@ class SqliteMemories:
         entries: Sequence[tuple[Memory, Parsed, Mapping[str, Matrix]]],
         decide: Callable[[Memory, Sequence[Memory]], Decided],
     ) -> list[Decided]:
-        """Keep memories, each among those like it as `decide` says; on disk, synced, when this returns."""
+        """Store memories in one transaction, synced to disk. `decide` gets each memory with the stored ones like it."""
 
         def write(connection: apsw.Connection) -> list[Decided]:
-            return [self._kept(connection, memory, parsed, vectors, decide) for memory, parsed, vectors in entries]
+            return [self._remember_one(connection, memory, parsed, vectors, decide) for memory, parsed, vectors in entries]
 
         return self._record.database.transact(write)
 
     def change(
         self, memory: Memory, by: str, parsed: Parsed | None = None, vectors: Mapping[str, Matrix] | None = None
     ) -> Memory:
-        """Write a changed memory, and what it was into its history; `parsed` when its text is another."""
+        """Write a changed memory, and its old version to its history. `parsed` is given if the text changed."""
 
         def write(connection: apsw.Connection) -> Memory:
             self._record.store(memory.workspace).writer(connection).grant(memory.principals)
@@ -153,7 +154,10 @@ class SqliteMemories:
         vectors: Mapping[str, Matrix] | None = None,
         parsed: Parsed | None = None,
     ) -> None:
-        """Change what is no part of what was said, as it is by now: guesses, vectors, words; without a version before."""
+        """Update fields that are not part of the text, such as guesses, vectors and terms. Adds nothing to the history.
+
+        `change` gets the memory as it is stored now. If its text changed meanwhile or it was erased, nothing is written.
+        """
 
         def write(connection: apsw.Connection) -> None:
             now = row_of(connection, memory.workspace, memory.id)
@@ -164,13 +168,16 @@ class SqliteMemories:
             if parsed is None:
                 self._record.store(noted.workspace).writer(connection).add_vectors_of(number_of(noted.id), vectors or {})
                 return
-            kept = self.vectors(noted.workspace, [noted.id]).get(noted.id, {})  # of models that are not at hand
-            self.write_text(connection, noted, parsed, {**kept, **(vectors or {})})
+            stored = self.vectors(noted.workspace, [noted.id]).get(noted.id, {})  # vectors of models that are not loaded
+            self.write_text(connection, noted, parsed, {**stored, **(vectors or {})})
 
         self._record.database.transact(write)
 
     def forget(self, workspace: int, memory: str) -> str:
-        """Erase a memory: `gone` when no byte is left, `pending` while another process reads, `copies` beside damaged ones."""
+        """Erase a memory and leave a tombstone. Raises `NotFound`.
+
+        Returns `gone` if no byte is left, `pending` while another process reads, `copies` if a damaged record was moved aside.
+        """
         database = self._record.database
 
         def erase(connection: apsw.Connection) -> None:
@@ -187,7 +194,7 @@ class SqliteMemories:
         return "copies" if any(database.path.parent.glob("record.db.corrupt-*")) else "gone"
 
     def vectors(self, workspace: int, memories: Collection[str]) -> dict[str, dict[str, Matrix]]:
-        """The vectors of some memories, by memory and space."""
+        """Return the vectors of memories, by memory id and space."""
         query = """select d.document_id, v.space, v.data from json_each(?) j
         cross join document d on d.workspace_id = ? and d.document_id = j.value and d.dead_seq is null
         join vector v on v.workspace_id = d.workspace_id and v.content_id = d.content_id where length(v.data) > 0"""
@@ -207,7 +214,7 @@ class SqliteMemories:
         with self._record.database.reading() as connection:
             return _found(connection, workspace, condition, values)
 
-    def _kept(
+    def _remember_one(
         self,
         connection: apsw.Connection,
         memory: Memory,
@@ -240,7 +247,7 @@ class SqliteMemories:
     def write_text(
         self, connection: apsw.Connection, memory: Memory, parsed: Parsed | None, vectors: Mapping[str, Matrix]
     ) -> None:
-        """The document of a memory; a new text is a new content, and the old one is erased with its words and vectors."""
+        """Write the document of a memory. A new text is a new content; the old one is erased with its terms and vectors."""
         store, number = self._record.store(memory.workspace), number_of(memory.id)
         query = "select content_id from document where workspace_id = ? and document_id = ? and dead_seq is null"
         old = [row[0] for row in connection.execute(query, (memory.workspace, number))]
@@ -252,13 +259,13 @@ class SqliteMemories:
         store.writer(connection).put(row, parsed, vectors)
 
     def keep_version(self, connection: apsw.Connection, before: Memory, at: int, by: str) -> None:
-        """Keep what a memory was until `at`."""
+        """Add the version of a memory until `at` to its history."""
         values = (before.workspace, before.id, before.clock, at, by, packed(before.text), fields_of(before))
         connection.execute(_KEEP_VERSION, values)
 
     def erase(self, connection: apsw.Connection, workspace: int, memory: str) -> None:
-        """Erase a memory with its text, history and relationships."""
-        wiping(connection)
+        """Erase a memory with its text, history and links, inside the caller's transaction."""
+        request_wipe(connection)
         self._record.store(workspace).writer(connection).erase(number_of(memory))
         connection.execute(_GIVE_BACK, (workspace, memory))
         for query in _ERASE:
@@ -269,29 +276,29 @@ class SqliteMemories:
         self.insert(connection, memory)
         return memory
 
-    def insert(self, connection: apsw.Connection, memory: Memory, told: Sequence[str] | None = None) -> None:
-        """Write the row of a memory as it is; `told` are its topics at its clock, before any was renamed or deleted."""
-        told = memory.topics if told is None else told
-        named = renamed(told, memory.clock, changes_of(connection, memory.author))
+    def insert(self, connection: apsw.Connection, memory: Memory, original: Sequence[str] | None = None) -> None:
+        """Write the row of a memory with its clock. `original`: its topics as written, if renamed or deleted since."""
+        original = memory.topics if original is None else original
+        named = renamed(original, memory.clock, changes_of(connection, memory.author))
         values = _values(replace(memory, topics=named))
-        before = None if named == tuple(told) else json.dumps(list(told))
+        before = None if named == tuple(original) else json.dumps(list(original))
         number, mark = number_of(memory.id), fingerprint(memory.text)
         connection.execute(_PUT, (memory.workspace, memory.id, number, mark, *values, before))
 
     def told_topics(self, connection: apsw.Connection, memory: Memory) -> tuple[str, ...]:
-        """The topics of a memory at its clock, before any was renamed or deleted."""
+        """Return the topics of a memory as written, before any was renamed or deleted."""
         query = "select told_topics from memory where workspace_id = ? and memory_id = ?"
-        ((told,),) = rows(connection, query, (memory.workspace, memory.id))
-        return memory.topics if told is None else tuple(json.loads(told))
+        ((original,),) = rows(connection, query, (memory.workspace, memory.id))
+        return memory.topics if original is None else tuple(json.loads(original))
 
 
 def number_of(name: str) -> int:
-    """The number that stands for a random id."""
+    """Return the document id of a memory id."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") >> 1
 
 
 def fingerprint(text: str) -> int:
-    """The same for texts that differ in case, spaces and punctuation only."""
+    """Return a number that is equal for texts that differ only in case, spaces and punctuation."""
     return number_of(plain(text))
 
 
@@ -305,13 +312,13 @@ def _found(connection: apsw.Connection, workspace: int, condition: str, values: 
 
 
 def row_of(connection: apsw.Connection, workspace: int, memory: str) -> Memory | None:
-    """A memory as it is in this transaction, if it is there."""
+    """Return a memory as this transaction sees it; None if it does not exist."""
     found = _found(connection, workspace, "m.memory_id = ?", (memory,))
     return found[0] if found else None
 
 
 def versions_of(connection: apsw.Connection, workspace: int, memory: str) -> list[Version]:
-    """What a memory was before each change, the latest first."""
+    """Return the versions of a memory before each change, newest first."""
     query = "select clock, at, by, text, data from memory_version where workspace_id = ? and memory_id = ? order by clock desc"
     return [
         Version(at, by, _restored(workspace, memory, unpacked(text), json.loads(data) | {"clock": clock}))
@@ -320,7 +327,7 @@ def versions_of(connection: apsw.Connection, workspace: int, memory: str) -> lis
 
 
 def changes_of(connection: apsw.Connection, author: str) -> list[TopicChange]:
-    """The topics an author renamed, merged or deleted, in the order of their clocks."""
+    """Return the topics an author renamed, merged or deleted, in the order of their clocks."""
     query = "select name, new, clock from topic_change where author = ? order by clock"
     return [TopicChange(*row) for row in connection.execute(query, (author,))]
 
@@ -343,7 +350,7 @@ def _values(memory: Memory) -> list[Any]:
 
 
 def fields_of(memory: Memory) -> str:
-    """All but the text, for the history."""
+    """Return all fields but the text as JSON, for the history."""
     return json.dumps({"principals": sorted(memory.principals), **dict(zip(_FIELDS, _values(memory), strict=True))})
 
 

@@ -1,4 +1,4 @@
-"""What is noted beside the documents of a workspace: settings, failures, finds, counts for people."""
+"""Metadata of a workspace besides its documents: settings, failures, scrubbed secrets, counts for people."""
 
 from __future__ import annotations
 
@@ -26,43 +26,43 @@ on conflict do update set error = excluded.error, at = excluded.at, retries = re
 _FAILED_AS = """
 insert or replace into failure_stamp (workspace_id, uri, size, mtime_ns, ctime_ns, inode) values (?, ?, ?, ?, ?, ?)"""
 _WELL = tuple(f"delete from {table} where workspace_id = ? and uri = ?" for table in ("failure", "failure_stamp"))  # noqa: S608
-_NO_STAMP = Stamp(-1, -1, -1, -1)  # that no file has: it is read in the next run
-_CLEAN = "clean"  # a setting: the file holds no copy of deleted text
+_NO_STAMP = Stamp(-1, -1, -1, -1)  # differs from every file's stamp, so the file is read in the next run
+_CLEAN = "clean"  # setting: the database file holds no copy of deleted text
 
 
 class SqliteNotes:
-    """Rows about a workspace that no search reads."""
+    """Rows of a workspace that searches do not read."""
 
     def __init__(self, database: Database, workspace: int) -> None:
         self.database, self.workspace = database, workspace
 
     def rows(self, query: str, *values: Any) -> list[Any]:
-        """Rows of a query that names the workspace as its first value; for reports."""
+        """Return the rows of a query whose first value is the workspace."""
         return self.database.query(query, (self.workspace, *values))
 
     def setting(self, name: str) -> str | None:
-        """A value kept with the index."""
+        """Return a setting of the index; None if it is not set."""
         found = self.rows("select value from setting where workspace_id = ? and name = ?", name)
         return found[0][0] if found else None
 
     def set_setting(self, name: str, value: str) -> None:
-        """Keep a value with the index."""
+        """Store a setting of the index."""
         query = "insert or replace into setting values (?, ?, ?)"
         self.database.transact(lambda connection: connection.execute(query, (self.workspace, name, value)))
 
-    def soil(self, connection: apsw.Connection) -> None:
-        """Note that copies of deleted text may be in the file; inside a transaction of the caller's."""
+    def note_deleted_text(self, connection: apsw.Connection) -> None:
+        """Note that the file may hold copies of deleted text, inside the caller's transaction."""
         connection.execute("delete from setting where workspace_id = ? and name = ?", (self.workspace, _CLEAN))
 
     def tidy(self) -> None:
-        """Give free pages back to the disk. Where text was deleted, write the file anew, in this run or the next that can."""
+        """Return free pages to the file system. If text was deleted, rewrite the file, in this run or a later one."""
         if self.setting(_CLEAN):
             self.database.shrink()
         elif self.database.wipe():
             self.set_setting(_CLEAN, "yes")
 
     def note_error(self, uri: str, error: str, stamp: Stamp = _NO_STAMP) -> None:
-        """Record that a file failed, and in which state of the file."""
+        """Record that a file failed, with its stamp at that time."""
         state = (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode)
 
         def write(connection: apsw.Connection) -> None:
@@ -72,7 +72,7 @@ class SqliteNotes:
         self.database.transact(write)
 
     def clear_errors(self, uris: Sequence[str]) -> None:
-        """Forget failures of files that are well again, or gone."""
+        """Delete the failures of files that were read since, or that no longer exist."""
         values = [(self.workspace, uri) for uri in uris]
 
         def write(connection: apsw.Connection) -> None:
@@ -80,26 +80,26 @@ class SqliteNotes:
             for query in _WELL:
                 connection.executemany(query, values)
             if connection.total_changes() > before:
-                self.soil(connection)
+                self.note_deleted_text(connection)
 
         self.database.transact(write)
 
     def failed_stamps(self) -> dict[str, Stamp]:
-        """The state in which each file that failed was read."""
+        """Return the stamps of the failed files at the time they failed, by uri."""
         query = "select uri, size, mtime_ns, ctime_ns, inode from failure_stamp where workspace_id = ?"
         return {uri: Stamp(*rest) for uri, *rest in self.rows(query)}
 
     def failures(self) -> list[tuple[str, str, int]]:
-        """Files that failed: path, error, retries."""
+        """Return the files that failed: path, error, number of retries."""
         query = "select uri, error, retries from failure where workspace_id = ? order by uri"
         return [(uri, error, retries) for uri, error, retries in self.rows(query)]
 
     def finds(self, source: int) -> list[tuple[str, int, str]]:
-        """Secrets that were scrubbed in the documents of a source: path, line, rule."""
+        """Return the secrets scrubbed in the documents of a source: path, line, rule."""
         return [(uri, line, rule) for uri, line, rule in self.rows(_FINDS, source)]
 
     def summary(self) -> dict[str, object]:
-        """Counts and sizes, for people."""
+        """Return counts and sizes, for people."""
         with self.database.reading() as connection:
             head = SqliteReading(connection, self.workspace).head()
         spaces = dict(self.rows("select space, count(*) from vector where workspace_id = ? group by space"))
@@ -119,6 +119,6 @@ class SqliteNotes:
         }
 
     def size(self) -> int:
-        """Bytes on disk, without the log that is emptied into the database at the end of a run."""
+        """Return the number of bytes on disk, without the log, which is emptied at the end of a run."""
         pages = self.rows("select page_count * page_size from pragma_page_count, pragma_page_size where ? is not null")[0][0]
         return int(pages) + sum(path.stat().st_size for path in self.database.path.parent.glob("base-*.arrays"))

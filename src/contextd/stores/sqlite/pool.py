@@ -1,4 +1,4 @@
-"""The connections of one database file: a thread has one of its own while it works, and gives it back."""
+"""A pool of connections to one database file. A thread takes a connection while it works, and returns it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import apsw
 
 from contextd.stores.sqlite.connect import connect, disk_full
 
-_KEPT = 4  # connections that stay open while nobody needs them: three descriptors and 16 MB of pages each, at most
+_KEPT = 4  # maximum idle connections; each has up to three descriptors and 16 MB of pages
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A connection, the file it has open, and whether it can only read because the disk was full."""
+    """A connection, the id of its file, and whether it is read-only because the disk was full."""
 
     connection: apsw.Connection
     file: int
@@ -25,36 +25,36 @@ class Opened:
 
 
 class ConnectionPool:
-    """As many connections as threads work at the same time, however many threads there are."""
+    """One connection for each thread that works at the moment. Any thread may call its methods."""
 
     def __init__(self, path: Path, *, durable: bool) -> None:
         self._path, self._durable = path, durable
         self._idle: list[Opened] = []
         self._lock = threading.Lock()
-        self._mine = threading.local()
+        self._of_thread = threading.local()
 
     @contextmanager
     def connection(self) -> Iterator[Opened]:
-        """A connection of this thread alone; whoever asks again inside gets the same one."""
-        held: Opened | None = getattr(self._mine, "opened", None)
+        """Take a connection for this thread alone. A nested call gets the same one."""
+        held: Opened | None = getattr(self._of_thread, "opened", None)
         if held is not None:
             yield held
             return
-        opened = self._mine.opened = self._taken()
+        opened = self._of_thread.opened = self._take()
         try:
             yield opened
         finally:
-            self._mine.opened = None
+            self._of_thread.opened = None
             self._give_back(opened)
 
     def close(self) -> None:
-        """Close the connections that nobody works with; the next to ask opens one."""
+        """Close idle connections. The next caller opens a new one."""
         with self._lock:
             idle, self._idle = self._idle, []
         for opened in idle:
             opened.connection.close()
 
-    def _taken(self) -> Opened:
+    def _take(self) -> Opened:
         while True:
             with self._lock:
                 opened = self._idle.pop() if self._idle else None
@@ -66,7 +66,7 @@ class ConnectionPool:
             opened.connection.close()
 
     def _outdated(self, opened: Opened) -> bool:
-        """Whether the file was replaced, or there is space again on a disk that was full."""
+        """Return whether the file was replaced, or a disk that was full has space again."""
         return opened.file != file_of(self._path) or (opened.full and not disk_full(self._path))
 
     def _give_back(self, opened: Opened) -> None:
@@ -78,7 +78,7 @@ class ConnectionPool:
 
 
 def file_of(path: Path) -> int:
-    """What tells one file at a place from the next."""
+    """Return the inode of a file, which changes when the file is replaced; 0 if there is none."""
     try:
         return path.stat().st_ino
     except OSError:

@@ -1,4 +1,4 @@
-"""One read transaction on the rows of one workspace, in SQL: the SQLite side of what a search asks."""
+"""The SQL of a search: reads the rows of one workspace in one read transaction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHANGED = """
 select document_id, source_id, uri, content_id, acl_id, language, modified, path_terms, dead_seq from (
   select * from document where workspace_id = ?1 and seq > ?2
   union all select * from document where workspace_id = ?1 and dead_seq is not null and dead_seq > ?2 and seq <= ?2)
-order by max(seq, coalesce(dead_seq, 0)), dead_seq is null"""  # two indexes, so that it costs what changed
+order by max(seq, coalesce(dead_seq, 0)), dead_seq is null"""  # two indexes, so that it reads only changed rows
 _WORDS = "select content_id, data from words where workspace_id = ? and seq > ? order by content_id"
 _KINDS = """
 select content_id, kind from chunk
@@ -59,85 +59,85 @@ select content_id, target, line from import where workspace_id = ? and content_i
 
 
 def heads_of(connection: apsw.Connection) -> dict[int, Head]:
-    """The positions of all workspaces of a database; one that was never written to is missing."""
+    """Return the heads of all workspaces of a database. Workspaces without a write are missing."""
     return {workspace: Head(*rest) for workspace, *rest in connection.execute(_HEADS)}
 
 
 class SqliteReading:
-    """The rows of one workspace, read on a connection that is in a transaction."""
+    """The rows of one workspace, read on a connection inside a transaction."""
 
     def __init__(self, connection: apsw.Connection, workspace: int) -> None:
         self.connection, self.workspace = connection, workspace
 
     def head(self) -> Head:
-        """The position of the workspace; zeros if nothing was ever written."""
+        """Return the head of the workspace; zeros if nothing was ever written."""
         return next((Head(*row) for row in self.select(_HEAD)), Head(0, 0, 0, 0))
 
     def living(self) -> Iterable[DocumentTuple]:
-        """All documents."""
+        """Return all living documents."""
         return self.select(_LIVING)
 
     def changed(self, after: int) -> Iterator[tuple[DocumentTuple, bool]]:
-        """Documents written or removed after a position, in order; True for a removed one."""
+        """Yield the documents written or removed after a position, in order; True for a removed one."""
         for *row, dead in self.select(_CHANGED, after):
             document: Any = tuple(row)
             yield document, dead is not None
 
     def words(self, after: int) -> Iterable[tuple[int, bytes]]:
-        """Content and packed word lists of contents that are not in the base file, by content."""
+        """Return content and packed terms of contents written after a position and not in the base file, by content."""
         return self.select(_WORDS, after)
 
     def kinds(self, after: int) -> Iterable[tuple[int, str]]:
-        """Content and kinds of each chunk of the same contents, in order."""
+        """Return content and kinds of each chunk of the same contents, in order."""
         return self.select(_KINDS, after)
 
     def vectors(self, after: int) -> Iterable[tuple[int, str, bytes]]:
-        """Content, space and packed vectors that are not in the base file, by content."""
+        """Return content, space and packed vectors written after a position and not in the base file, by content."""
         return self.select(_VECTORS, after)
 
     def access_lists(self, principals: Collection[str]) -> Sequence[int]:
-        """The ids of the access lists that name one of the principals."""
+        """Return the ids of the access lists that name one of the principals."""
         return [acl for (acl,) in self.select(_ACCESS_LISTS, json.dumps(sorted(principals)))]
 
     def texts(self, contents: Collection[int]) -> dict[int, str]:
-        """The texts of contents."""
+        """Return the texts of contents."""
         return {content: unpacked(data) for content, data in self.select(_TEXTS, json.dumps(sorted(contents)))}
 
     def all_texts(self) -> Iterator[tuple[int, str]]:
-        """Content and text of every content, by content."""
+        """Yield content and text of every content, by content."""
         for content, data in self.select(_ALL_TEXTS):
             yield content, unpacked(data)
 
     def pieces(self, contents: Collection[int]) -> Iterator[tuple[int, PieceRow]]:
-        """Content and chunk of every chunk of some contents, in order."""
+        """Yield content and row of every chunk of some contents, in order."""
         for content, *row in self.select(_PIECES, json.dumps(sorted(contents))):
             yield content, PieceRow(*row)
 
     def pieces_at(self, places: Collection[tuple[int, int]]) -> Iterator[tuple[int, PieceRow]]:
-        """Content and chunk of the chunks with these contents and ordinals."""
+        """Yield content and row of the chunks with these contents and ordinals."""
         for content, *row in self.select(_PIECES_AT, json.dumps(sorted(places))):
             yield content, PieceRow(*row)
 
     def names(self, content: int) -> Sequence[str]:
-        """The defined names of each chunk of a content, as JSON lists, in order."""
+        """Return the names that each chunk of a content defines, as JSON lists, in order."""
         return [names for (names,) in self.select(_NAMES, content)]
 
     def ordinals_at(self, content: int, line: int) -> Sequence[int]:
-        """The ordinals of the chunks of a content that contain a line."""
+        """Return the ordinals of the chunks of a content that contain a line."""
         return [ordinal for (ordinal,) in self.select(_ORDINALS, content, line, line)]
 
     def definitions_of(self, names: Collection[str]) -> Iterable[tuple[int, Definition]]:
-        """Content and definition of each definition whose last part is one of the names, in any case."""
+        """Return content and definition of each definition whose last part is one of the names, ignoring case."""
         keys = json.dumps([name_key(name) for name in names])
         return [(content, Definition(*rest)) for content, *rest in self.select(_DEFINITIONS_OF, keys)]
 
     def definitions_in(self, contents: Collection[int]) -> Iterable[tuple[int, Definition]]:
-        """Content and definition of each definition in some contents."""
+        """Return content and definition of each definition in some contents."""
         found = self.select(_DEFINITIONS_IN, json.dumps(list(contents)))
         return [(content, Definition(*rest)) for content, *rest in found]
 
     def references_to(self, names: Collection[str]) -> Iterator[tuple[str, int, int, Sequence[int]]]:
-        """Name, kind, content and lines of each reference to one of the names."""
+        """Yield name, kind, content and lines of each reference to one of the names."""
         wanted = {exact_key(name): name for name in names}
         for number, kind, content, data in self.select(_REFERENCES, json.dumps(list(wanted))):
             lines = array("I")
@@ -145,13 +145,13 @@ class SqliteReading:
             yield wanted[number], kind, content, lines
 
     def imports_of(self, stems: Collection[str]) -> Iterable[tuple[int, str, int]]:
-        """Content, target and line of each import whose last part is one of the stems."""
+        """Return content, target and line of each import whose last part is one of the stems."""
         return self.select(_IMPORTS_OF, json.dumps([name_key(stem) for stem in stems]))
 
     def imports_in(self, contents: Collection[int]) -> Iterable[tuple[int, str, int]]:
-        """Content, target and line of each import in some contents."""
+        """Return content, target and line of each import in some contents."""
         return self.select(_IMPORTS_IN, json.dumps(list(contents)))
 
     def select(self, query: str, *values: Any) -> Iterator[Any]:
-        """The rows of a query that names the workspace as its first value."""
+        """Return the rows of a query whose first value is the workspace."""
         return iter(self.connection.execute(query, (self.workspace, *values)))

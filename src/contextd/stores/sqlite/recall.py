@@ -1,4 +1,4 @@
-"""Memories for a search, in SQL: which of them may not answer now, and what is known of each."""
+"""The SQL of a search of memories: which memories are no candidates, and the metadata of each."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from contextd.values.document import MEMORIES
 from contextd.values.memory import Recall
 from contextd.values.query import Scope
 
-# What holds no longer, is silent or private; what does not hold yet; what is not asked for. All but the last by an index.
-# Asked for now, a fact holds if it held when it was told, and what it replaced does not: the clock may have been set back.
+# Past: memories that are no longer valid, silent or private. Future: not valid yet. Others: excluded by filters; uses no index.
+# For the time "now", a memory is valid if it was when it was stated, and the memory it replaced is not: the clock may have
+# been set back since.
 _PAST = """select document_id from memory m indexed by memory_not_answering where workspace_id = :workspace
 and (valid_to is not null or silent or private) and (silent or (valid_to is not null and (valid_to <= :then
   or (:now and exists (select 1 from memory r where r.workspace_id = m.workspace_id and r.memory_id = m.replaced_by
@@ -47,10 +48,10 @@ from json_each(?2) j cross join memory on workspace_id = ?1 and document_id = j.
 
 
 class SqliteMemoryReading(SqliteReading):
-    """The rows of a workspace of the record, with those of its memories."""
+    """The rows of a workspace of the record, with the metadata of its memories."""
 
     def left_out(self, asked: Recall, now: int) -> list[int]:
-        """Documents of memories that may not answer: not valid at that time, never recalled, or not asked for."""
+        """Return the documents of memories that are not valid at that time, are never recalled, or do not match the filters."""
         private = "" if asked.private else " or private"
         then = (now or time.time_ns() // 1000) if asked.as_of is None else asked.as_of
         conditions: list[str] = []
@@ -71,37 +72,37 @@ class SqliteMemoryReading(SqliteReading):
         return [document for (document,) in self.connection.execute(query, values)]
 
     def of_kinds(self, kinds: Collection[str]) -> list[int]:
-        """Documents of memories of these kinds."""
+        """Return the documents of memories of these kinds."""
         return [document for (document,) in self.select(_OF_KINDS, json.dumps(sorted(kinds)))]
 
     def memory_kinds(self, documents: Collection[int]) -> list[str]:
-        """The kinds of the memories of some documents."""
+        """Return the kinds of the memories of some documents."""
         return [kind for (kind,) in self.select(_KINDS, json.dumps(list(documents)))]
 
     def memory_topics(self, documents: Collection[int]) -> list[str]:
-        """The topics of the memories of some documents."""
+        """Return the topics of the memories of some documents."""
         return [topic for (topic,) in self.select(_TOPICS, json.dumps(list(documents)))]
 
     def known(self, documents: Collection[int]) -> Iterable[tuple[Any, ...]]:
-        """Document, kind, time said, confidence, pinned, feedback, whom it is about, topics as JSON."""
+        """Return document, kind, time said, confidence, pinned, feedback, whom it is about, topics as JSON."""
         return self.select(_KNOWN, json.dumps(sorted(documents)))
 
     def stated(self, documents: Collection[int]) -> Iterable[tuple[Any, ...]]:
-        """Document, kind, confidence, time said, attribute, value with its unit."""
+        """Return document, kind, confidence, time said, attribute, value with its unit."""
         return self.select(_STATED, json.dumps(sorted(documents)))
 
     def related(self, documents: Collection[int]) -> list[tuple[int, int, str]]:
-        """Document, linked document and kind of each link, in the order they were made."""
+        """Return document, linked document and kind of each link, oldest first."""
         return [(here, there, kind) for here, there, kind in self.select(_RELATED, json.dumps(sorted(documents)))]
 
 
 class MemoryStore(SqliteStore):
-    """The documents of a workspace of the record: memories, and texts that cannot be read again from disk."""
+    """The documents of a workspace of the record: memories, chats and notes. Its views show memories only."""
 
     def view(self, scope: Scope, deadline: float | None = None) -> AbstractContextManager[MemoryView]:
-        """The memories that may answer now."""
+        """Open a view of the memories at the current position."""
         return self.seen(only(scope, MEMORIES), deadline, MemoryView)
 
     def reading(self, connection: apsw.Connection) -> SqliteMemoryReading:
-        """The rows of this workspace in a transaction."""
+        """Return the rows of this workspace in a transaction."""
         return SqliteMemoryReading(connection, self.workspace)

@@ -1,7 +1,7 @@
-"""What people wrote: the registry of workspaces, memories, rights and tombstones, in one durable database.
+"""The record: the registry of workspaces, memories, chats, access lists and tombstones, in one durable database.
 
-A memory is a document with one chunk in the same tables an index has, so that one query path finds both. Nothing here is
-derived from anything; nothing of it lies outside this file.
+A memory is a document with one chunk, in the same tables as an index, so one query path finds both. The record is not derived
+from other data, and all of it is in this one file.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _PLACE = "select workspace_id, name from registry where kind = ? and place = ?"
 
 
 def salvaged(path: Path) -> tuple[dict[str, int], Path] | None:
-    """Save what can be read of a damaged record; rows by table, and where the damaged file lies now. None: it is healthy."""
+    """Copy the readable rows of a damaged record. Returns rows by table and the path of the damaged file; None if healthy."""
     from contextd.stores.sqlite.salvage import salvage
 
     return salvage(path, _SCHEMAS)
 
 
 class SqliteRecord:
-    """The one database of a user's own writing."""
+    """The database of everything a person wrote. Any thread may call its methods."""
 
     def __init__(self, path: Path) -> None:
         self.database = Database(path, durable=True, schemas=_SCHEMAS)
@@ -47,7 +47,7 @@ class SqliteRecord:
     # Workspaces
 
     def workspace(self, kind: str, place: str, name: str) -> int:
-        """The workspace of a place, registered when it is new."""
+        """Return the workspace of a place. Registers it if it is new."""
         known = self.registered(kind, place)
         if known is not None:
             return known
@@ -58,43 +58,43 @@ class SqliteRecord:
         return int(self.database.query(_PLACE, (kind, place))[0][0])
 
     def registered(self, kind: str, place: str) -> int | None:
-        """The workspace of a place, if there is one."""
+        """Return the workspace of a place; None if it is not registered."""
         found = self.database.query(_PLACE, (kind, place))
         return int(found[0][0]) if found else None
 
     def scrubbed_by(self) -> str:
-        """The rules with which everything here was scrubbed last; empty for none."""
+        """Return the version of the rules that scrubbed the record last; empty if none did."""
         found = self.database.query("select value from setting where workspace_id = 0 and name = 'scrubbed'", ())
         return str(found[0][0]) if found else ""
 
     def now(self) -> int:
-        """The time in microseconds; not before the last write while the wall clock is back by a day at the most."""
+        """Return the time in microseconds. If the wall clock was set back by up to a day, it is still after the last write."""
         return self.clocks.now()
 
     def store(self, workspace: int) -> MemoryStore:
-        """The documents of one workspace in the record."""
+        """Return the documents of one workspace in the record."""
         if workspace not in self._stores:
             self._stores[workspace] = MemoryStore(self.database, workspace)
         return self._stores[workspace]
 
     def chats(self, workspace: int) -> ChatStore:
-        """The chats and notes of one workspace."""
+        """Return the chats and notes of one workspace."""
         return ChatStore(self.store(workspace), self.clocks.tick)
 
     def close(self) -> None:
-        """Close this thread's connection."""
+        """Close idle connections."""
         self.database.close()
 
-    # Rights of sources
+    # Access lists of sources
 
     def source_right(self, workspace: int, source: int) -> frozenset[str] | None:
-        """Who may read the documents of a source, if anybody said."""
+        """Return who may read the documents of a source; None if that was never set."""
         query = "select principals from source_right where workspace_id = ? and source_id = ?"
         found = self.database.query(query, (workspace, source))
         return frozenset(json.loads(found[0][0])) if found else None
 
     def set_source_right(self, workspace: int, source: int, principals: frozenset[str]) -> None:
-        """Say who may read the documents of a source."""
+        """Set who may read the documents of a source."""
 
         def write(connection: apsw.Connection) -> None:
             values = (workspace, source, json.dumps(sorted(principals)), self.clocks.tick(connection))

@@ -1,4 +1,4 @@
-"""How memories relate, and the topics a person has: small tables of the record, each write with its clock."""
+"""Links between memories, and topics of a person: small tables of the record; each row has a clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINKS = """
 select start_id, end_id, kind, clock from link where workspace_id = ?1
 and (start_id in (select value from json_each(?2)) or end_id in (select value from json_each(?2)))
 order by start_id, end_id, kind"""
-# A person's topics are those of all their memories, whichever project these belong to.
+# A person's topics apply to all their memories, in every project.
 _OF_MEMORIES = """
 update memory set told_topics = coalesce(told_topics, topics), topics = (
   select json_group_array(distinct case when t.value = ?2 then ?3 else t.value end) from json_each(topics) t
@@ -44,7 +44,7 @@ class SqliteRelations:
     # Links
 
     def link(self, workspace: int, start: str, end: str, kind: str) -> None:
-        """Relate two memories; the same again changes nothing."""
+        """Link two memories. An existing link is not changed."""
 
         def write(connection: apsw.Connection) -> None:
             values = (workspace, start, end, kind, self._record.clocks.tick(connection))
@@ -53,7 +53,7 @@ class SqliteRelations:
         self._record.database.transact(write)
 
     def unlink(self, workspace: int, start: str, end: str, kind: str = "") -> int:
-        """Take relationships between two memories back, in both directions; how many there were."""
+        """Remove links between two memories, in both directions. Returns the number removed."""
         query = """delete from link where workspace_id = ?1 and (?4 = '' or kind = ?4)
         and ((start_id = ?2 and end_id = ?3) or (start_id = ?3 and end_id = ?2))"""
 
@@ -65,13 +65,13 @@ class SqliteRelations:
         return self._record.database.transact(write)
 
     def links(self, workspace: int, memories: Collection[str]) -> list[Link]:
-        """The relationships some memories have, whichever side they are on."""
+        """Return the links that start or end at one of the memories."""
         return [Link(*row) for row in self._record.database.query(_LINKS, (workspace, json.dumps(sorted(memories))))]
 
     # Topics
 
     def topics(self, workspace: int, author: str) -> list[Topic]:
-        """All topics of a person, by name; below what the topic above is called now."""
+        """Return all topics of a person, by name. Parents have their current names."""
         with self._record.database.reading() as connection:
             found, changes = topics_of(connection, workspace, author), changes_of(connection, author)
         alive = {topic.name for topic in found}
@@ -79,12 +79,12 @@ class SqliteRelations:
         return [Topic(one.name, above[one.name] if above[one.name] in alive else "", one.clock) for one in found]
 
     def topic_changes(self, author: str) -> list[TopicChange]:
-        """The topics a person renamed, merged or deleted, in the order in which that happened."""
+        """Return the topics a person renamed, merged or deleted, oldest change first."""
         with self._record.database.reading() as connection:
             return changes_of(connection, author)
 
     def put_topics(self, workspace: int, author: str, topics: Collection[Topic]) -> None:
-        """Add topics, or put them below others; each with its clock, or now."""
+        """Add topics, or change their parent. A topic without a clock gets a new one."""
 
         def write(connection: apsw.Connection) -> None:
             for topic in topics:
@@ -95,7 +95,7 @@ class SqliteRelations:
         self._record.database.transact(write)
 
     def replace_topic(self, workspace: int, author: str, name: str, new: str) -> int:
-        """Give what is of one topic to another, or to none when `new` is empty; how many memories had it."""
+        """Replace a topic in all memories of its author. An empty `new` deletes the topic. Returns the number of memories."""
 
         def write(connection: apsw.Connection) -> int:
             here, tick = (workspace, author, name), self._record.clocks.tick
@@ -113,6 +113,6 @@ class SqliteRelations:
 
 
 def topics_of(connection: apsw.Connection, workspace: int, author: str) -> list[Topic]:
-    """The topics of a person as they were written."""
+    """Return the topics of a person as they were written."""
     query = "select name, parent, clock from topic where workspace_id = ? and author = ? order by name"
     return [Topic(*row) for row in rows(connection, query, (workspace, author))]

@@ -1,4 +1,4 @@
-"""Opening the index of a project; a damaged one is put aside and begun anew, since it can be made again from the files."""
+"""Opens the index of a project. A damaged index is moved aside and replaced by an empty one, to be rebuilt from the files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REPAIR_SECONDS = 10.0
 
 
 def opened_or_renewed(folder: Path, workspace: int) -> tuple[SqliteStore, str]:
-    """The index of a project; a damaged one is put aside and begun anew, which is worth a word."""
+    """Return the index of a project, and a warning if it was damaged and replaced by an empty one."""
     file = file_of(folder / "index.db")
     try:
         return open_index(folder, workspace), ""
@@ -27,9 +27,9 @@ def opened_or_renewed(folder: Path, workspace: int) -> tuple[SqliteStore, str]:
 
 
 def replaced(folder: Path, workspace: int, damaged: int) -> SqliteStore:
-    """A new index, unless another process has replaced the damaged file already.
+    """Return a new index, or that of another process which has already replaced the damaged file.
 
-    Damage that was met is not checked again: SQLite's own check passes some of it, and a second run would meet it again.
+    The damage is not checked again: SQLite's own check misses some of it, and the next run would fail again.
     """
     with lease(folder, "a repair", wait=_REPAIR_SECONDS):
         if file_of(folder / "index.db") == damaged:
@@ -38,15 +38,15 @@ def replaced(folder: Path, workspace: int, damaged: int) -> SqliteStore:
 
 
 def replace_damaged(store: ProjectStore, folder: Path, workspace: int, damaged: int) -> None:
-    """The same under a store that is open: it goes on with the new file."""
+    """Replace the damaged file of an open store. The store continues with the new file."""
     store.close()
     replaced(folder, workspace, damaged).close()
 
 
 def quarantine(folder: Path) -> list[Path]:
-    """Move a damaged index aside; what it held can be made again from the project.
+    """Move a damaged index aside, with its log. Returns the new paths. The index can be rebuilt from the project.
 
-    The log and the shared memory go first: a new file that met the old shared memory would cut it short under its readers.
+    The log and the shared memory are moved first: a new database would truncate the old shared memory under its readers.
     """
     moved = []
     for path in sorted(folder.glob("index.db*"), reverse=True):

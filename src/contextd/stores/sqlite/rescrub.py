@@ -1,7 +1,7 @@
-"""Scrub a record again that was written with older rules: what they missed is erased, as if it were forgotten.
+"""Scrubs a record again that was written with older rules. Secrets that these missed are erased as if forgotten.
 
-One transaction over everything a person wrote. Ids, clocks, links and what a person verified stay. Texts that change lose their
-deep vectors, which the next `enrich` or `deepen` makes again.
+This is one transaction over the whole record. Ids, clocks, links and verified fields stay. Changed texts lose their deep
+vectors, which the next `enrich` or `deepen` computes again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import apsw
 
 from contextd.ports.world import Matrix
 from contextd.stores.sqlite.chats import ChatStore
-from contextd.stores.sqlite.database import packed, rows, unpacked, wiping
+from contextd.stores.sqlite.database import packed, request_wipe, rows, unpacked
 from contextd.stores.sqlite.forgotten import whole
 from contextd.stores.sqlite.memories import fields_of, row_of, versions_of
 from contextd.stores.sqlite.record import SqliteRecord
@@ -25,7 +25,7 @@ from contextd.values.conversation import told_apart
 from contextd.values.document import CHATS, OWNER, DocumentRow, Parsed, Piece, Stamp
 from contextd.values.memory import Memory
 
-_MARK = "insert or replace into setting values (0, 'scrubbed', ?)"  # of the whole record: no workspace has this number
+_MARK = "insert or replace into setting values (0, 'scrubbed', ?)"  # workspace 0 does not exist: for the whole record
 _CHATS = """
 select d.document_id, d.uri, d.content_id, d.acl_id, d.language, d.digest, d.modified, c.text, k.said, k.first, k.chain
 from document d join content c on c.workspace_id = d.workspace_id and c.content_id = d.content_id
@@ -33,7 +33,7 @@ left join chat k on k.workspace_id = d.workspace_id and k.document_id = d.docume
 where d.workspace_id = ? and d.source_id = ? and d.dead_seq is null"""
 _PIECES = """select start_at, end_at, start_line, end_line, kind, label, heading, tokens, names from chunk
 where workspace_id = ? and content_id = ? order by ordinal"""
-# Names beside memories: table and column.
+# Names outside of memories: table and column.
 _NAMES = (
     ("topic", "name"), ("topic", "parent"), ("topic_change", "name"), ("topic_change", "new"), ("link", "kind"),
     ("link_tombstone", "kind"),
@@ -42,18 +42,18 @@ _NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Rescrubber:
-    """What a record is scrubbed with: the rules' mark, and steps that know them."""
+    """The scrubbing rules' version, and the functions that apply them."""
 
     mark: str
-    clean: Callable[[str], tuple[str, int]]  # a text, and how many secrets were in it
+    clean: Callable[[str], tuple[str, int]]  # returns the scrubbed text and the number of secrets
     clean_memory: Callable[[Memory], tuple[Memory, int]]
     parsed: Callable[[Memory], Parsed]
-    count: Callable[[str], int]  # tokens
+    count: Callable[[str], int]  # counts tokens
     embed: Callable[[Sequence[str]], Mapping[str, Matrix]]
 
 
 def rescrub(record: SqliteRecord, with_: Rescrubber) -> int:
-    """Bring a record up to the present rules; the number of secrets that were removed."""
+    """Scrub a record with the current rules. Returns the number of secrets removed."""
     database = record.database
 
     def write(connection: apsw.Connection) -> int:
@@ -67,7 +67,7 @@ def rescrub(record: SqliteRecord, with_: Rescrubber) -> int:
             )
         connection.execute(_MARK, (with_.mark,))
         if found:
-            wiping(connection)
+            request_wipe(connection)
         return found
 
     removed = database.transact(write)
@@ -96,9 +96,9 @@ def _memories(connection: apsw.Connection, record: SqliteRecord, workspace: int,
 
 def _memory(connection: apsw.Connection, record: SqliteRecord, memory: Memory, with_: Rescrubber) -> int:
     clean, found = with_.clean_memory(memory)
-    told = record.memories.told_topics(connection, memory)
-    topics = tuple(with_.clean(topic)[0] for topic in told)
-    if not found and topics == told:
+    original = record.memories.told_topics(connection, memory)
+    topics = tuple(with_.clean(topic)[0] for topic in original)
+    if not found and topics == original:
         return 0
     if clean.text != memory.text:
         clean = replace(clean, enriched=-abs(clean.enriched))
@@ -129,7 +129,7 @@ def _chat(connection: apsw.Connection, chats: ChatStore, workspace: int, row: Se
     old = Parsed(unpacked(stored), tuple(_piece(one) for one in rows(connection, _PIECES, (workspace, content))), (), ())
     parsed, found = _clean_parsed(old, with_)
     conversation, in_name = with_.clean(whole(uri))
-    if in_name:  # names that differ in a secret only are kept apart by what was said first, as an import does
+    if in_name:  # as in an import, a hash of the first message distinguishes names that differ only in a secret
         conversation = told_apart(
             conversation, parsed.text[parsed.pieces[0].start : parsed.pieces[0].end] if parsed.pieces else ""
         )
@@ -156,7 +156,7 @@ def _chat(connection: apsw.Connection, chats: ChatStore, workspace: int, row: Se
 
 
 def _clean_json(value: Any, with_: Rescrubber) -> tuple[Any, int]:
-    """A value of lists and texts without secrets, and how many there were."""
+    """Return a value of lists and texts without secrets, and the number of secrets."""
     if isinstance(value, str):
         return with_.clean(value)
     if not isinstance(value, list):
@@ -175,7 +175,7 @@ def _piece(row: Sequence[Any]) -> Piece:
 
 
 def _clean_parsed(parsed: Parsed, with_: Rescrubber) -> tuple[Parsed, int]:
-    """A text without secrets, its pieces moved; every line stays a line, which is how they are found again."""
+    """Return a text without secrets, with its pieces moved. Scrubbing keeps lines, so pieces are found by line."""
     text, found = with_.clean(parsed.text)
     moved = _moved(parsed.text, text)
 
@@ -195,7 +195,7 @@ def _clean_parsed(parsed: Parsed, with_: Rescrubber) -> tuple[Parsed, int]:
 
 
 def _moved(old: str, new: str) -> Callable[[int], int]:
-    """Where a position of one text is in another that has the same lines, some of them shorter or longer."""
+    """Return a function that maps a position of `old` to `new`, which has the same lines, some shorter or longer."""
     before, after = _line_starts(old), _line_starts(new)
 
     def move(position: int) -> int:

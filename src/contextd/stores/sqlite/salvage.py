@@ -1,6 +1,6 @@
-"""Saving what can be read of a damaged record: row by row into a new file, the damaged one kept beside it.
+"""Copies the readable rows of a damaged record into a new file, row by row. The damaged file is kept beside it.
 
-What was written counts: texts, memories, rights, tombstones. What can be derived from a text is made again from it.
+Texts, memories, access lists and tombstones are copied. Data derived from a text is computed again.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from contextd.values.document import OWNER, Piece
 
 _TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
 _DERIVED = ("words", "chunk", "job", "job_log", "failure", "failure_stamp", "setting")
-# For columns that an older record does not have.
-_OTHERWISE = {
+# Values of columns that an older record does not have.
+_DEFAULTS = {
     "author": OWNER, "kind": "unknown", "topics": "[]", "verified": "[]", "source": "person", "confidence": 1.0,
     **dict.fromkeys(("about", "attribute", "value", "unit", "language", "conversation", "replaced_by"), ""),
     **dict.fromkeys(("fingerprint", "said", "valid_from", "pinned", "silent", "private"), 0),
     **dict.fromkeys(("useful", "useless", "enriched", "changed"), 0),
 }  # fmt: skip
-_STEP_BY_STEP = 100_000  # rows between two readable ends that are tried one by one
+_LARGEST_GAP = 100_000  # row numbers between the readable ends that are tried one by one
 _ORPHANS = """
 delete from document where not exists (select 1 from content c
   where c.workspace_id = document.workspace_id and c.content_id = document.content_id);
@@ -44,7 +44,7 @@ delete from vector where not exists (select 1 from content c
 
 
 def salvage(path: Path, schemas: tuple[str, ...]) -> tuple[dict[str, int], Path] | None:
-    """Rows saved by table, and where the damaged file lies now; None, and nothing is done, when the record is healthy."""
+    """Return rows saved by table, and the new path of the damaged file. Does nothing and returns None for a healthy record."""
     if _healthy(path, schemas):
         return None
     fresh = path.with_name(path.name + ".salvaged")
@@ -53,7 +53,7 @@ def salvage(path: Path, schemas: tuple[str, ...]) -> tuple[dict[str, int], Path]
     source = _opened(path)
     target = Database(fresh, durable=True, schemas=schemas)
     saved = _copied(source, target) if source is not None else {}
-    target.transact(_made_again)
+    target.transact(_rebuild_derived)
     saved["memory"] = int(target.query("select count(*) from memory")[0][0])
     target.checkpoint()
     target.close()
@@ -70,10 +70,10 @@ def salvage(path: Path, schemas: tuple[str, ...]) -> tuple[dict[str, int], Path]
 
 
 def _healthy(path: Path, schemas: tuple[str, ...]) -> bool:
-    """Whether every page, every text and every word list of a record of the present schema can be read."""
+    """Return whether a record has the current schema, and all its pages, texts and terms can be read."""
     source = None
     try:
-        source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)  # so that its log is read too
+        source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)  # read-write, so that the log is read, too
         source.set_busy_timeout(2000)
         faults = rows(source, "pragma integrity_check(1)")
         if faults != [("ok",)] or rows(source, "pragma user_version") != [(max(migrations(schemas)),)]:
@@ -92,9 +92,9 @@ def _healthy(path: Path, schemas: tuple[str, ...]) -> bool:
 
 
 def _opened(path: Path) -> apsw.Connection | None:
-    """The damaged file, to ourselves; None when nothing of it can be read."""
+    """Open the damaged file exclusively; None if nothing of it can be read. Raises `StorageError` if it is in use."""
     try:
-        source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)  # so that its log is read too
+        source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)  # read-write, so that the log is read, too
         source.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         source.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         source.set_busy_timeout(2000)
@@ -117,23 +117,23 @@ def _copied(source: apsw.Connection, target: Database) -> dict[str, int]:
 
 
 def _copy(source: apsw.Connection, target: apsw.Connection, table: str) -> int:
-    """The rows of a table that can be read, in the columns that both know."""
+    """Copy the readable rows of a table, in the columns that both have. Returns their number."""
     try:
         known = _columns(source, table)
-        columns = [name for name in _columns(target, table) if name in known or name in _OTHERWISE]
+        columns = [name for name in _columns(target, table) if name in known or name in _DEFAULTS]
     except apsw.Error:
         return 0
-    asked = ", ".join(name if name in known else repr(_OTHERWISE[name]) for name in columns)
+    asked = ", ".join(name if name in known else repr(_DEFAULTS[name]) for name in columns)
     marks, count = ", ".join("?" * len(columns)), 0
     for row in _readable(source, table, asked):
-        with suppress(apsw.Error):  # a row that breaks a rule of the schema is damaged itself
+        with suppress(apsw.Error):  # a row that violates the schema is damaged
             target.execute(f"insert or ignore into {table} ({', '.join(columns)}) values ({marks})", row)  # noqa: S608
             count += target.changes()
     return count
 
 
 def _readable(source: apsw.Connection, table: str, columns: str) -> Iterator[Any]:
-    """From either end up to the damage, and one by one what lies between, where rows are numbered."""
+    """Yield the rows from both ends up to the damage; if rows have numbers, also the rows between, one by one."""
     try:
         rows(source, f"select rowid from {table} limit 0")  # noqa: S608 - names of our own schema
     except apsw.Error:
@@ -147,8 +147,8 @@ def _readable(source: apsw.Connection, table: str, columns: str) -> Iterator[Any
             last = number
             yield tuple(row)
         ends.append(last)
-    low, high = ends[0] or 0, ends[1] or (ends[0] or 0) + _STEP_BY_STEP
-    for number in range(low + 1, min(high, low + _STEP_BY_STEP)):
+    low, high = ends[0] or 0, ends[1] or (ends[0] or 0) + _LARGEST_GAP
+    for number in range(low + 1, min(high, low + _LARGEST_GAP)):
         yield from _until_damage(source, f"select {columns} from {table} where rowid = {number:d}")  # noqa: S608
 
 
@@ -157,8 +157,8 @@ def _until_damage(source: apsw.Connection, query: str) -> Iterator[Any]:
         yield from source.execute(query)
 
 
-def _made_again(connection: apsw.Connection) -> None:
-    """Drop what lost its text, and make the one chunk and the words of every memory from its text."""
+def _rebuild_derived(connection: apsw.Connection) -> None:
+    """Drop rows that lost their text. Make the one chunk and the terms of every memory from its text."""
     connection.execute(_ORPHANS)
     for workspace, content, seq, data in rows(connection, "select workspace_id, content_id, seq, text from content"):
         try:

@@ -1,7 +1,7 @@
-"""One workspace in one database: writes in single transactions, a change feed, and views for readers.
+"""One workspace in one database: atomic writes, a change feed, and views for readers.
 
-The writer's side is used under the lease of the project (`stores.lease`); readers need none. Every transaction that writes
-begins as a writer, so that none can deadlock half-way.
+Writers hold the lease of the project (`stores.lease`); readers need no lease. Every write transaction begins as a writer, so
+none can deadlock half-way.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from contextd.stores.sqlite.current import Current
 from contextd.stores.sqlite.database import Database, unpacked
 from contextd.stores.sqlite.folding import lost_vectors, missing, point_to
 from contextd.stores.sqlite.jobs import SqliteJobs
-from contextd.stores.sqlite.misfit import from_the_store
 from contextd.stores.sqlite.notes import SqliteNotes
 from contextd.stores.sqlite.reading import SqliteReading
 from contextd.stores.sqlite.writer import OF_CONTENT, Writer
@@ -65,32 +64,35 @@ group by d.content_id order by max(d.modified) desc limit ?3"""
 
 
 class SqliteStore:
-    """Documents of one workspace. `folder` holds the base files; without one, everything stays in the database."""
+    """Documents of one workspace. `folder` holds the base files; without it, all data stays in the database.
+
+    Any thread may read. One writer at a time calls `apply`, `adopt` and `settle`.
+    """
 
     def __init__(self, database: Database, workspace: int, folder: Path | None = None) -> None:
         self.database, self.workspace, self.folder = database, workspace, folder
         self.notes = SqliteNotes(database, workspace)
         self.jobs = SqliteJobs(database, workspace)
         self.current = Current(database, workspace, folder)
-        self._wait = 0  # chunks to be written before it is counted again whether a new base is worth it
-        self._changed = False  # since the last fold, by this process
+        self._wait = 0  # chunks to write before checking again whether a new base is worth its cost
+        self._changed = False  # whether this process wrote since the last fold
 
     # Reading
 
     def view(self, scope: Scope, deadline: float | None = None) -> AbstractContextManager[SnapshotView]:
-        """The documents that may be seen now."""
+        """Open a view of the documents at the current position."""
         return self.seen(scope, deadline, SnapshotView)
 
     @contextmanager
     def seen(self, scope: Scope, deadline: float | None, view: Callable[[Any, Snapshot, Scope], V]) -> Iterator[V]:
-        """A view of the present snapshot. One read transaction holds it still."""
+        """Open a view of the current snapshot, inside one read transaction. Raises `StorageError` for inconsistent rows."""
         with ExitStack() as stack:
             connection = stack.enter_context(self.database.reading())
             try:
                 snapshot = self.current.at(self.reading(connection), deadline=deadline)
             except (IndexError, KeyError, ValueError, TypeError) as error:
-                raise self._misfit(error) from error
-            except FileNotFoundError:  # a writer has folded since this transaction began: a new one sees the new base
+                raise self._inconsistent(error) from error
+            except FileNotFoundError:  # a writer folded since this transaction began; a new one sees the new base
                 stack.close()
                 connection = stack.enter_context(self.database.reading())
                 snapshot = self.current.at(self.reading(connection), patient=False, deadline=deadline)
@@ -99,45 +101,45 @@ class SqliteStore:
             except (IndexError, KeyError, ValueError, TypeError) as error:
                 if not from_the_store(error):
                     raise
-                raise self._misfit(error) from error
+                raise self._inconsistent(error) from error
 
     def reading(self, connection: apsw.Connection) -> SqliteReading:
-        """The rows of this workspace in a transaction."""
+        """Return the rows of this workspace in a transaction."""
         return SqliteReading(connection, self.workspace)
 
     def changes(self, after: int) -> Iterator[Change]:
-        """Every change behind a position, in order."""
+        """Yield every change after a position, in order. Raises `IndexMismatch` if these are no longer stored."""
         if after < self._head().collected:
             raise IndexMismatch(f"the changes after {after} are no longer stored; read the whole index again")
         for seq, document, what in self.rows(_CHANGES, after):
             yield Change(seq, self.workspace, document, what)
 
     def position(self) -> int:
-        """The position of the last change."""
+        """Return the position of the last change."""
         return self._head().seq
 
     def rows(self, query: str, *values: Any) -> list[Any]:
-        """Rows of a query that names the workspace as its first value."""
+        """Return the rows of a query whose first value is the workspace."""
         return self.database.query(query, (self.workspace, *values))
 
     def documents(self, source: int) -> dict[str, DocumentRow]:
-        """The living documents of a source by uri."""
+        """Return the living documents of a source, by uri."""
         return {row[2]: _document(row) for row in self.rows(_DOCUMENTS, source)}
 
     def stamps(self, source: int, documents: Sequence[int]) -> dict[str, Stamp]:
-        """The stamps of some living documents of a source, by uri."""
+        """Return the stamps of some living documents of a source, by uri."""
         query = """select uri, size, mtime_ns, ctime_ns, inode from document where workspace_id = ? and dead_seq is null
         and source_id = ? and document_id in (select value from json_each(?))"""
         return {uri: Stamp(*rest) for uri, *rest in self.rows(query, source, json.dumps(list(documents)))}
 
     def holds(self, content: int) -> bool:
-        """Whether a content is stored with its words: in the base file, or in the table of newer ones."""
+        """Return whether a content is stored with its terms: in the base file, or in the table of newer terms."""
         return bool(self.rows(_COMPLETE, content))
 
     # Writing
 
     def apply(self, batch: Batch, lease: Lease) -> int:
-        """Write a batch in one transaction; readers see all of it or nothing. The position it has."""
+        """Write a batch in one transaction. Readers see all of it or nothing. Returns its position."""
         lease.check()
         shared = {source: names for source, names in batch.shared.items() if self._differs(source, names)}
         if not (batch.written or batch.touched or batch.removed or shared):
@@ -162,41 +164,41 @@ class SqliteStore:
         return position or self.position()
 
     def writer(self, connection: apsw.Connection) -> Writer:
-        """The writer of this workspace in a transaction of `database.transact`: one for all changes of the transaction."""
+        """Return the writer of this workspace for a transaction of `database.transact`; one for the whole transaction."""
         return self.database.once_written(f"writer {self.workspace}", lambda: Writer(connection, self.workspace))
 
     def _differs(self, source: int, principals: frozenset[str]) -> bool:
-        """Whether a source has documents with another access list, or the list is not stored yet."""
+        """Return whether a source has documents with another access list, or the list is not stored yet."""
         acl = access_list_id(principals)
         return bool(self.rows(_SHARED, source, acl)) or self.rows(_GRANTED, acl)[0][0] != len(principals)
 
     def _note_change(self, chunks: int | None) -> None:
-        """Note what was written, for the decision to fold; None for nothing that readers see."""
+        """Count written chunks, for the decision to fold. None: readers see no change."""
         if chunks is not None:
             self._changed, self._wait = True, max(0, self._wait - chunks)
 
     def missing_vectors(
         self, space: str, limit: int, besides: Collection[str] = (), *, source: int | None = None
     ) -> list[tuple[int, list[str]]]:
-        """Contents without vectors in a space, with the texts to embed; of one source, or of all.
+        """Return contents without vectors in a space, with the texts to embed; of one source, or of all.
 
-        Those of documents `besides`, by uri, are left out.
+        Skips documents whose uri is in `besides`.
         """
         result = []
         for (content,) in self.rows(_MISSING, space, limit, source, json.dumps(sorted(besides))):
             stored = self.rows("select text from content where workspace_id = ? and content_id = ?", content)
-            text = unpacked(stored[0][0]) if stored else ""  # gone since
+            text = unpacked(stored[0][0]) if stored else ""  # deleted since
             pieces = self.rows(_PIECES, content) if stored else []
             result.append((content, [with_context(text[a:b], label, json.loads(path)) for a, b, label, path in pieces]))
         return result
 
     def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:
-        """Store vectors of contents that are still stored. Needs no lease: they belong to contents, not to documents."""
+        """Store vectors of contents that are still stored. Needs no lease: vectors belong to contents, not to documents."""
         self.database.transact(lambda connection: self.writer(connection).add_vectors(space, vectors))
         self._note_change(0)
 
     def adopt(self, space: str) -> int:
-        """Drop the vectors of older spaces of the same tier; the number of contents that had one. Folds what changed."""
+        """Drop vectors of older spaces of the same tier, and fold. Returns the number of vectors dropped."""
         tier = space.split("/")[0] + "/"
         old = "workspace_id = ? and substr(space, 1, ?) = ? and space != ?"
         values = (len(tier), tier, space)
@@ -212,10 +214,10 @@ class SqliteStore:
     # Upkeep
 
     def fold(self, *, force: bool = False) -> bool:
-        """Write a new base when enough is new, and point to it."""
+        """Write a new base if enough chunks are new, or if forced, and point to it. Returns whether it did."""
         if self.folder is None:
             return False
-        with self.database.write_lock:  # held throughout: what is written meanwhile would be neither in the base nor beside it
+        with self.database.write_lock:  # a write meanwhile would be lost: neither in the new base nor in the tables
             return self._fold(self.folder, force)
 
     def _fold(self, folder: Path, force: bool) -> bool:
@@ -235,18 +237,18 @@ class SqliteStore:
         return pointed
 
     def _counted(self, connection: apsw.Connection) -> int:
-        """The chunks that are missing for a new base: counted when there may be enough, not with every batch."""
+        """Return the chunks missing for a new base. They are counted when there may be enough, not at every batch."""
         self._wait = missing(connection, self.workspace)
         return self._wait
 
     def settle(self, lease: Lease, *, vacuum: bool = True) -> None:
-        """End a run: fold what changed, collect contents without a document, and leave no copy of deleted text on disk."""
+        """End a run: fold, delete contents without a document, and leave no copy of deleted text on disk."""
         lease.check()
         if self._changed:
             self.fold(force=True)
 
         def collect(connection: apsw.Connection) -> None:
-            self.notes.soil(connection)
+            self.notes.note_deleted_text(connection)
             seq = self.reading(connection).head().seq
             connection.execute("delete from document where workspace_id = ? and dead_seq is not null", (self.workspace,))
             for query in _COLLECT:
@@ -259,13 +261,13 @@ class SqliteStore:
             self.notes.tidy()
 
     def check(self) -> None:
-        """Look at every page and every text; damage is an error. A damaged base is made again from them."""
+        """Read every page and every text. Raises `StorageError` if data is damaged. A damaged base is rebuilt."""
         self.database.check()
         with self.database.reading() as connection:
             snapshot = self.current.anew(self.reading(connection))
             newest = self.rows(_NEWEST)[0][0]
-        if newest > snapshot.head.seq:  # or its documents would be known and never seen
-            raise self._misfit(ValueError(f"a document is of position {newest}, the workspace at {snapshot.head.seq}"))
+        if newest > snapshot.head.seq:  # readers would never see these documents
+            raise self._inconsistent(ValueError(f"a document is of position {newest}, the workspace at {snapshot.head.seq}"))
         if snapshot.base.generation != snapshot.head.generation:
             self.fold(force=True)
         with self.database.reading() as connection:
@@ -273,7 +275,7 @@ class SqliteStore:
                 unpacked(data)
 
     def close(self) -> None:
-        """Close the connections that nobody works with, and drop the snapshot; the next reader opens both again."""
+        """Close idle connections and drop the snapshot. The next reader opens both again."""
         self.current.forget()
         self.database.close()
 
@@ -283,8 +285,8 @@ class SqliteStore:
         with self.database.reading() as connection:
             return self.reading(connection).head()
 
-    def _misfit(self, error: Exception) -> StorageError:
-        """Rows that do not fit together: pages were damaged in a way that SQLite cannot see."""
+    def _inconsistent(self, error: Exception) -> StorageError:
+        """Return the error for inconsistent rows: pages were damaged in a way that SQLite does not detect."""
         remedy = "`contextd salvage`" if self.folder is None else "`contextd index --verify` or `contextd rebuild`"
         what = f"{self.database.path} is inconsistent ({type(error).__name__}: {error})"
         return StorageError(f"{what}; run {remedy}. If the error returns, report a bug", code="corrupt")
@@ -296,5 +298,5 @@ def _document(row: Any) -> DocumentRow:
 
 
 def open_index(folder: Path, workspace: int) -> SqliteStore:
-    """The index of a project; its folder is made when it is not there."""
+    """Open the index of a project. Creates its folder if it does not exist."""
     return SqliteStore(Database(folder / "index.db", durable=False, schemas=("index",)), workspace, folder)

@@ -1,4 +1,4 @@
-"""One write transaction of one workspace: all its changes have one position of the change feed."""
+"""One write transaction of one workspace. All its changes have the same position of the change feed."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class Writer:
 
     def __init__(self, connection: apsw.Connection, workspace: int) -> None:
         self.connection, self.workspace = connection, workspace
-        self._written: set[int] = set()  # documents of this transaction
+        self._written: set[int] = set()  # ids of documents written in this transaction
 
     @cached_property
     def seq(self) -> int:
-        """The position of this transaction: the next one of the workspace."""
+        """The position of this transaction: the next position of the workspace."""
         self.connection.execute(_REGISTER, (self.workspace,))
         return int(next(iter(self.connection.execute(_NEXT, (self.workspace,))))[0])
 
     def put(self, document: DocumentRow, parsed: Parsed | None, vectors: Mapping[str, Matrix]) -> None:
-        """Write a document in place of its older version. Without `parsed`, its content is stored already."""
+        """Write a document and retire its older version. Without `parsed`, its content is already stored."""
         if document.id in self._written:
             self.connection.execute(_REWRITE, (self.workspace, document.id, self.seq))
         self._written.add(document.id)
@@ -73,11 +73,11 @@ class Writer:
             self._put_vectors(document.content, vectors)
 
     def remove(self, documents: Collection[int]) -> None:
-        """Take documents out. Their contents are collected later, if no other document has them."""
+        """Remove documents. Their contents are deleted later, if no other document has them."""
         self.connection.executemany(_RETIRE, ((self.seq, self.workspace, document) for document in documents))
 
     def erase(self, document: int) -> None:
-        """Take a document out, and its contents with it."""
+        """Remove a document, and delete its contents."""
         contents = {row[0] for row in self.connection.execute(_CONTENTS, (self.workspace, document))}
         self.remove([document])
         for query in _ERASE:
@@ -89,7 +89,7 @@ class Writer:
         self.connection.executemany(_TOUCH, values)
 
     def grant(self, principals: frozenset[str]) -> int:
-        """Store an access list; its id."""
+        """Store an access list. Returns its id."""
         acl = access_list_id(principals)
         self.connection.executemany(_GRANT, [(self.workspace, acl, principal) for principal in sorted(principals)])
         return acl
