@@ -1,8 +1,4 @@
-<<<<<<< HEAD:src/contextd/stores/sqlite/folding.py
 """When to fold: from how many new chunks on a new base file is worth its cost, and the row that points to the base file."""
-=======
-"""The row that points to the base file of a workspace: when a new base is worth its cost, and how the row is updated."""
->>>>>>> prose2:src/contextd/stores/sqlite/base_pointer.py
 
 from __future__ import annotations
 

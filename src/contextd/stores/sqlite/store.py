@@ -23,6 +23,7 @@ from contextd.stores.search.view import SnapshotView
 from contextd.stores.sqlite.connect import translated
 from contextd.stores.sqlite.current import Current
 from contextd.stores.sqlite.database import Database, unpacked
+from contextd.stores.sqlite.error_origin import from_the_store
 from contextd.stores.sqlite.folding import lost_vectors, missing, point_to
 from contextd.stores.sqlite.jobs import SqliteJobs
 from contextd.stores.sqlite.notes import SqliteNotes
