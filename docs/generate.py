@@ -35,8 +35,10 @@ def _help(name: str, command: click.Command) -> str:
 def _settings() -> str:
     lines = [
         "## Settings\n",
-        "Order, later ones win: defaults, the user's `config.toml` in the data directory, the project's `context.toml`, the",
-        "environment (`CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS=800`), flags. Settings stand below `[context]`. A project's file",
+        "Settings are read in this order; later ones override earlier ones: defaults, the user's `config.toml` in the data",
+        "directory, the project's `context.toml`, the",
+        "environment (`CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS=800`), flags. Settings belong in the `[context]` table.",
+        "A project's file",
         "cannot choose models, name places outside the project, or switch scrubbing off.\n",
         "| setting | default | range |\n|---|---|---|",
     ]
@@ -45,7 +47,7 @@ def _settings() -> str:
         low, high = config.RANGES.get(key, ("", ""))
         lines.append(f"| `{key}` | {shown or '(none)'} | {f'{low:,} to {high:,}' if high else ''} |")
     lines.append(
-        "\nOwn templates: `[context.templates]`, a name and a text with `{{content}}`, `{{path}}`, `{{lines}}`, `{{label}}`,"
+        "\nCustom templates: `[context.templates]`, a name and a text with `{{content}}`, `{{path}}`, `{{lines}}`, `{{label}}`,"
     )
     lines.append("`{{type}}`, `{{score}}`, `{{confidence}}`, `{{timestamp}}`.\n")
     lines.append(

@@ -65,7 +65,7 @@ def test_nothing_found_is_code_one(indexed: Path, contextd: Contextd) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("search", "-p", "/nowhere", "x"), "no such directory: /nowhere"),
+        (("search", "-p", "/nowhere", "x"), "no such project or directory: /nowhere"),
         (("index", "-p", "/"), "system folder"),
         (("index", "-p", "/etc"), "system folder"),
         (("index", "-p", str(Path.home())), "home directory"),

@@ -57,7 +57,7 @@ def test_the_projects_file_is_written_on_request(home: Path, project: Path, cont
         (("budget.default_max_tokens", "many"), "a whole number"),
         (("query.mmr_lambda", "7"), "from 0 to 1"),
         (("embedding.model", "x", "--project-file"), "cannot choose models"),
-        (("metrics.enabled", "true"), "has no effect"),
+        (("metrics.enabled", "true"), "cannot be set"),
     ],
 )
 def test_what_would_not_be_loaded_is_not_written(

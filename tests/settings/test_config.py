@@ -258,7 +258,7 @@ def test_the_whole_configuration_of_the_founding_document_loads_with_one_warning
 def test_a_key_without_effect_is_listed_with_the_reason(home: Path, project: Path, contextd: Callable[..., Run]) -> None:
     (home / "config.toml").write_text("[context.engine]\nport = 9090\n[context.providers.semantic]\nweight = 1.2\n")
     told = contextd("config", cwd=project)
-    assert told.code == 0 and told.err.count("engine.port") == 1 and "there is no service" in told.out
+    assert told.code == 0 and told.err.count("engine.port") == 1 and "no background service" in told.out
     assert "providers.semantic.weight" in told.out
     assert contextd("config", "set", "providers.symbol.enabled", "false", cwd=project).code == 0
     assert contextd("config", "set", "providers.symbol.enabled", "nope", cwd=project).code == 2

@@ -188,5 +188,7 @@ def test_an_untracked_file_says_so(repository: Path, home: Path) -> None:
     (repository / "new.py").write_text("x = 1\n")
     session = open_session(repository, home=home, environment={})
     session.index()
-    with pytest.raises(InvalidInput, match=r"new.py is not tracked by git\. Commit it"):
+    with pytest.raises(InvalidInput, match=r"new.py has no commits\. Commit it"):
         session.structure.why("new.py", 1)
+    with pytest.raises(InvalidInput, match=r"no such file or directory in .*: gone.py"):
+        session.structure.why("gone.py", 1)

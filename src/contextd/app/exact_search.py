@@ -61,7 +61,9 @@ def by_pattern(pattern: str) -> Spans:
         compiled = re2.compile(f"(?m){pattern}".encode(), options)
     except re2.error as error:
         reason = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else str(error)
-        raise InvalidInput(f"invalid RE2 pattern: {reason.replace('(?m)', '', 1)}") from None
+        raise InvalidInput(
+            f"invalid pattern ({reason.replace('(?m)', '', 1)}); RE2 has no look-ahead and no back-references"
+        ) from None
 
     def spans(data: bytes) -> Iterator[tuple[int, int]]:
         yield from ((match.start(), match.end()) for match in compiled.finditer(data) if match.end() > match.start())

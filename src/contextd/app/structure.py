@@ -86,9 +86,11 @@ class Structure:
 
     def _without_past(self, path: str) -> str:
         """Return why git has no history of a file, and what to do."""
+        if not self.project.source.present(_one(self.project, path)):
+            return f"no such file or directory in {self.project.root}: {path}"
         if not self.project.commits.position():
             return f"{self.project.root} is not a git repository with commits. Run `git init`, then commit {path}"
-        return f"{path} is not tracked by git. Commit it, then ask again; in a shallow clone run `git fetch --unshallow`"
+        return f"{path} has no commits. Commit it first. If this is a shallow clone, run `git fetch --unshallow`"
 
     def view(self) -> AbstractContextManager[View]:
         """Open a view of the project for this reader."""

@@ -83,7 +83,7 @@ def _search(query: Query, resources: QueryResources, open_views: ExitStack, choo
     query = checked(query, trace, resources.rankers)
     plan = narrowed(trace.step("understand", lambda: understand(query)), resources.shares)
     if not plan.text.strip() and query.vector is None:
-        trace.warn("the query contains only filters and no search terms" if query.text.strip() else "the query is empty")
+        trace.warn("the query has only filters; add a word to search for" if query.text.strip() else "the query is empty")
     views = views_of(query, plan, resources, open_views, trace)
     vectors = _vectors(query, plan, resources, views, trace)
     others = {name: retriever for name, (_, retriever) in resources.retrievers.items()}

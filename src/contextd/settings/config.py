@@ -116,7 +116,7 @@ def value_of(settings: Settings, key: str) -> Any:
 def value_from(key: str, text: str, origin: str, *, trusted: bool) -> Any:
     """Parse a value for a key, as in a settings file. Raises InvalidInput, also for a key without effect."""
     if key in WITHOUT_EFFECT:
-        raise InvalidInput(f"{key} has no effect: {WITHOUT_EFFECT[key]}")
+        raise InvalidInput(f"{key} cannot be set: {WITHOUT_EFFECT[key]}")
     value, (section, _, name) = _parsed(text), key.partition(".")
     warnings: list[str] = []
     if section in ("templates", "projects") and name:
@@ -129,7 +129,8 @@ def value_from(key: str, text: str, origin: str, *, trusted: bool) -> Any:
             value = [part.strip() for part in value.split(",") if part.strip()]
         _checked(key, value, origin, trusted, warnings)
     if warnings:
-        raise InvalidInput(warnings[0])
+        reason = warnings[0].removeprefix(f"{origin}: ").replace(" is ignored: ", " cannot be set here: ", 1)
+        raise InvalidInput(f"{reason}. Leave out --project-file to set it in your own config.toml")
     return value
 
 

@@ -15,7 +15,7 @@ RENAMED = {
     "providers.git_history.max_commits": "git.max_commits",
     "providers.hybrid.fusion_strategy": "query.fusion",
 }
-_SERVICE = "there is no service yet: every command is its own engine"
+_SERVICE = "contextd has no background service yet; every command runs on its own"
 _ALWAYS = "always on"
 _BACKUPS = "there are no automatic backups yet; `contextd memories export` writes one"
 _METRICS = "there are no metrics yet"
@@ -45,17 +45,17 @@ WITHOUT_EFFECT = {
     "chunking.kotlin.preserve_kdoc": _ALWAYS,
     "chunking.typescript.split_by_export": _ALWAYS,
     "chunking.typescript.preserve_jsdoc": _ALWAYS,
-    "budget.warn_threshold_percent": "a budget is filled on purpose",
+    "budget.warn_threshold_percent": "contextd uses as much of the budget as it can, so there is no warning",
     "providers.symbol.index_ast": _ALWAYS,
     "providers.hybrid.enabled": "all retrievers are always combined",
     "providers.hybrid.weight": "all retrievers are always combined",
-    "providers.hybrid.combines": "switch retrievers off by providers.NAME.enabled",
+    "providers.hybrid.combines": "to switch a retriever off, set providers.NAME.enabled to false",
     "metrics.enabled": _METRICS,
     "metrics.track_latency": _METRICS,
     "metrics.track_token_usage": _METRICS,
     "metrics.track_cache_hits": _METRICS,
     "metrics.export_interval_minutes": _METRICS,
-    "bootstrap.enabled": "`contextd index` is asked for; `contextd mcp` indexes a project that has no index",
+    "bootstrap.enabled": "indexing starts when you run `contextd index`, or when `contextd mcp` finds no index",
     "security.scrub_secrets": _ALWAYS,
     "security.encrypt_db": "there is no encryption yet",
 }

@@ -62,7 +62,7 @@ def read(path: Path, kind: str, meter: Meter | None = None, began: Callable[[Pat
             yield from read(file, found, meter, began) if found in KINDS else [absent]
         return
     if kind not in KINDS:
-        raise InvalidInput(f"no such import format: {kind!r}; the formats are {', '.join(sorted(KINDS))}")
+        raise InvalidInput(f"no such import format: {kind!r}; the formats are {', '.join(sorted((*KINDS, MEMORIES)))}")
     endings, reader = KINDS[kind]
     if not path.is_dir():
         _check_regular(path)

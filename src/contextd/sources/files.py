@@ -98,7 +98,7 @@ def checked_root(path: Path) -> Path:
     try:
         resolved = path.resolve(strict=True)
     except (OSError, RuntimeError):
-        raise NotFound(f"no such directory: {path}") from None
+        raise NotFound(f"no such project or directory: {path}; run `contextd projects` for a list") from None
     if not resolved.is_dir():
         raise InvalidInput(f"{path} is not a directory; give the directory that contains it")
     if reason := refusal(resolved):

@@ -70,7 +70,9 @@ def _object(data: str) -> Iterator[Entry]:
     elif found.get("type") == "manifest":  # an export as lines that has only its first line
         yield OWN, found
     else:
-        raise InvalidInput("unknown JSON format: `contextd`, `gems` or `text` is required")
+        raise InvalidInput(
+            "unknown JSON format; the object needs a key `contextd` (an export), `gems` (a backup) or `text` (one memory)"
+        )
 
 
 def _lines(data: str) -> Iterator[Entry]:
@@ -81,7 +83,8 @@ def _lines(data: str) -> Iterator[Entry]:
         try:
             entry = _parsed(line)
         except ValueError as error:
-            raise InvalidInput(f"line {number}: invalid JSON: {error}") from None
+            reason, column = getattr(error, "msg", str(error)), getattr(error, "colno", 1)
+            raise InvalidInput(f"line {number}, column {column}: invalid JSON ({reason}); nothing was imported") from None
         if number == 1 and isinstance(entry, dict) and entry.get("type") == "manifest":
             own = True
             yield OWN, entry
@@ -134,8 +137,10 @@ def _no_list(data: str, lines: list[str]) -> str:
 def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return a text with its known fields, from a file of another kind. Raises InvalidInput without a text."""
     text = entry.get("text", entry.get("content", entry.get("value")))
-    if not isinstance(text, str) or not text.strip():
-        raise InvalidInput("an entry has no `text` field; every entry requires it")
+    if text is not None and not isinstance(text, str):
+        raise InvalidInput(f"the `text` of an entry must be a string, not {type(text).__name__}; nothing was imported")
+    if text is None or not text.strip():
+        raise InvalidInput("an entry has no `text`; every entry needs one. Nothing was imported")
     known: dict[str, Any] = {"text": text}
     for name in ("kind", "attribute", "value", "unit", "conversation"):
         if isinstance(entry.get(name), str) and entry[name] and not (name == "value" and "text" not in entry):

@@ -23,6 +23,8 @@ _FULL = "disk full; nothing was half-written. Free some space and try again"
 _NEEDED = 1 << 16  # bytes of disk space needed to open a database
 
 _UNKNOWN = re.compile(r"no such|has no column|has \d+ columns but \d+ values")  # SQLite's messages for a damaged schema
+# Of an index, and of the record.
+_RECOVERY = ("run `contextd index` to rebuild it", "run `contextd salvage` to recover what can be read")
 _REMEDIES: tuple[tuple[type[apsw.Error], str, str], ...] = (
     (apsw.FullError, "storage_full", _FULL),
     (
@@ -33,7 +35,7 @@ _REMEDIES: tuple[tuple[type[apsw.Error], str, str], ...] = (
     (apsw.LockedError, "locked", "the database is in use; try again"),
     (apsw.ReadOnlyError, "read_only", "the database is read-only; check the permissions of the file and its folder"),
     (apsw.CorruptError, "corrupt", "the database is damaged"),
-    (apsw.NotADBError, "corrupt", "the file is not a database, or is encrypted"),
+    (apsw.NotADBError, "corrupt", "the file is damaged or is not a database"),
     (
         apsw.CantOpenError,
         "cannot_open",
@@ -80,7 +82,7 @@ def storage_error(path: Path, error: apsw.Error) -> ContextdError:
         error = apsw.CorruptError(str(error))
     for kind, code, remedy in _REMEDIES:
         if code == "corrupt" and isinstance(error, kind):
-            remedy = f"{remedy}; `contextd {'salvage' if path.name == 'record.db' else 'index'}` repairs it"
+            remedy = f"{remedy}; {_RECOVERY[path.name == 'record.db']}"
         if isinstance(error, kind):
             return StorageError(f"{path}: {remedy} ({error})", code=code)
     return StorageError(f"{path}: {error}", code="storage")

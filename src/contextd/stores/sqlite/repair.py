@@ -22,7 +22,7 @@ def opened_or_renewed(folder: Path, workspace: int) -> tuple[SqliteStore, str]:
     except StorageError as error:
         if error.code != "corrupt":
             raise
-    message = "the index was damaged and has been put aside; run `contextd index` to make it again"
+    message = "the index was damaged and has been set aside; run `contextd index` to rebuild it"
     return replaced(folder, workspace, file), message
 
 

@@ -29,7 +29,7 @@ COMMANDS = {
     "retry": ("keep", "Index the failed files again."),
     "search": ("ask", "Search the project."),
     "context": ("ask", "Print the context for a question within a token budget."),
-    "task": ("ask", "Print the prompt of a task with the project's context."),
+    "task": ("ask", "Print a prompt for a task, including the relevant context of the project."),
     "explain": ("ask", "Show every step of a query and its result."),
     "symbols": ("structure", "Show where a symbol is defined."),
     "callers": ("structure", "Show the callers and subclasses of a symbol."),

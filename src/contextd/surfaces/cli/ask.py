@@ -56,14 +56,19 @@ def ordered(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for the order of hits and for the conversation history."""
     for option in (
         click.option(
-            "--after", "history", multiple=True, metavar="TEXT", help="Earlier message of the conversation. Repeatable."
+            "--after",
+            "history",
+            multiple=True,
+            metavar="TEXT",
+            help="Earlier message that the query follows up on, such as the previous question.",
         ),
         click.option("--rerank", is_flag=True, help="Rerank the best chats and memories (slower, more accurate)."),
         click.option(
             "--ranker",
             default="relevance",
             show_default=True,
-            help="Order: relevance, default, similarity, recency, confidence, or weights such as relevance=0.5,recency=0.5.",
+            help="Ranking: relevance, similarity, recency, confidence, the mix `default`, or weights such as recency=0.5."
+            " Unless you choose one: relevance.",
         ),
         click.option(
             "--mmr-lambda",
@@ -293,9 +298,9 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
     type=int,
     default=5,
     show_default=True,
-    help="Complexity of the task (1 to 10). It raises or lowers the token budget.",
+    help="Complexity of the task (1 to 10). A higher value gives a larger token budget.",
 )
-@click.option("--id", "number", default="", help="Number of the task in the prompt.")
+@click.option("--id", "number", default="", help="Task ID to show in the prompt, such as an issue number.")
 @project_options
 @_narrowing
 def task(
@@ -303,7 +308,9 @@ def task(
     also: tuple[str, ...], paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None,
     timeout: float | None, exclude: tuple[str, ...],
 ) -> int:  # fmt: skip
-    """Print the prompt of a task with the project's context. The type and the complexity set the token budget.
+    """Print a prompt for a task, including the relevant context of the project.
+
+    The type and the complexity set the token budget.
 
     \b
     Examples:

@@ -109,7 +109,7 @@ def chats(ctx: click.Context, project: str | None, reader: str, json_output: boo
 @click.option("--in-project", is_flag=True, help="Use the chats of the project instead of the personal chats.")
 @personal_options
 def forget(chat: str, in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Delete CHAT permanently (a conversation or one sitting). A later import does not restore CHAT."""
+    """Delete CHAT permanently (a whole conversation, or one session of it). A later import does not restore CHAT."""
     count, state = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).forget(chat)
     as_json({"forgotten": count, "state": state}) if json_output else out(f"{count} forgotten: {state}")
     return 0
@@ -122,7 +122,8 @@ def forget(chat: str, in_project: bool, project: str | None, reader: str, json_o
 def export(file: str, in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
     """Export your imported chats and notes to FILE (default: standard output). `contextd import` reads FILE on another device.
 
-    FILE contains deleted chats as keyed hashes without content. Importing FILE also deletes these chats there.
+    FILE also lists the chats that you deleted, as keyed hashes without their content. Importing FILE on another device deletes
+    those chats on that device, too.
 
     \b
     Examples:
@@ -150,7 +151,10 @@ def export(file: str, in_project: bool, project: str | None, reader: str, json_o
 @click.option("--in-project", is_flag=True, help="Use the chats of the project instead of the personal chats.")
 @personal_options
 def deepen(in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Compute deep vectors for chats that have only static vectors. Deep vectors find answers in other words."""
+    """Compute deep vectors for chats that have only static vectors.
+
+    Deep vectors also find answers that use different words than the question.
+    """
     done = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).deepen(_counted())
     as_json({"embedded_deeply": done}) if json_output else out(f"{done} pieces embedded deeply")
     return 0

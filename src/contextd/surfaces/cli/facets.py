@@ -22,9 +22,11 @@ from contextd.surfaces.wire.convert import plain
     type=float,
     default=0.7,
     show_default=True,
-    help="Minimum relevance of a memory (0 to 1). An empty facet accepts its best memory at three quarters of this value.",
+    help="Minimum relevance of a memory (0 to 1). If a facet would be empty, its best memory may need only 75% of this value.",
 )
-@click.option("--after", "history", multiple=True, metavar="TEXT", help="Earlier message of the conversation. Repeatable.")
+@click.option(
+    "--after", "history", multiple=True, metavar="TEXT", help="Earlier message that the query follows up on. Repeatable."
+)
 @click.option("--explain", is_flag=True, help="Show the facets with their weights and the score of each memory.")
 @personal_options
 def facets(

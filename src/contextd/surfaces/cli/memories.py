@@ -276,7 +276,7 @@ def unlink(memory: str, other: str, kind: str, project: str | None, reader: str,
 @click.option("--all", "everything", is_flag=True, help="Detect the fields of all memories again.")
 @personal_options
 def enrich(everything: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Detect the kind, attribute, topics and language of memories without them, and report the result."""
+    """Detect the missing kind, attribute, topics and language of your memories, and print a report."""
     service = asked(project, reader).memories
     quality = service.enrich(everything=everything, progress=_progress)
     if json_output:
@@ -338,7 +338,7 @@ def export(file: str, shape: str | None, vectors: bool, project: str | None, rea
 @click.option("--dry-run", is_flag=True, help="Show the contents of FILE without importing them.")
 @personal_options
 def import_(file: str, dry_run: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Import memories from FILE: an export, JSON lines, a Markdown list, or a backup with gems.
+    """Import memories from FILE: an export, JSON lines, a Markdown list, or a backup (a JSON file with a list `gems`).
 
     If a memory was changed on two devices, the later text is kept. The other text stays in the history. Deleted memories,
     links and topics stay deleted. Memories of other authors are skipped.

@@ -16,7 +16,11 @@ from contextd.values.memory import UNKNOWN
 @project_options
 @click.option("--here", is_flag=True, help="Save the memory in this project. The default is a personal memory.")
 @click.option("--share-with", "principals", multiple=True, metavar="NAME", help="Additional reader of the memory. Repeatable.")
-@click.option("--kind", default=None, help="Kind of the memory (default: detected).")
+@click.option(
+    "--kind",
+    default=None,
+    help="Kind: constraint, preference, activity, characteristic, goal, fact, decision, or your own (default: detected).",
+)
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Topic of the memory (default: detected). Repeatable.")
 @click.option("--since", metavar="DATE", help="First date on which the memory is valid.")
 @click.option("--private", is_flag=True, help="Hide the memory from agents. You can still recall it on this machine.")
@@ -77,7 +81,7 @@ _STATES = {
 @click.argument("memory")
 @project_options
 def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
-    """Delete MEMORY (an id) permanently from the record, the search index and the log.
+    """Delete MEMORY (an id, or its first 4 characters or more) permanently from the record, the search index and the log.
 
     \b
     Example:

@@ -27,7 +27,7 @@ def models(ctx: click.Context) -> None:
 @models.command("list")
 @click.option("--json", "json_output", is_flag=True, help="Print JSON.")
 def list_models(json_output: bool) -> int:
-    """List the supported models with their state (here or missing)."""
+    """List the supported models with their state (installed or missing)."""
     from contextd.models import weights
     from contextd.settings.config import home
 
@@ -38,7 +38,7 @@ def list_models(json_output: bool) -> int:
             m.dimension,
             m.license,
             sum(f.size for f in m.files) // 1_000_000,
-            "here" if weights.present(home(), m) else "missing",
+            "installed" if weights.present(home(), m) else "missing",
         )
         for m in weights.MODELS.values()
     ]
@@ -73,7 +73,7 @@ def fetch(names: tuple[str, ...], source: Path | None, json_output: bool) -> int
     wanted = [weights.known(name) for name in names] or list(weights.MODELS.values())
     for model in wanted:
         weights.take(source, home(), model) if source is not None else weights.fetch(home(), model, note)
-    as_json({"fetched": [m.name for m in wanted]}) if json_output else out("here: " + ", ".join(m.name for m in wanted))
+    as_json({"fetched": [m.name for m in wanted]}) if json_output else out("installed: " + ", ".join(m.name for m in wanted))
     return 0
 
 

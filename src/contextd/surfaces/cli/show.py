@@ -161,7 +161,11 @@ def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--json", "json_output", is_flag=True, help="Print JSON."),
         click.option(
-            "--as", "reader", default="owner", metavar="NAME", help="Run the command as this reader (default: owner)."
+            "--as",
+            "reader",
+            default="owner",
+            metavar="NAME",
+            help="Use the access rights of this person (default: owner).",
         ),
         click.option("-p", "--project", default=".", metavar="PATH", help="Project directory (default: the current project)."),
     ):
@@ -188,11 +192,13 @@ def personal_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--json", "json_output", is_flag=True, help="Print JSON."),
         click.option(
-            "--as", "reader", default="owner", metavar="NAME", help="Run the command as this reader (default: owner)."
+            "--as",
+            "reader",
+            default="owner",
+            metavar="NAME",
+            help="Use the access rights of this person (default: owner).",
         ),
-        click.option(
-            "-p", "--project", default=None, metavar="PATH", help="Project directory. Its memories and chats are included."
-        ),
+        click.option("-p", "--project", default=None, metavar="PATH", help="Also use the memories and chats of this project."),
     ):
         command = option(command)
     return command

@@ -33,7 +33,7 @@ def status(project: str, reader: str, json_output: bool) -> int:
         as_json({"index": index, "models": models, "personal_facts": facts, "data": str(home())})
         return 0
     rows = [("project", NOT_INDEXED)] if found is None else _index_rows(found)
-    rows.append(("models", ", ".join(f"{name} ({'here' if here else 'missing'})" for name, here in models.items())))
+    rows.append(("models", ", ".join(f"{name} ({'installed' if here else 'missing'})" for name, here in models.items())))
     rows += [("facts", f"{facts} personal"), ("data", str(home()))]
     for name, value in rows:
         out(f"{name:<9} {value}")

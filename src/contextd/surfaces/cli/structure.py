@@ -38,7 +38,8 @@ def _unknown(name: str) -> str:
 @click.argument("name")
 @project_options
 def callers(name: str, project: str, reader: str, json_output: bool) -> int:
-    """Show the callers and subclasses of NAME. A question mark marks uses of a possible namesake.
+    """Show the callers and subclasses of NAME. A question mark marks uses that may refer to another definition
+    with the same name.
 
     \b
     Examples:
@@ -103,7 +104,7 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
 @click.command()
 @click.argument("path")
 @project_options
-@limited("edits", 10)
+@limited("commits", 10)
 def history(path: str, project: str, reader: str, json_output: bool, limit: int) -> int:
     """Show the latest commits of PATH, its authors, and the files that change together with it.
 
