@@ -40,7 +40,7 @@ VALUES = {
 @pytest.mark.campaign
 @pytest.mark.skipif(not REPOSITORY.is_dir(), reason="needs leaky-repo below CONTEXTD_BENCH_REPOS")
 def test_S1_I12_leaky_repo_keeps_its_secrets(home: Path, contextd: Callable[..., Run]) -> None:
-    assert contextd("index", "-p", str(REPOSITORY), timeout=300).code == 0
+    assert contextd("index", "-p", str(REPOSITORY)).code == 0
     everything = stored(home)
     listed = [row for row in csv.reader((REPOSITORY / ".leaky-meta/secrets.csv").read_text().splitlines()) if len(row) == 3]
     risky = {name: int(count) for name, count, _ in listed if not name.startswith("#") and int(count)}
