@@ -74,7 +74,7 @@ def ask(session: Session, text: str) -> tuple[Mapping[str, float], float, str]:
         if not fused:
             return dict.fromkeys(_NAMES, -10.0), 0.0, ""
         ranked = boost(fused, view.about([one.chunk for one in fused]), plan)
-        placed, _, _ = pipeline._opened(view, ranked, retrieved, plan, Trace(None))
+        placed, _, _ = pipeline._open_files(view, ranked, retrieved, plan, Trace(None))
         told = calibrate.evidence(placed, retrieved.strength)
     hits = session.search(text, k=1, min_score=0.0).hits
     return told, hits[0].score if hits else 0.0, hits[0].chunk.uri if hits else ""

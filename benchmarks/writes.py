@@ -21,9 +21,11 @@ from contextd.app import portability
 from contextd.chunking.cut import Limits
 from contextd.chunking.parse import parse
 from contextd.models.tokens import Estimate
+from contextd.ports.world import Batch, Lease, Written
+from contextd.stores.lease import lease
 from contextd.stores.sqlite.store import SqliteStore, open_index
 from contextd.text.terms import key
-from contextd.values.document import DocumentRow, Stamp
+from contextd.values.document import DocumentRow, Stamp, access_list_id
 from contextd.values.query import Reader, Scope
 from contextd.values.retrieval import Wanted, Words
 
@@ -39,15 +41,18 @@ def text() -> str:
     return "\n".join(" ".join(_CHANCE.choices(_WORDS, k=8)) for _ in range(6))
 
 
-def put(store: SqliteStore, acl: int, numbers: list[int]) -> None:
+def put(store: SqliteStore, lease: Lease, numbers: list[int]) -> None:
     """Write documents by number; a number that is there is replaced."""
-    written = []
+    written: list[Written] = []
+    readers = frozenset({"owner"})
     for number in numbers:
         parsed = parse(text().encode(), "text", Limits(), Estimate().count)
         uri, content = f"folder{number % 500}/file{number}.txt", _CHANCE.getrandbits(62)
-        row = DocumentRow(number, 5, uri, content, acl, "text", Stamp(1, 2, 3, 4), b"digest", 1_000_000 + number)
+        row = DocumentRow(
+            number, 5, uri, content, access_list_id(readers), "text", Stamp(1, 2, 3, 4), b"digest", 1_000_000 + number
+        )
         written.append((row, parsed, {}))
-    store.put(written)
+    store.apply(Batch(written, granted=[readers]), lease)
 
 
 def ask(store: SqliteStore) -> None:
@@ -82,13 +87,12 @@ def _cpu(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, lease(Path(folder), "benchmark") as held:
         store = open_index(Path(folder), WORKSPACE)
-        acl = store.grant(frozenset({"owner"}))
         for start in range(0, DOCUMENTS, 1000):
-            put(store, acl, list(range(start, start + 1000)))
+            put(store, held, list(range(start, start + 1000)))
         store.fold(force=True)
-        compare(f"{DOCUMENTS} documents", lambda: ask(store), lambda _: put(store, acl, [_CHANCE.randrange(DOCUMENTS)]))
+        compare(f"{DOCUMENTS} documents", lambda: ask(store), lambda _: put(store, held, [_CHANCE.randrange(DOCUMENTS)]))
         store.close()
     session = contextd.open(None, home=linked_home("writes"), flags={"embedding.deep_model": "none"})
     portability.imported(session, "\n".join(f"- {text}" for text in facts(MEMORIES)))
