@@ -68,3 +68,11 @@ def test_what_would_not_be_loaded_is_not_written(
     assert run.code == 2 and says in run.err
     assert (home / "config.toml").read_text() == FILE and not (project / "context.toml").exists()
     assert not list(home.glob(".config*"))
+
+
+def test_a_pattern_that_no_command_could_load_is_not_written(home: Path, contextd: Callable[..., Run]) -> None:
+    refused = contextd("config", "set", "security.secret_patterns", '["a(b"]')
+    assert refused.code == 2 and "security.secret_patterns" in refused.err
+    assert contextd("config", "set", "security.allow", '["a(b"]').code == 2
+    assert not (home / "config.toml").exists()
+    assert contextd("config", "set", "security.secret_patterns", '["corp-[0-9]{8}"]').code == 0

@@ -182,3 +182,15 @@ def test_the_command_refuses_a_program_and_takes_a_list(tmp_path: Path, contextd
         assert run.code == 2 and "start each line with `- `" in run.err
     (tmp_path / "facts.txt").write_text("I live in Rome\nMy shoe size is 42\nI drink tea, never coffee; it keeps me awake\n")
     assert "3 added" in contextd("import", str(tmp_path / "facts.txt")).out
+
+
+@pytest.mark.parametrize(
+    "data",
+    [bytes(range(256)) * 12, b"PK\x03\x04" + b"\x00\x01" * 40, b"\xff\xfe\xfa\xfb\n" * 30],
+    ids=["all bytes", "zip", "no UTF-8"],
+)
+def test_a_binary_file_became_memories(person: Session, data: bytes) -> None:
+    with pytest.raises(InvalidInput, match="not text"):
+        portability.imported(person, data)
+    assert not person.memories.all()
+    assert portability.imported(person, "- I like café crème\n".encode()).counts["added"] == 1

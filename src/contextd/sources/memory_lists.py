@@ -33,6 +33,8 @@ Entry = tuple[str, dict[str, Any]]
 
 def read(data: str) -> Iterator[Entry]:
     """Yield the entries of contextd's own export, or of a file of another kind. Raises InvalidInput for anything else."""
+    if _is_binary(data):
+        raise InvalidInput(f"the file is not text: it contains bytes that are not UTF-8. {_REMEDY}")
     stripped = data.lstrip("\ufeff \n\r\t")
     if stripped.startswith("{"):
         yield from _object(stripped)
@@ -46,6 +48,11 @@ def read(data: str) -> Iterator[Entry]:
     else:
         for item in _items(stripped):
             yield FOREIGN, _tagged(item)
+
+
+def _is_binary(data: str) -> bool:
+    """Return whether decoded bytes were no text: a NUL, or more than one replacement character in a hundred."""
+    return "\0" in data or data.count("\ufffd") * 100 > len(data)
 
 
 def _object(data: str) -> Iterator[Entry]:

@@ -66,6 +66,17 @@ def set_(key: str, value: str, project_file: bool, project: str, reader: str, js
     from contextd.settings.config_file import set_value
 
     path = project_root(project) / settings.FILE_NAME if project_file else settings.home() / "config.toml"
+    _check_patterns(key, value)
     written = set_value(path, key, value, trusted=not project_file)
     as_json({"key": key, "value": written, "file": str(path)}) if json_output else out(f"{key} = {written} in {path}")
     return 0
+
+
+def _check_patterns(key: str, value: str) -> None:
+    """Raise InvalidInput for a pattern that no command could load again."""
+    if key in ("security.secret_patterns", "security.allow"):
+        from contextd.privacy import user_rules
+        from contextd.settings.config import value_from
+
+        patterns = value_from(key, value, "config set", trusted=True)
+        user_rules(patterns, ()) if key.endswith("patterns") else user_rules((), patterns)
