@@ -24,9 +24,9 @@ import pytest
 from contextd.errors import InvalidInput, Unavailable
 from contextd.models import deep, rerank, static
 from contextd.models.wordpiece import read_vocabulary
+from contextd.sandbox import read, reading, wire
+from contextd.sandbox.pool import Worker
 from contextd.values.document import Outcome, Raw
-from contextd.workers import read, reading, wire
-from contextd.workers.pool import Worker
 
 _MOST_IDLE = 4  # parsers that wait for a test with their settings
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from contextd.app.assemble import open_session
+from contextd.sandbox import reading
 from contextd.sources import limited
 from contextd.sources.exports import read
 from contextd.values.conversation import Conversation, Unread
-from contextd.workers import reading
 from tests.conftest import Run
 from tests.importing.test_exports import CLAUDE, lines, zipped
 
@@ -188,7 +188,7 @@ def test_I15_a_reader_that_hangs_or_dies_keeps_what_came_before(
     script = tmp_path / "wild.py"
     script.write_text(
         "import os, sys, time\n"
-        "from contextd.workers import wire\n"
+        "from contextd.sandbox import wire\n"
         "wire.receive(sys.stdin.buffer); out = sys.stdout.buffer\n"
         "wire.send(out, {'ready': True}); wire.send(out, {'file': 'bad.json'})\n"
         "wire.send(out, {'conversation': ['x/1', 'T', None, 0, []]}); wire.send(out, {'said': [['Ann', 'canary text', 0, '']]})\n"

@@ -12,9 +12,9 @@ import pytest
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.errors import Unavailable
+from contextd.sandbox import pool
 from contextd.values.document import Outcome
 from contextd.values.query import Reader, Scope
-from contextd.workers import pool
 from tests.conftest import with_setup
 
 

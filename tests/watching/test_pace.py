@@ -20,8 +20,8 @@ from contextd.indexing import watch
 from contextd.indexing.upkeep import Watching
 from contextd.indexing.watch import Hooks, Watch, awake
 from contextd.ports.world import Matrix
+from contextd.sandbox.pool import cpu_seconds
 from contextd.sources.files import Boundaries, Files
-from contextd.workers.pool import cpu_seconds
 from tests.stores.shelf import HELD
 from tests.watching.test_watch import watching
 

@@ -168,14 +168,14 @@ def salvaged_record() -> tuple[dict[str, int], Path] | None:
 
 def export_kind(path: str) -> str:
     """Return the import format of a file or folder."""
-    from contextd.workers import reading
+    from contextd.sandbox import reading
 
     return reading.kind_of(str(checked_path(path).absolute()))
 
 
 def read_export(path: str, kind: str) -> Iterator[Conversation | Note | Forgotten | Unread]:
     """Read a file or folder to import, one document at a time, in a separate process."""
-    from contextd.workers import reading
+    from contextd.sandbox import reading
 
     return reading.read_export(str(checked_path(path).absolute()), kind)
 
@@ -218,7 +218,7 @@ def _project(root: Path, settings: Settings, home: Home) -> tuple[Project, str]:
     count = min(settings.bootstrap.parallel_workers or os.cpu_count() or 1, _MOST_WORKERS)
 
     def parser(*, keep: bool) -> Any:
-        from contextd.workers.pool import Pool
+        from contextd.sandbox.pool import Pool
 
         return Pool(limits, rules, workers=count, keep=keep)
 

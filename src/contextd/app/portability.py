@@ -17,8 +17,8 @@ from contextd.app.restoring import FORMAT, SECTIONS, RestoreReport, plain, resto
 from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.ports.world import Matrix
+from contextd.sandbox.reading import memory_file, read_memories
 from contextd.values.memory import Memory
-from contextd.workers.reading import memory_file, read_memories
 
 __all__ = ["as_lines", "as_markdown", "exported", "imported", "memory_file"]
 

@@ -1,6 +1,6 @@
 """The worker: reads jobs from standard input, writes parsed documents to standard output, knows no database and no files.
 
-Started as `python -m contextd.workers.parse`. A hang or a crash here costs one document: the driver kills and restarts it.
+Started as `python -m contextd.sandbox.parse`. A hang or a crash here costs one document: the driver kills and restarts it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextd.chunking.cut import Limits
 from contextd.chunking.parse import parse
 from contextd.models.tokens import O200k
 from contextd.privacy.formats import Rule
-from contextd.workers import wire
+from contextd.sandbox import wire
 
 _MEMORY = 2 << 30
 

@@ -1,6 +1,6 @@
 """The worker that reads exports: a request comes in on standard input, what is read goes out on standard output as frames.
 
-Started as `python -m contextd.workers.read`. It opens only the files it was asked to read and knows no database.
+Started as `python -m contextd.sandbox.read`. It opens only the files it was asked to read and knows no database.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from contextd.errors import InvalidInput, TooLarge
+from contextd.sandbox import wire
+from contextd.sandbox.parse import limit_memory
 from contextd.sources import exports, memory_lists
 from contextd.sources.limited import Meter, Refused
 from contextd.values.conversation import Conversation, Forgotten, Message, Note
-from contextd.workers import wire
-from contextd.workers.parse import limit_memory
 
 _BATCH = 1 << 20  # characters of messages in a frame
 _LARGEST_ENTRY = 64 << 20  # characters of a memory with its history

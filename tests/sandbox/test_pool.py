@@ -11,16 +11,16 @@ import pytest
 
 from contextd.chunking.cut import Limits
 from contextd.errors import Unavailable
+from contextd.sandbox import pool as driver
+from contextd.sandbox.pool import Pool
 from contextd.values.document import Raw
-from contextd.workers import pool as driver
-from contextd.workers.pool import Pool
 
 pytestmark = pytest.mark.usefixtures("own_parsers")
 
 BAD_WORKER = """
 import sys, time, os, signal
-from contextd.workers import wire, parse as real
-import contextd.chunking.parse, contextd.workers.parse
+from contextd.sandbox import wire, parse as real
+import contextd.chunking.parse, contextd.sandbox.parse
 honest = contextd.chunking.parse.parse
 
 def parse(data, language, limits, count, extra=(), *, plain=False, path=""):
@@ -35,7 +35,7 @@ def parse(data, language, limits, count, extra=(), *, plain=False, path=""):
     print("noise on standard output")
     return honest(data, language, limits, count, extra, plain=plain, path=path)
 
-contextd.workers.parse.parse = parse
+contextd.sandbox.parse.parse = parse
 real.main()
 """
 
@@ -107,7 +107,7 @@ def test_an_error_of_the_source_reaches_the_caller() -> None:
 LIMITED = """
 import resource
 resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))
-from contextd.workers.parse import main
+from contextd.sandbox.parse import main
 main()
 """
 

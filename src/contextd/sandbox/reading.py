@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from contextd.errors import InvalidInput, TooLarge, Unavailable
+from contextd.sandbox import wire
+from contextd.sandbox.pool import cpu_seconds
 from contextd.sources.limited import is_regular
 from contextd.values.conversation import Conversation, Forgotten, Message, Note, Unread
-from contextd.workers import wire
-from contextd.workers.pool import cpu_seconds
 
 SECONDS_WITHOUT_PROGRESS = 60.0
 LARGEST_MEMORIES = 200 << 20  # bytes of a file of memories
 _START = 30.0  # a cold start on a busy machine
 _STARVED = 60.0  # seconds more for a worker that gets no processor
 _LOOK = 0.1  # seconds between two readings of the processor time of a worker
-_COMMAND = (sys.executable, "-P", "-m", "contextd.workers.read")  # no module of the current folder
+_COMMAND = (sys.executable, "-P", "-m", "contextd.sandbox.read")  # no module of the current folder
 
 Read = Conversation | Note | Forgotten | Unread
 

@@ -20,8 +20,8 @@ from typing import Any
 from contextd.chunking.cut import Limits
 from contextd.errors import Unavailable
 from contextd.privacy.formats import Rule
+from contextd.sandbox import wire
 from contextd.values.document import Outcome, Raw
-from contextd.workers import wire
 
 SECONDS_PER_DOCUMENT = 2.0
 _SLOW = {"pdf": 30.0, "docx": 15.0, "notebook": 5.0}  # what is extracted takes longer than what is read
@@ -29,7 +29,7 @@ _START = 30.0  # a cold start on a busy machine
 _STARVED = 20.0  # seconds more for a document whose worker gets no processor
 _EACH = 8  # documents for which a further worker is started: to start one takes as long as to parse some of them
 _ALONE = 2.0  # seconds after which it is started for fewer, large ones
-_COMMAND = (sys.executable, "-P", "-m", "contextd.workers.parse")  # -P: no module of the folder we stand in
+_COMMAND = (sys.executable, "-P", "-m", "contextd.sandbox.parse")  # -P: no module of the folder we stand in
 
 
 def cpu_seconds(process: int) -> float | None:

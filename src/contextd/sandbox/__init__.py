@@ -1,0 +1,1 @@
+"""Isolated processes in which parsers run, and their driver."""

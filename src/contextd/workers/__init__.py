@@ -1,1 +1,0 @@
-"""Processes of our own in which parsers run, and their driver."""
