@@ -169,8 +169,12 @@ def encode_path(path: str) -> bytes:
     """The keys of a path: the words of its stem and of its folders, each in a field of its own."""
     stem, folders = stem_of(path), path.split("/")[:-1]
     keys = {key(term, STEM) for term in split(stem)} | {key(stem.lower(), STEM)}
-    keys |= {key(term, FOLDER) for folder in folders for term in split(folder)}
-    return array("Q", sorted(keys)).tobytes()
+    return array("Q", sorted(keys.union(*map(_folder_keys, folders)))).tobytes()
+
+
+@lru_cache(maxsize=1 << 12)  # of the folders of one place most are the same
+def _folder_keys(folder: str) -> frozenset[int]:
+    return frozenset(key(term, FOLDER) for term in split(folder))
 
 
 def defined_names(label: str) -> list[str]:
