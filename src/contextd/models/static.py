@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import struct
 from collections.abc import Sequence
 from itertools import chain, pairwise
@@ -16,10 +15,9 @@ from numpy.typing import NDArray
 
 from contextd.errors import Unavailable
 from contextd.models.wordpiece import Pieces, read_vocabulary
+from contextd.text.terms import humps, words
 
 _BATCH = 32  # texts: the rows of their pieces, as floats, stay in the cache of the processor
-_TOKEN = re.compile(r"\w+")
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _SHIFTS = 8  # a row is int8 times 2**0..2**8: with 256 pieces a sum stays below 2**24
 _MOST_TOKENS = 1 << 17  # looked up once and kept
 _SPECIAL = 5  # [PAD] [UNK] [CLS] [SEP] [MASK]
@@ -63,7 +61,7 @@ class Static:
         ids: list[int] = []
         ends: list[int] = []
         for text in texts:
-            ids.extend(set(chain.from_iterable(map(pieces, set(_TOKEN.findall(text))))))
+            ids.extend(set(chain.from_iterable(map(pieces, set(words(text))))))
             ends.append(len(ids))
         return ends, np.array(ids, np.int64)
 
@@ -80,7 +78,7 @@ class _Tokens(dict[str, tuple[int, ...]]):
 
     def __missing__(self, token: str) -> tuple[int, ...]:
         if token.isascii() or not token.isalpha() or token[0] < "\u0370":
-            ids = tuple(chain.from_iterable(map(self._words.__getitem__, _WORD.findall(token))))
+            ids = tuple(chain.from_iterable(map(self._words.__getitem__, humps(token))))
         else:
             whole = self._words.vocabulary.get(token.lower())
             ids = (whole,) if whole is not None else ()

@@ -10,11 +10,10 @@ import binascii
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Generic, TypeVar
 
 import re2
 
@@ -56,29 +55,36 @@ _SIGN = re.compile(rb"[!@#$%^&*?]")
 _EXAMPLE = b"EXAMPLE"  # in the keys of Amazon's documentation
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 Span = tuple[int, int, str]
+Member = TypeVar("Member")
 
 
-@dataclass(frozen=True, slots=True)
 class _Compiled:
-    rule: Rule
-    pattern: Any
+    """A rule; its pattern is made when a text needs it, which is rare."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+
+    @cached_property
+    def pattern(self) -> Any:
+        return linear(self.rule.pattern)
 
 
-class _Part(NamedTuple):
-    any_of: Any
-    rules: tuple[_Compiled, ...]
+class _Group(Generic[Member]):
+    """Rules, or groups of them, with a pattern that tells whether any can match."""
 
+    def __init__(self, rules: Sequence[Rule], members: Sequence[Member]) -> None:
+        self._rules, self.members = rules, members
 
-class _Group(NamedTuple):
-    any_of: Any
-    parts: tuple[_Part, ...]
+    @cached_property
+    def any_of(self) -> Any:
+        return linear("|".join(f"(?:{rule.pattern})" for rule in self._rules))
 
 
 @lru_cache(maxsize=16)
-def _compile(rules: tuple[Rule, ...]) -> list[_Group]:
-    """The rules in groups of groups, each with a pattern that tells whether any of it can match."""
+def _compile(rules: tuple[Rule, ...]) -> list[_Group[_Group[_Compiled]]]:
+    """The rules in groups of groups."""
     return [
-        _Group(_any_of(group), tuple(_Part(_any_of(part), tuple(map(_compiled, part))) for part in _cut(group, _PART)))
+        _Group(group, [_Group(part, list(map(_Compiled, part))) for part in _cut(group, _PART)])
         for group in _cut(rules, _GROUP)
     ]
 
@@ -94,14 +100,6 @@ def _cut(rules: Sequence[Rule], size: int) -> list[list[Rule]]:
             room = size - len(rule.pattern)
         groups[-1].append(rule)
     return groups
-
-
-def _any_of(rules: Sequence[Rule]) -> Any:
-    return linear("|".join(f"(?:{rule.pattern})" for rule in rules))
-
-
-def _compiled(rule: Rule) -> _Compiled:
-    return _Compiled(rule, linear(rule.pattern))
 
 
 _blocks = tuple((linear(begin), end) for begin, end in _KEY_BLOCKS)
@@ -202,8 +200,8 @@ def _key_blocks(data: bytes) -> Iterator[Span]:
 
 def _rule_spans(data: bytes, rules: tuple[Rule, ...], lenient: bool) -> Iterator[Span]:
     """What rules match; the last group of a rule is the value, where it has one."""
-    parts = (part for group in _compile(rules) if group.any_of.search(data) for part in group.parts)
-    matching = (one for part in parts if part.any_of.search(data) for one in part.rules)
+    parts = (part for group in _compile(rules) if group.any_of.search(data) for part in group.members)
+    matching = (one for part in parts if part.any_of.search(data) for one in part.members)
     for rule, pattern in ((one.rule, one.pattern) for one in matching):
         accept = _CHECKS[rule.check]
         for match in pattern.finditer(data):
