@@ -21,7 +21,7 @@ from contextd.app import portability
 from contextd.chunking.cut import Limits
 from contextd.chunking.parse import parse
 from contextd.models.tokens import Estimate
-from contextd.ports.world import Batch, Lease, Written
+from contextd.ports.store import Batch, Lease, Written
 from contextd.stores.lease import lease
 from contextd.stores.sqlite.store import SqliteStore, open_index
 from contextd.text.terms import key
@@ -91,7 +91,7 @@ def main() -> None:
         store = open_index(Path(folder), WORKSPACE)
         for start in range(0, DOCUMENTS, 1000):
             put(store, held, list(range(start, start + 1000)))
-        store.fold(force=True)
+        store.fold(held)
         compare(f"{DOCUMENTS} documents", lambda: ask(store), lambda _: put(store, held, [_CHANCE.randrange(DOCUMENTS)]))
         store.close()
     session = contextd.open(None, home=linked_home("writes"), flags={"embedding.deep_model": "none"})

@@ -8,7 +8,8 @@ ContextdError
 │   └── TooLarge      a value is over its limit
 ├── Unavailable       a model, a service or an optional part is missing; may be tried again
 │   ├── Busy          another process is writing
-│   └── TimedOut      the deadline passed
+│   ├── TimedOut      the deadline passed
+│   └── LeaseLost     the lock file of the project was taken away
 ├── StorageError      the disk or the database failed: full, read-only, locked, corrupt
 └── IndexMismatch     stored data has another version, or has to be rebuilt
 """
@@ -83,6 +84,12 @@ class TimedOut(Unavailable):
 
     http_status = 504
     code = "timed_out"
+
+
+class LeaseLost(Unavailable):
+    """The lock file of the project was removed or replaced: another process may be writing."""
+
+    code = "lease_lost"
 
 
 STORAGE_CODES = frozenset("storage storage_full read_only locked corrupt cannot_open io derived".split())

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from contextd.app.assemble import open_session
 from contextd.app.questions import query_of
 from contextd.app.session import Session
-from contextd.ports.world import Batch
+from contextd.ports.store import Batch
 from contextd.stores.search.vectors import quantize, restore
 from contextd.stores.sqlite.store import open_index
 from contextd.surfaces.wire.answers import HitAnswer
@@ -42,7 +42,7 @@ def test_C5_what_others_have_does_not_starve_a_cut(
         text = f"one heron among many other words, number {number}"
         shelf.put(f"o{number}.txt", text, frozenset({"ana"}), vector=[0.2, 1, 0, 0])
     if fold:
-        shelf.store.fold(force=True)
+        shelf.store.fold(HELD)
     with shelf.store.view(Scope((WORKSPACE,), ANA)) as view:
         arms = [words(view, {key("heron"): 1.0}, k, field=field) for field in ("chunk", "document")]
         arms.append(near(view, np.array([1, 0, 0, 0], np.float32), k, space=SPACE))

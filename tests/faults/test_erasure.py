@@ -13,7 +13,7 @@ from typing import Any
 
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
-from contextd.ports.world import Batch
+from contextd.ports.store import Batch
 from contextd.stores.sqlite.database import Database
 from contextd.values.conversation import Note
 from tests.conftest import Run

@@ -13,6 +13,8 @@ import pytest
 from contextd.app.assemble import open_session
 from contextd.app.questions import query_of
 from contextd.app.session import Session
+from contextd.errors import StorageError
+from contextd.sources.files import Files
 from contextd.stores.sqlite import store as sqlite_store
 from contextd.stores.sqlite.repair import quarantine
 from tests.stores.asking import near
@@ -22,7 +24,7 @@ from tests.stores.shelf import HELD
 def test_a_moved_file_lost_its_words_when_a_fold_came_between(
     session: Session, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_store, "missing", lambda connection, workspace: 0)
+    monkeypatch.setattr(sqlite_store, "chunks_until_fold", lambda connection, workspace: 0)
     (project / "src/app/store.py").rename(project / "src/app/zz_users.py")
     for number in range(200):
         (project / f"src/app/a{number}.py").write_text(f"def heron_{number}():\n    return {number}\n" * 3)
@@ -36,7 +38,7 @@ def test_vectors_of_an_older_model_were_kept_for_ever(session: Session) -> None:
     session.index()
     contents = {row.content: np.ones((1, 4), np.float32) for row in store.documents(session.project.source.id).values()}
     store.add_vectors("static/old/4/1", contents)
-    store.fold(force=True)
+    store.fold(HELD)
     scope = query_of(session, "x", None, None).scope
     with store.view(scope) as view:
         assert "static/old/4/1" in view.spaces
@@ -108,3 +110,29 @@ def test_many_small_changes_made_every_question_slower(home: Path) -> None:
     store = session.home.record.store(session.home.personal)
     _, snapshot = store.current._kept  # type: ignore[attr-defined]
     assert len(snapshot.segments) <= 65
+
+
+def test_a_run_of_moved_files_that_is_stopped_has_written_what_it_read(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their contents are stored, so that nothing is parsed: they are written batch by batch all the same."""
+    (project / "many").mkdir()
+    for number in range(40):
+        (project / f"many/f{number}.py").write_text(f"value_{number} = {number}\n")
+    session = open_session(project, home=home, environment={"CONTEXTD_BOOTSTRAP__BATCH_SIZE": "8"})
+    session.index()
+    (project / "many").rename(project / "moved")
+    read, seen = Files.read, list[str]()
+
+    def stopping(self: Files, uri: str) -> object:
+        seen.extend([uri] if uri.startswith("moved/") else [])
+        if len(seen) > 30:
+            raise StorageError("stopped")
+        return read(self, uri)
+
+    monkeypatch.setattr(Files, "read", stopping)
+    with pytest.raises(StorageError, match="stopped"):
+        session.index()
+    assert session.project is not None
+    stored = [uri for uri in session.project.store.documents(session.project.source.id) if uri.startswith("moved/")]
+    assert len(stored) >= 24

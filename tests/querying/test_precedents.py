@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.chunking.commit_text import ChangedFile, RawCommit, commit_text, files_of, packed_commit
-from contextd.ports.world import Batch
+from contextd.ports.store import Batch
 from tests.sources.test_commits import commit
 from tests.stores.shelf import HELD
 

@@ -11,7 +11,7 @@ import numpy as np
 from contextd.chunking.cut import Limits
 from contextd.chunking.parse import parse
 from contextd.models.tokens import Estimate
-from contextd.ports.world import Batch
+from contextd.ports.store import Applied, Batch
 from contextd.text.terms import DEFINED, NAME, STEM, key
 from contextd.values.answer import Found
 from contextd.values.document import DocumentRow, Stamp, access_list_id
@@ -74,8 +74,10 @@ class Shelf:
             acl, stamp = access_list_id(principals), Stamp(1, 2, 3, 4)
             row = DocumentRow(number, source, uri, content, acl, "python", stamp, b"digest", 1_000_000)
             vectors = {SPACE: np.array([vector] * len(parsed.pieces), np.float32)} if vector else {}
-            written.append((row, None if self.store.holds(content) else parsed, vectors))
-        self.apply(Batch(written, granted=[principals]))
+            written.append((row, parsed, vectors))
+        held = [row for row, _, _ in written if self.store.holds(row.content)]
+        fresh = [one for one in written if one[0] not in held]
+        self.apply(Batch(fresh, held, granted=[principals]))
         return [row.id for row, _, _ in written]
 
     def remove(self, *uris: str) -> None:
@@ -85,10 +87,10 @@ class Shelf:
 
     def apply(self, batch: Batch) -> int:
         """Write a batch; its position."""
-        position: int = self.store.apply(batch, HELD)
+        applied: Applied = self.store.apply(batch, HELD)
         if self._fold:
-            self.store.fold(force=True)
-        return position
+            self.store.fold(HELD)
+        return applied.position
 
     def settle(self) -> None:
         """End a run."""

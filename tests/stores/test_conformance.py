@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from contextd.errors import IndexMismatch
-from contextd.ports.world import Batch
+from contextd.ports.store import Applied, Batch
 from contextd.text.terms import key
 from contextd.values.answer import Suggestion
 from contextd.values.document import ChunkId, Stamp
 from contextd.values.query import Reader, Scope
 from contextd.values.retrieval import Wanted
 from tests.stores.asking import near, words
-from tests.stores.shelf import OWNER, SOURCE, SPACE, WORKSPACE, Shelf, number_of
+from tests.stores.shelf import HELD, OWNER, SOURCE, SPACE, WORKSPACE, Shelf, number_of
 
 
 def test_a_document_is_found_by_its_words_when_put_returns(shelf: Shelf) -> None:
@@ -213,9 +214,9 @@ class Recorder:
     def holds(self, content: int) -> bool:
         return False
 
-    def apply(self, batch: Batch, lease: object) -> int:
+    def apply(self, batch: Batch, lease: object) -> Applied:
         self.batch = batch
-        return 0
+        return Applied(0, ())
 
 
 def test_touched_documents_change_for_no_reader(shelf: Shelf) -> None:
@@ -246,6 +247,7 @@ def test_vectors_may_come_later_and_older_spaces_go(shelf: Shelf) -> None:
     contents = [content for content, _ in shelf.store.missing_vectors(newer, 10)]
     shelf.store.add_vectors(newer, {content: np.array([[0, 0, 1, 0]], np.float32) for content in contents})
     assert shelf.store.adopt(newer) == 2
+    shelf.store.fold(HELD)
     with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
         assert view.spaces == {newer: 2}
         assert len(near(view, np.array([0, 0, 1, 0], np.float32), 10, space=newer)) == 2
@@ -258,3 +260,32 @@ def test_several_chunks_of_one_file_can_be_suggested_and_a_file_by_its_name(shel
     with shelf.store.view(Scope((WORKSPACE,), OWNER)) as view:
         found = view.get([hit.chunk for hit in view.retrieve(Wanted(10, suggested={"outside": asked})).found["outside"]])
     assert [(chunk.uri, chunk.start_line) for chunk in found] == [("a.py", 1), ("a.py", 9), ("b.py", 1)]
+
+
+def test_a_content_that_went_between_the_look_and_the_write_is_refused(shelf: Shelf) -> None:
+    """A document written with a content whose terms a fold has dropped would never be found."""
+    shelf.put("a.txt", "the quick fox")
+    (row,) = shelf.store.documents(SOURCE).values()
+    copy = replace(row, id=number_of("document", "b.txt"), uri="b.txt")
+    assert shelf.store.holds(row.content)
+    shelf.put("a.txt", "a lazy dog")
+    shelf.settle()
+    applied = shelf.store.apply(Batch(reused=[copy]), HELD)
+    assert applied.refused == [copy] and set(shelf.store.documents(SOURCE)) == {"a.txt"}
+    shelf.put("a.txt", "the quick fox")
+    assert shelf.store.apply(Batch(reused=[copy]), HELD).refused == [] and shelf.texts("fox") == ["the quick fox"]
+    shelf.store.check()
+
+
+def test_every_combination_of_changes_in_one_batch(shelf: Shelf) -> None:
+    written = Recorder()
+    Shelf(written, fold=False).put_all({"a.txt": "one fox", "b.txt": "two foxes"})
+    assert written.batch
+    (first, second) = (row.id for row, _, _ in written.batch.written)
+    start = shelf.apply(Batch())
+    both = Batch(written.batch.written, granted=written.batch.granted, removed=[second], shared={SOURCE: frozenset({"ana"})})
+    end = shelf.apply(both)
+    assert {(one.document, one.what) for one in shelf.store.changes(start)} == {(first, "put"), (second, "gone")}
+    assert shelf.texts("one", Reader("ana")) == ["one fox"] and shelf.texts("one") == [] == shelf.texts("two", Reader("ana"))
+    assert shelf.apply(Batch(removed=[second, 4711])) == end, "what is not there is not removed"
+    assert shelf.apply(Batch(granted=[frozenset({"bob"})])) == end

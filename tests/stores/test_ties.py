@@ -16,7 +16,7 @@ from contextd.text.terms import key
 from contextd.values.query import Reader, Scope
 from contextd.values.retrieval import Wanted, Words
 from tests.stores.asking import near, words
-from tests.stores.shelf import SPACE, WORKSPACE, Shelf
+from tests.stores.shelf import HELD, SPACE, WORKSPACE, Shelf
 
 SCOPE = Scope((WORKSPACE,), Reader("owner"))
 WORDS = ("heron", "owl", "crane")
@@ -51,7 +51,7 @@ def put_all(folder: Path, texts: list[tuple[str, str, list[float]]], fold_after:
     for number, (uri, text, vector) in enumerate(texts):
         shelf.put(uri, text, vector=vector)
         if number in fold_after:
-            shelf.store.fold(force=True)
+            shelf.store.fold(HELD)
     return shelf
 
 

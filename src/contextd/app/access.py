@@ -9,7 +9,7 @@ from contextd.app import staleness
 from contextd.app.project import Project
 from contextd.errors import Busy, Conflict, Forbidden, InvalidInput
 from contextd.ports.record import Record
-from contextd.ports.world import Batch, Lease
+from contextd.ports.store import Batch, Lease
 from contextd.values.document import OWNER
 from contextd.values.query import Reader
 
@@ -33,17 +33,17 @@ class Access:
         return bool(self.reader.principals & self.readers(project))
 
     def usable(self, project: Project) -> Project:
-        """Return the project if the reader is its owner or may read it. Raises InvalidInput for others, without any detail."""
+        """Return the project if the reader is its owner or may read it. Raises `Forbidden` for others, without any detail."""
         return project if self.reader.name == OWNER else self.readable(project)
 
     def readable(self, project: Project) -> Project:
-        """Return the project if the reader may read it. Raises InvalidInput otherwise, also for an owner without the right."""
+        """Return the project if the reader may read it. Raises `Forbidden` otherwise, also for an owner without the right."""
         if not self.may_read(project):
             raise Forbidden(staleness.unreadable(self.reader))
         return project
 
     def change(self, project: Project, change: Callable[[frozenset[str]], frozenset[str]], *, force: bool) -> frozenset[str]:
-        """Change the access list. Returns the new one. Raises InvalidInput if the reader is not the owner.
+        """Change the access list. Returns the new one. Raises `Forbidden` if the reader is not the owner.
 
         The record is written first. After a crash in between, readers need both rights; the next run updates the index.
         """

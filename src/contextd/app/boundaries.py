@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from contextd.errors import InvalidInput, NotFound
+from contextd.errors import InvalidInput
 from contextd.settings.defaults import Settings
 from contextd.settings.limits import checked_path
 from contextd.sources.files import Boundaries
@@ -38,6 +38,6 @@ def _watch_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
         if not target.is_relative_to(root):
             raise InvalidInput(f"watch path {path!r} is outside the project {root}; index it as a separate project")
         if not target.exists():
-            raise NotFound(f"watch path {path!r} does not exist below {root}")
+            raise InvalidInput(f"watch path {path!r} does not exist below {root}")
         found.append(target.relative_to(root).as_posix())
     return () if "." in found else tuple(found)

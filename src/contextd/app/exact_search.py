@@ -12,7 +12,7 @@ import re2
 
 from contextd.app.questions import projects_of
 from contextd.errors import InvalidInput
-from contextd.ports.world import View
+from contextd.ports.store import View
 from contextd.values.document import COMMIT, Chunk
 from contextd.values.query import Query
 

@@ -11,7 +11,8 @@ from weakref import WeakValueDictionary, finalize
 
 from contextd.ports.models import Models
 from contextd.ports.record import Record
-from contextd.ports.world import ProjectStore, Tokens
+from contextd.ports.store import ProjectStore
+from contextd.ports.world import Tokens
 from contextd.querying.rank import RANKERS, Ranker
 from contextd.querying.render import Template
 from contextd.querying.vectors import QueryVectors

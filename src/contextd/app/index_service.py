@@ -14,7 +14,8 @@ from contextd.app.access import Access, share
 from contextd.app.project import Project, inside
 from contextd.app.setup import Setup
 from contextd.errors import Busy, NotFound, StorageError
-from contextd.ports.world import FileState, Lease, Parser
+from contextd.ports.store import Lease
+from contextd.ports.world import FileState, Parser
 from contextd.values.document import access_list_id
 from contextd.values.job import Job
 

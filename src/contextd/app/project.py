@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contextd.errors import InvalidInput
-from contextd.ports.world import Events, FileSource, Lease, Machine, Parser, Past, ProjectStore, Recipe, Source
+from contextd.ports.store import Lease, ProjectStore
+from contextd.ports.world import Events, FileSource, Machine, Parser, Past, Recipe, Source
 from contextd.settings.limits import checked_path
 
 NOT_INDEXED = "This project is not indexed yet. Run `contextd index`."

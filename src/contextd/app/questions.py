@@ -10,7 +10,8 @@ from contextd.app import staleness
 from contextd.app.asking import Asked, checked_recall
 from contextd.app.project import NOT_INDEXED, Project
 from contextd.errors import InvalidInput
-from contextd.ports.world import Embedder, Store
+from contextd.ports.store import Store
+from contextd.ports.world import Embedder
 from contextd.querying import pipeline as querying
 from contextd.querying.shares import GIT_HISTORY, is_off, shares_of
 from contextd.querying.vectors import QueryVectors

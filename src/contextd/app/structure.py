@@ -10,7 +10,8 @@ from contextd.errors import InvalidInput, NotFound
 from contextd.linking.impact import Dependent, impact
 from contextd.linking.overview import Overview, headings, most_used, overview
 from contextd.linking.symbols import DefinitionSite, Use, definitions, outline, uses
-from contextd.ports.world import Tokens, View
+from contextd.ports.store import View
+from contextd.ports.world import Tokens
 from contextd.settings.limits import MOST_TOKENS, checked_number, checked_text
 from contextd.text.paths import names_file
 from contextd.values.git_history import Edit, History

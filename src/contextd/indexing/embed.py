@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from contextd.errors import Unavailable
-from contextd.ports.world import Embedder, Matrix, Waiting
+from contextd.ports.store import Waiting
+from contextd.ports.world import Embedder, Matrix
 
 _TEXTS = 8  # in one call of a slow model: how soon it can be interrupted
 _CONTENTS = 16  # at a time, when vectors are added later: what is lost when the process is killed
@@ -54,6 +55,8 @@ def embed_missing(
     while batch := store.missing_vectors(embedder.space, _CONTENTS, besides):
         parts: list[Matrix] = []
         texts = [text for _, several in batch for text in several]
+        if not texts:  # all of them were deleted since
+            continue
         for start in range(0, len(texts), _TEXTS):
             if not go_on():
                 return done

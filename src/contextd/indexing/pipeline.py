@@ -16,7 +16,8 @@ from blake3 import blake3
 from contextd.errors import ContextdError, Unavailable
 from contextd.indexing.changes import Changes, changes
 from contextd.indexing.embed import embed, embed_missing
-from contextd.ports.world import Batch, Embedder, FileState, Lease, Parser, ProjectStore, Recipe, Skip, Source, Written
+from contextd.ports.store import Batch, Lease, ProjectStore, Written
+from contextd.ports.world import Embedder, FileState, Parser, Recipe, Skip, Source
 from contextd.text.indexed_text import texts_of
 from contextd.values.document import COMMIT, DocumentRow, Outcome, Parsed, Raw, Stamp
 
@@ -98,6 +99,8 @@ class _Run:
     refused: list[str] = field(default_factory=list)
     full: bool = False  # the index has reached its quota: what is known is kept up to date, nothing is added
     room: int = 0  # bytes that are left of the quota
+    reuse: bool = True  # whether stored contents are used again
+    lost: list[str] = field(default_factory=list)  # uris of documents whose content was deleted before they were written
 
 
 def index(
@@ -133,17 +136,25 @@ def index(
     )
     _begin(run, found)
     _mind_quota(run)
+    _read_all(run, found.to_read, began)
+    if run.lost:  # their contents were deleted between the look and the write
+        lost, run.reuse = frozenset(run.lost), False
+        _read_all(run, [state for state in found.to_read if state.uri in lost], began)
+    _end(run, found)
+    run.report.seconds = time.monotonic() - began
+    return run.report
+
+
+def _read_all(run: _Run, files: Sequence[FileState], began: float) -> None:
+    """Read, parse and write files, batch by batch."""
     batch: list[tuple[DocumentRow, Parsed]] = []
-    for outcome in parser.parse(_raws(run, found.to_read)):
+    for outcome in run.parser.parse(_raws(run, files)):
         _collect(run, outcome, batch)
         if sum(len(parsed.pieces) for _, parsed in batch) >= _most_at_once(run):
             _write(run, batch)
         run.report.seconds = time.monotonic() - began
         _tell(run, READING, run.report.files, run.report.total)
     _write(run, batch)
-    _end(run, found)
-    run.report.seconds = time.monotonic() - began
-    return run.report
 
 
 def _tell(run: _Run, phase: str, done: int, total: int) -> None:
@@ -203,14 +214,15 @@ def _raws(run: _Run, files: Sequence[FileState]) -> Iterator[Raw]:
         if old is not None and (old.content, old.acl) == (row.content, row.acl):
             run.touched.append(row)
             run.report.unchanged += 1
-        elif run.store.holds(row.content):
+        elif run.reuse and run.store.holds(row.content):
             run.stored.append(row)
-            run.report.reused += 1
         elif run.full and old is None:
             _skip(run, state, Skip(state.uri, _OVER))
         else:
             run.pending[state.uri] = row
             yield Raw(state.uri, data, language)
+        if len(run.stored) + len(run.touched) >= run.options.batch:
+            _apply(run)
 
 
 def _skip(run: _Run, state: FileState, skip: Skip) -> None:
@@ -272,11 +284,18 @@ def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
         written.append((row, parsed, own))
         start = end
     run.report.parsed += len(written)
-    stored, touched = _taken(run.stored), _taken(run.touched)
-    run.store.apply(Batch([*written, *((row, None, {}) for row in stored)], touched), run.lease)
+    _apply(run, written)
     if batch:
         _mind_quota(run)
     batch.clear()
+
+
+def _apply(run: _Run, written: Sequence[Written] = ()) -> None:
+    """Write documents, and those whose content is stored. Called by the thread that reads files, too."""
+    batch = Batch(written, _taken(run.stored), _taken(run.touched))
+    refused = run.store.apply(batch, run.lease).refused
+    run.lost.extend(row.uri for row in refused)
+    run.report.reused += len(batch.reused) - len(refused)
 
 
 def _taken(rows: deque[DocumentRow]) -> list[DocumentRow]:
@@ -316,12 +335,11 @@ def _end(run: _Run, found: Changes) -> None:
 
 def _settle(run: _Run) -> None:
     """What takes longer than a few files do: vectors that are missing, what nothing refers to, the space it took."""
-    if run.report.written or run.report.removed:
-        _tell(run, FOLDING, 0, 0)
+    changed = bool(run.report.written or run.report.removed)
     if run.embedder is not None:
         try:
-            embed_missing(run.store, run.embedder)
-            run.store.adopt(run.embedder.space)
+            changed |= bool(embed_missing(run.store, run.embedder))
+            changed |= bool(run.store.adopt(run.embedder.space))
         except Unavailable as error:
             run.report.warnings.append(str(error))
     if not run.options.most_files and not run.options.paths:  # else some documents may still be of the old recipe
@@ -330,4 +348,7 @@ def _settle(run: _Run) -> None:
             run.store.notes.set_setting("epoch", str(run.options.epoch))
         if run.epoch and run.store.notes.setting(own := f"epoch {run.source.id}") != str(run.epoch):
             run.store.notes.set_setting(own, str(run.epoch))
+    if changed:
+        _tell(run, FOLDING, 0, 0)
+        run.store.fold(run.lease)
     run.store.settle(run.lease, vacuum=run.options.vacuum)

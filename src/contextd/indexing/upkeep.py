@@ -12,7 +12,8 @@ from contextd.indexing.embed import embed_missing
 from contextd.indexing.jobs import run_all
 from contextd.indexing.pipeline import Options, Progress, Report, index
 from contextd.indexing.watch import Hooks, Watch
-from contextd.ports.world import Embedder, Events, Lease, Machine, Parser, ProjectStore, Recipe, Source
+from contextd.ports.store import Lease, ProjectStore
+from contextd.ports.world import Embedder, Events, Machine, Parser, Recipe, Source
 from contextd.values.job import Job
 
 _BUSY = 5.0  # seconds until a busy machine is looked at again
@@ -95,6 +96,7 @@ class Upkeep:
             report.warnings.append(str(error))
             return
         self.store.adopt(embedder.space)
+        self.store.fold(self.lease)
 
 
 @dataclass(slots=True)
@@ -195,6 +197,7 @@ class Watching:
             again = bool(self._watch.restless() - self._left_out)
         if done and not over.is_set():
             store.adopt(embedder.space)
+            store.fold(self.upkeep.lease)
             self.say(f"{done} chunks embedded deeply")
 
     def _may_embed(self, over: threading.Event) -> bool:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
-from contextd.errors import ContextdError, Unavailable
+from contextd.errors import ContextdError, LeaseLost, Unavailable
 from contextd.ports.world import Events, Source
 
 BURST = 200  # paths at once: a scan is cheaper and misses nothing
@@ -207,6 +207,8 @@ class Watch:
         """Whether a run ended well. One that fails is told and tried again by the next scan."""
         try:
             work()
+        except LeaseLost:
+            raise
         except ContextdError as error:
             self.hooks.say(f"{error}; trying again")
             self._after_burst = True

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from contextd.linking.resolve import Places, resolve, stems_of
 from contextd.linking.symbols import PACKAGE_IS_FOLDER, definitions, folder, language_by_name, uses
-from contextd.ports.world import View
+from contextd.ports.store import View
 from contextd.text.paths import is_test, names_file
 
 _MOST = 500

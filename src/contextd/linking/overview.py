@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from contextd.linking.symbols import signature_of
-from contextd.ports.world import View
+from contextd.ports.store import View
 from contextd.text.paths import is_test
 from contextd.text.terms import parts_of
 from contextd.values.document import Chunk, Definition

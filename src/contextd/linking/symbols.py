@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from contextd.linking.calls import Call, Imported, Target, call_of, likeness, module_of
 from contextd.linking.resolve import Places, resolve
-from contextd.ports.world import View
+from contextd.ports.store import View
 from contextd.values.document import INHERIT, Chunk, Definition, Site
 
 PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala")

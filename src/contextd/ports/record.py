@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from contextd.ports.world import Matrix, Store, Waiting
+from contextd.ports.store import Store, Waiting
+from contextd.ports.world import Matrix
 from contextd.values.conversation import ChatSession, Conversation, Forgotten, Note, Said
 from contextd.values.document import Parsed
 from contextd.values.memory import Decided, Link, Memory, Topic, TopicChange, Version

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.ports.world import View
+from contextd.ports.store import View
 from contextd.querying.gathered import Gathered
 from contextd.text.languages import PROSE, is_data
 from contextd.values.answer import NO_VECTOR, Candidate, Retrieved

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput, Unavailable
-from contextd.ports.world import Embedder, Reranker, Retriever, Store, Tokens, View
+from contextd.ports.store import Store, View
+from contextd.ports.world import Embedder, Reranker, Retriever, Tokens
 from contextd.querying.boost import boost, named
 from contextd.querying.calibrate import calibrate, falling
 from contextd.querying.consult import consult

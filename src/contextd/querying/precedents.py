@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from contextd.chunking.commit_text import files_of
-from contextd.ports.world import View
+from contextd.ports.store import View
 from contextd.text.terms import key
 from contextd.values.answer import Suggestion
 from contextd.values.query import Plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextd.ports.world import View
+from contextd.ports.store import View
 from contextd.querying.understand import STOP_STEMS
 from contextd.values.query import Plan
 from contextd.values.trace import Trace

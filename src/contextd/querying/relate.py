@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextd.ports.world import View
+from contextd.ports.store import View
 from contextd.values.answer import Hit
 from contextd.values.document import ChunkId
 from contextd.values.memory import Relation

@@ -12,7 +12,7 @@ from itertools import chain, zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.ports.world import Arms, View
+from contextd.ports.store import Arms, View
 from contextd.text.natural_language import is_grammar, small_words
 from contextd.text.terms import DEFINED, FOLDER, NAME, PARTS, STEM, about, key, parts_of_words, split
 from contextd.text.thesaurus import concepts_of, widened

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput, Unavailable
-from contextd.ports.world import Embedder, View, pair_space
+from contextd.ports.store import View
+from contextd.ports.world import Embedder, pair_space
 from contextd.text.natural_language import other_script
 from contextd.values.query import Plan
 from contextd.values.trace import Trace

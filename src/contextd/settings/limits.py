@@ -86,7 +86,7 @@ def checked_number(field: str, number: int, most: int) -> int:
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidInput(f"{field}: expected an integer, not {type(number).__name__}")
     if number > most:
-        raise TooLarge(f"{field}: value too large: {number:,} (maximum {most:,})")
+        raise InvalidInput(f"{field}: value too large: {number:,} (maximum {most:,})")
     return number
 
 

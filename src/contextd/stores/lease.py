@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from contextd.errors import Busy, StorageError
+from contextd.errors import Busy, LeaseLost, StorageError
 from contextd.settings.permissions import open_file
 
 _HEARTBEAT = 1.0  # seconds between two updates of the modification time
@@ -31,13 +31,13 @@ class HeldLease:
         self._path, self._file = path, file
 
     def check(self) -> None:
-        """Raise `Busy` if the lock file was replaced or removed: another process may hold the lock of the new file."""
+        """Raise `LeaseLost` if the lock file was replaced or removed: another process may hold the lock of the new file."""
         try:
             held = os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
-        except OSError:
+        except (OSError, ValueError):  # the file is gone, or the lease was given back
             held = False
         if not held:
-            raise Busy(*_holder(self._path))
+            raise LeaseLost(f"{self._path} was removed or replaced while this process wrote the index; start contextd again")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from contextd.stores.sqlite.store import open_index
 from contextd.values.query import Scope
-from tests.stores.shelf import OWNER, WORKSPACE, Shelf
+from tests.stores.shelf import HELD, OWNER, WORKSPACE, Shelf
 
 
 def test_a_missing_or_damaged_base_is_made_again_from_the_database(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_scores_do_not_depend_on_when_things_were_folded(tmp_path: Path) -> None
         for number, (uri, text) in enumerate(texts.items(), 1):
             shelf.put(uri, text)
             if number % every == 0:
-                store.fold(force=True)
+                store.fold(HELD)
         results.append(shelf.words("fox number word"))
         store.close()
     assert results[0] == results[1] == results[2]

@@ -11,6 +11,7 @@ import pytest
 
 from contextd.app.assemble import open_session
 from contextd.errors import TimedOut
+from contextd.stores.sqlite.database import Database
 from contextd.stores.sqlite.record import SqliteRecord
 from contextd.values.deadline import remaining, within
 
@@ -30,7 +31,33 @@ def test_a_memory_is_refused_in_time_while_another_process_writes(home: Path) ->
     assert time.monotonic() - began < LONG
     other.execute("rollback")
     assert [hit.chunk.text for hit in session.recall("where do I live").hits] == ["I live in Lisbon"]
-    assert session.remember("I live in Porto", deadline=5).memory.text == "I live in Porto", "the connection waits again"
+    other.execute("begin immediate")
+    ending = threading.Timer(1.0, lambda: other.execute("rollback"))
+    ending.start()
+    assert session.remember("I live in Porto").memory.text == "I live in Porto", "without a deadline the connection waits"
+    ending.join()
+
+
+def test_a_memory_that_is_erased_is_not_said_to_be_unchanged(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process begins to write behind the transaction that erases, before the copies are wiped."""
+    session = open_session(None, home=home, environment={})
+    kept = session.remember("I live in Lisbon").memory
+    other, wipe = apsw.Connection(str(home / "record.db")), Database.wipe
+
+    def wiped_late(self: Database) -> bool:
+        other.execute("begin immediate")
+        return wipe(self)
+
+    monkeypatch.setattr(Database, "wipe", wiped_late)
+    began = time.monotonic()
+    assert session.forget(kept.id, deadline=0.3) == "pending"
+    assert time.monotonic() - began < LONG
+    monkeypatch.setattr(Database, "wipe", wipe)
+    other.execute("rollback")
+    assert session.recall("where do I live").hits == []
+    session.close()
+    assert open_session(None, home=home, environment={}).recall("where do I live").hits == []
+    assert b"Lisbon" not in (home / "record.db").read_bytes()
 
 
 def test_a_memory_is_refused_in_time_while_another_thread_writes(home: Path) -> None:

@@ -15,9 +15,9 @@ def test_a_base_is_written_when_half_of_all_chunks_are_new_and_they_are_not_coun
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted = []
-    real = folding.missing
+    real = folding.chunks_until_fold
     monkeypatch.setattr(folding, "_SOME", 3)
-    monkeypatch.setattr(store, "missing", lambda *asked: counted.append(real(*asked)) or counted[-1])
+    monkeypatch.setattr(store, "chunks_until_fold", lambda *asked: counted.append(real(*asked)) or counted[-1])
     shelf = Shelf(open_index(tmp_path, WORKSPACE), fold=False)
     folded, generation = [], 0
     for number in range(1, 40):

@@ -13,7 +13,7 @@ from contextd.stores.sqlite.store import SqliteStore, open_index
 from contextd.text.terms import FOLDER, STEM, key
 from contextd.values.query import Reader, Scope
 from contextd.values.retrieval import Wanted, Words
-from tests.stores.shelf import SPACE, WORKSPACE, Shelf
+from tests.stores.shelf import HELD, SPACE, WORKSPACE, Shelf
 
 OWNER = Reader("owner")
 WORDS = ("heron", "owl", "crane", "lark", "stork")
@@ -86,7 +86,7 @@ def test_a_snapshot_that_was_moved_forward_answers_as_one_that_was_loaded(
         elif turn < 0.96:
             shelf.settle()
         else:
-            shelf.store.fold(force=True)
+            shelf.store.fold(HELD)
         scope = chance.choice(scopes)
         loaded = open_index(tmp_path, WORKSPACE)
         assert everything(shelf.store, scope) == everything(loaded, scope)

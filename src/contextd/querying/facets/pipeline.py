@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput
-from contextd.ports.world import Embedder, Matrix, View
+from contextd.ports.store import View
+from contextd.ports.world import Embedder, Matrix
 from contextd.querying import pipeline
 from contextd.querying.cut import cut
 from contextd.querying.diversify import diversify

@@ -7,8 +7,10 @@ new one.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +25,19 @@ from contextd.values.document import Piece
 _PARTS = 8  # postings are merged in this many parts, to limit memory; a power of two
 
 
-def write(snapshot: Snapshot, folder: Path, spaces: set[str]) -> int:
-    """Write the next generation: the living contents by id, with their vectors in `spaces`. Returns its number."""
+class WrittenBase(NamedTuple):
+    """A base file that nothing points to yet: under a name of its own until it is taken."""
+
+    path: Path
+    generation: int
+
+    def take(self) -> None:
+        """Give the file the name of its generation. Called inside the transaction that points to it."""
+        self.path.replace(base_path(self.path.parent, self.generation))
+
+
+def write(snapshot: Snapshot, folder: Path, spaces: set[str]) -> WrittenBase:
+    """Write the next generation: the living contents by id, with their vectors in `spaces`."""
     places = snapshot.content_of_document[snapshot.documents.alive]
     living = np.unique(places[places >= 0])
     order = living[np.argsort(snapshot.contents[living], kind="stable")]
@@ -41,8 +54,10 @@ def write(snapshot: Snapshot, folder: Path, spaces: set[str]) -> int:
     for space in sorted(spaces & set(snapshot.vectors)):
         found |= _matrix(snapshot, space, new_row, len(old_row))
     generation = snapshot.head.generation + 1
-    arrays.write(base_path(folder, generation), found, {"kinds": names, "spaces": sorted(spaces & set(snapshot.vectors))})
-    return generation
+    path = base_path(folder, generation)
+    path = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    arrays.write(path, found, {"kinds": names, "spaces": sorted(spaces & set(snapshot.vectors))})
+    return WrittenBase(path, generation)
 
 
 def remove_others(folder: Path, generation: int) -> None:

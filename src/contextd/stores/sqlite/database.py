@@ -127,7 +127,7 @@ class Database:
 
     def once_written(self, name: str, make: Callable[[], T]) -> T:
         """Return a value that is made once per write transaction of this thread, such as its writer."""
-        made: dict[str, Any] = self._transaction.made
+        made: dict[str, Any] = self._transaction.made  # an AttributeError outside of a transaction
         if name not in made:
             made[name] = make()
         result: T = made[name]
@@ -159,6 +159,8 @@ class Database:
                 if connection.in_transaction:
                     connection.execute("rollback")
                 raise
+            finally:
+                del self._transaction.made
             return result
 
     @contextmanager
@@ -178,7 +180,8 @@ class Database:
         Returns False while a reader holds the log. A thread then tries again until it succeeds or the process ends.
         """
         with self.connection() as connection, self.write_lock:
-            if _emptied(connection, 1000):
+            seconds = remaining()
+            if _emptied(connection, 1000 if seconds is None else min(1000, int(seconds * 1000))):
                 return True
         with self._emptying_lock:
             self._full = True
@@ -238,10 +241,17 @@ class Database:
 
         `secure_delete` is not enough: when rows move to another page, copies stay in the unused part of the old page.
         """
-        with self.connection() as connection, self.write_lock:  # the temporary copy is a file, to save memory
-            connection.execute("pragma temp_store = file; vacuum; pragma temp_store = memory").fetchall()
-        if self.query(_DUE):
-            self.transact(lambda connection: connection.execute(_DONE))
+        try:
+            with self.connection() as connection, self._writing(), _limited_wait(connection, self.path):
+                connection.execute("pragma temp_store = file").fetchall()  # the copy is a file, to save memory
+                try:
+                    connection.execute("vacuum").fetchall()
+                finally:
+                    connection.execute("pragma temp_store = memory").fetchall()
+            if self.query(_DUE):
+                self.transact(lambda connection: connection.execute(_DONE))
+        except TimedOut:  # the wipe stays due, if the transaction that deleted has noted so
+            return False
         return self.checkpoint()
 
     def wipe_if_due(self) -> None:

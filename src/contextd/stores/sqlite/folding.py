@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import apsw
 
+from contextd.stores.search.fold import WrittenBase
 from contextd.stores.search.snapshot import Snapshot
 from contextd.stores.sqlite.database import rows
 
@@ -18,7 +19,7 @@ where workspace_id = ?1 and content_id in (select content_id from words where wo
 _ALL = "select count(*) from chunk where workspace_id = ?"
 
 
-def missing(connection: apsw.Connection, workspace: int) -> int:
+def chunks_until_fold(connection: apsw.Connection, workspace: int) -> int:
     """Return how many more chunks make a new base worth its cost; 0 if there are enough.
 
     The limit is half of all chunks: a first run of any size then writes each chunk to a base about twice.
@@ -27,15 +28,16 @@ def missing(connection: apsw.Connection, workspace: int) -> int:
     return max(_SOME - newer, total - 2 * newer) + 1 if newer <= _SOME or newer * 2 <= total else 0
 
 
-def point_to(connection: apsw.Connection, snapshot: Snapshot, generation: int) -> bool:
-    """Make a generation the base, and drop the terms and vectors it holds. False if the base changed since the snapshot.
+def point_to(connection: apsw.Connection, snapshot: Snapshot, written: WrittenBase) -> bool:
+    """Make a written file the base, and drop the terms and vectors it holds. False if the base changed since the snapshot.
 
     An empty vector marks one that only the base has; if the base is lost, it is computed again (`lost_vectors`).
     """
     head = snapshot.head
-    connection.execute(_POINT, (generation, head.seq, snapshot.workspace, head.generation))
+    connection.execute(_POINT, (written.generation, head.seq, snapshot.workspace, head.generation))
     if not connection.changes():
         return False
+    written.take()  # here, where no other process can be pointing to a file of the same generation
     connection.execute("delete from words where workspace_id = ? and seq <= ?", (snapshot.workspace, head.seq))
     # Delete and insert: an update would not free the pages.
     values = (snapshot.workspace, head.seq)

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from contextd.errors import Conflict, NotFound
+from contextd.errors import Conflict, InvalidInput, NotFound
 from contextd.stores.sqlite.database import Database, rows
 from contextd.values.job import Job
 
@@ -60,7 +60,8 @@ class SqliteJobs:
         """Return a job by its id or a prefix of it. Raises `NotFound` unless exactly one job matches."""
         found = self._select("substr(job_id, 1, ?) = ?", len(job), job)
         if len(found) != 1 or not job:
-            raise NotFound(f"{'no such job' if not found else 'several jobs match'}: {job!r}; run `contextd jobs` for a list")
+            kind, what = (InvalidInput, "several jobs match") if found and job else (NotFound, "no such job")
+            raise kind(f"{what}: {job!r}; run `contextd jobs` for a list")
         return found[0]
 
     def recent(self, limit: int) -> list[Job]:

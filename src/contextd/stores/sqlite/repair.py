@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from contextd.errors import StorageError
-from contextd.ports.world import ProjectStore
+from contextd.ports.store import ProjectStore
 from contextd.stores.lease import lease
 from contextd.stores.sqlite.pool import file_of
 from contextd.stores.sqlite.store import SqliteStore, open_index

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 import apsw
 
 from contextd.errors import IndexMismatch, StorageError
-from contextd.ports.world import Batch, Lease, Matrix
+from contextd.ports.store import Applied, Batch, Lease
+from contextd.ports.world import Matrix
 from contextd.stores.search import fold
 from contextd.stores.search.reading import Head
 from contextd.stores.search.snapshot import Snapshot
@@ -24,11 +25,11 @@ from contextd.stores.sqlite.connect import translated
 from contextd.stores.sqlite.current import Current
 from contextd.stores.sqlite.database import Database, unpacked
 from contextd.stores.sqlite.error_origin import from_the_store
-from contextd.stores.sqlite.folding import lost_vectors, missing, point_to
+from contextd.stores.sqlite.folding import chunks_until_fold, lost_vectors, point_to
 from contextd.stores.sqlite.jobs import SqliteJobs
 from contextd.stores.sqlite.notes import SqliteNotes
 from contextd.stores.sqlite.reading import SqliteReading
-from contextd.stores.sqlite.writer import OF_CONTENT, Writer
+from contextd.stores.sqlite.writer import COMPLETE, OF_CONTENT, Writer
 from contextd.text.indexed_text import with_context
 from contextd.values.document import Change, DocumentRow, Stamp, access_list_id
 from contextd.values.query import Scope
@@ -39,15 +40,14 @@ _DOCUMENTS = """
 select document_id, source_id, uri, content_id, acl_id, language, size, mtime_ns, ctime_ns, inode, digest, modified
 from document where workspace_id = ? and source_id = ? and dead_seq is null"""
 _CHANGES = """
-select seq, document_id, 'put' from document where workspace_id = ?1 and seq > ?2
+select seq, document_id, 'put' from document where workspace_id = ?1 and seq > ?2 and dead_seq is not seq
 union all select dead_seq, document_id, 'gone' from document d where workspace_id = ?1 and dead_seq > ?2
-  and not exists (select 1 from document n where n.workspace_id = ?1 and n.document_id = d.document_id and n.seq = d.dead_seq)
+  and not exists (select 1 from document n
+    where n.workspace_id = ?1 and n.document_id = d.document_id and n.seq = d.dead_seq and n.dead_seq is not n.seq)
 order by 1"""
+_WITH_CHUNKS = """
+select 1 from chunk where workspace_id = ? and content_id in (select value from json_each(?)) limit 1"""
 _NEWEST = "select coalesce(max(max(seq, coalesce(dead_seq, 0))), 0) from document where workspace_id = ?"
-_COMPLETE = """
-select 1 from content c where c.workspace_id = ?1 and c.content_id = ?2 and (
-  exists (select 1 from document d where d.workspace_id = ?1 and d.content_id = ?2 and d.dead_seq is null)
-  or exists (select 1 from words w where w.workspace_id = ?1 and w.content_id = ?2))"""
 _PIECES = "select start_at, end_at, label, heading from chunk where workspace_id = ? and content_id = ? order by ordinal"
 _COLLECT = tuple(
     f"""delete from {table} where workspace_id = ?1
@@ -76,7 +76,6 @@ class SqliteStore:
         self.jobs = SqliteJobs(database, workspace)
         self.current = Current(database, workspace, folder)
         self._wait = 0  # chunks to write before checking again whether a new base is worth its cost
-        self._changed = False  # whether this process wrote since the last fold
 
     # Reading
 
@@ -135,34 +134,34 @@ class SqliteStore:
 
     def holds(self, content: int) -> bool:
         """Return whether a content is stored with its terms: in the base file, or in the table of newer terms."""
-        return bool(self.rows(_COMPLETE, content))
+        return bool(self.rows(COMPLETE, content))
 
     # Writing
 
-    def apply(self, batch: Batch, lease: Lease) -> int:
-        """Write a batch in one transaction. Readers see all of it or nothing. Returns its position."""
+    def apply(self, batch: Batch, lease: Lease) -> Applied:
+        """Write a batch in one transaction. Readers see all of it or nothing."""
         lease.check()
         shared = {source: names for source, names in batch.shared.items() if self._differs(source, names)}
-        if not (batch.written or batch.touched or batch.removed or shared):
-            return self.position()
+        if not (batch.written or batch.reused or batch.touched or batch.removed or batch.granted or shared):
+            return Applied(self.position(), ())
 
-        def write(connection: apsw.Connection) -> int:
+        def write(connection: apsw.Connection) -> Applied:
             writer = self.writer(connection)
             for principals in batch.granted:
                 writer.grant(principals)
             for document, parsed, vectors in batch.written:
                 writer.put(document, parsed, vectors)
+            refused = [document for document in batch.reused if not writer.put_stored(document)]
             writer.touch(batch.touched)
-            if batch.removed:
-                writer.remove(batch.removed)
+            writer.remove(writer.living(batch.removed))
             for source, names in shared.items():
                 writer.share(source, names)
-            return writer.seq if batch.written or batch.removed or shared else 0
+            return Applied(writer.position(), refused)
 
-        position = self.database.transact(write)
-        self._note_change(sum(len(parsed.pieces) for _, parsed, _ in batch.written if parsed is not None) if position else None)
-        self.fold()
-        return position or self.position()
+        applied = self.database.transact(write)
+        self._wait = max(0, self._wait - sum(len(parsed.pieces) for _, parsed, _ in batch.written))
+        self._fold_if_worthwhile()
+        return applied
 
     def writer(self, connection: apsw.Connection) -> Writer:
         """Return the writer of this workspace for a transaction of `database.transact`; one for the whole transaction."""
@@ -172,11 +171,6 @@ class SqliteStore:
         """Return whether a source has documents with another access list, or the list is not stored yet."""
         acl = access_list_id(principals)
         return bool(self.rows(_SHARED, source, acl)) or self.rows(_GRANTED, acl)[0][0] != len(principals)
-
-    def _note_change(self, chunks: int | None) -> None:
-        """Count written chunks, for the decision to fold. None: readers see no change."""
-        if chunks is not None:
-            self._changed, self._wait = True, max(0, self._wait - chunks)
 
     def missing_vectors(
         self, space: str, limit: int, besides: Collection[str] = (), *, source: int | None = None
@@ -196,10 +190,9 @@ class SqliteStore:
     def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:
         """Store vectors of contents that are still stored. Needs no lease: vectors belong to contents, not to documents."""
         self.database.transact(lambda connection: self.writer(connection).add_vectors(space, vectors))
-        self._note_change(0)
 
     def adopt(self, space: str) -> int:
-        """Drop vectors of older spaces of the same tier, and fold. Returns the number of vectors dropped."""
+        """Drop vectors of older spaces of the same tier. Returns the number of vectors dropped."""
         tier = space.split("/")[0] + "/"
         old = "workspace_id = ? and substr(space, 1, ?) = ? and space != ?"
         values = (len(tier), tier, space)
@@ -207,46 +200,46 @@ class SqliteStore:
         if count:
             query = f"delete from vector where {old}"  # noqa: S608
             self.database.transact(lambda connection: connection.execute(query, (self.workspace, *values)))
-            self._note_change(0)
-        if self._changed:
-            self.fold(force=True)
         return count
 
     # Upkeep
 
-    def fold(self, *, force: bool = False) -> bool:
-        """Write a new base if enough chunks are new, or if forced, and point to it. Returns whether it did."""
-        if self.folder is None:
-            return False
-        with self.database.write_lock:  # a write meanwhile would be lost: neither in the new base nor in the tables
-            return self._fold(self.folder, force)
+    def fold(self, lease: Lease) -> None:
+        """Write a new base file with everything that is stored, and point to it."""
+        lease.check()
+        self._fold()
 
-    def _fold(self, folder: Path, force: bool) -> bool:
+    def _fold_if_worthwhile(self) -> None:
+        """Fold if enough chunks are new. They are counted when there may be enough, not at every batch."""
+        if self.folder is not None and not self._wait:
+            with self.database.reading() as connection:
+                self._wait = chunks_until_fold(connection, self.workspace)
+            if not self._wait:
+                self._fold()
+
+    def _fold(self) -> None:
+        if self.folder is not None:
+            with self.database.write_lock:  # a write meanwhile would be lost: neither in the new base nor in the tables
+                self._write_base(self.folder)
+
+    def _write_base(self, folder: Path) -> None:
         with self.database.reading() as connection:
-            if not force and (self._wait or self._counted(connection)):
-                return False
             snapshot = self.current.at(self.reading(connection), patient=False)
         if snapshot.base.generation != snapshot.head.generation:
             self.database.transact(lambda connection: lost_vectors(connection, self.workspace))
         spaces = {space for (space,) in self.rows("select distinct space from vector where workspace_id = ?")}
         with translated(folder):
-            generation = fold.write(snapshot, folder, spaces)
-        pointed = self.database.transact(lambda connection: point_to(connection, snapshot, generation))
-        if pointed:
-            self._wait, self._changed = 0, False
-            fold.remove_others(folder, generation)
-        return pointed
-
-    def _counted(self, connection: apsw.Connection) -> int:
-        """Return the chunks missing for a new base. They are counted when there may be enough, not at every batch."""
-        self._wait = missing(connection, self.workspace)
-        return self._wait
+            written = fold.write(snapshot, folder, spaces)
+        try:
+            if self.database.transact(lambda connection: point_to(connection, snapshot, written)):
+                self._wait = 0
+                fold.remove_others(folder, written.generation)
+        finally:
+            written.path.unlink(missing_ok=True)  # of a fold that came too late
 
     def settle(self, lease: Lease, *, vacuum: bool = True) -> None:
-        """End a run: fold, delete contents without a document, and leave no copy of deleted text on disk."""
+        """End a run: delete contents without a document, and leave no copy of deleted text on disk."""
         lease.check()
-        if self._changed:
-            self.fold(force=True)
 
         def collect(connection: apsw.Connection) -> None:
             self.notes.note_deleted_text(connection)
@@ -269,8 +262,10 @@ class SqliteStore:
             newest = self.rows(_NEWEST)[0][0]
         if newest > snapshot.head.seq:  # readers would never see these documents
             raise self._inconsistent(ValueError(f"a document is of position {newest}, the workspace at {snapshot.head.seq}"))
+        if self._unsearchable(snapshot):
+            raise self._inconsistent(ValueError("a document has chunks that no search finds"))
         if snapshot.base.generation != snapshot.head.generation:
-            self.fold(force=True)
+            self._fold()
         with self.database.reading() as connection:
             for (data,) in connection.execute("select text from content where workspace_id = ?", (self.workspace,)):
                 unpacked(data)
@@ -281,6 +276,11 @@ class SqliteStore:
         self.database.close()
 
     # Inside
+
+    def _unsearchable(self, snapshot: Snapshot) -> bool:
+        """Return whether a living document has chunks, but its content is in neither the base nor the newer terms."""
+        lost = snapshot.documents.contents[snapshot.documents.alive & (snapshot.content_of_document < 0)]
+        return bool(self.rows(_WITH_CHUNKS, json.dumps(lost.tolist()))) if len(lost) else False
 
     def _head(self) -> Head:
         with self.database.reading() as connection:

@@ -34,7 +34,16 @@ where workspace_id = ? and document_id = ? and dead_seq is null"""
 _SHARE = """
 insert into document select workspace_id, document_id, ?, null, source_id, uri, content_id, ?, language, size, mtime_ns,
   ctime_ns, inode, digest, modified, path_terms
-from document where workspace_id = ? and source_id = ? and dead_seq is null and acl_id != ?"""
+from document where workspace_id = ? and source_id = ? and dead_seq is null and acl_id != ? and seq < ?"""
+_SHARE_NEW = "update document set acl_id = ? where workspace_id = ? and source_id = ? and dead_seq is null and seq = ?"
+_LIVING = """
+select document_id from document
+where workspace_id = ? and dead_seq is null and document_id in (select value from json_each(?))"""
+# A content with its terms: in the base file, which has those of living documents, or in the table of newer ones.
+COMPLETE = """
+select 1 from content c where c.workspace_id = ?1 and c.content_id = ?2 and (
+  exists (select 1 from document d where d.workspace_id = ?1 and d.content_id = ?2 and d.dead_seq is null)
+  or exists (select 1 from words w where w.workspace_id = ?1 and w.content_id = ?2))"""
 _RETIRE_SHARED = """
 update document set dead_seq = ?1 where workspace_id = ?2 and dead_seq is null and seq < ?1
   and exists (select 1 from document n where n.workspace_id = ?2 and n.document_id = document.document_id and n.seq = ?1)"""
@@ -55,6 +64,28 @@ class Writer:
         """The position of this transaction: the next position of the workspace."""
         self.connection.execute(_REGISTER, (self.workspace,))
         return int(next(iter(self.connection.execute(_NEXT, (self.workspace,))))[0])
+
+    def position(self) -> int:
+        """Return the position of this transaction; that of the one before if nothing changed for readers."""
+        if "seq" in self.__dict__:
+            return self.seq
+        row = self.connection.execute("select seq from workspace where workspace_id = ?", (self.workspace,)).fetchone()
+        return row[0] if row else 0
+
+    def living(self, documents: Collection[int]) -> list[int]:
+        """Return those of some documents that are there."""
+        wanted = json.dumps(list(documents))
+        return [row[0] for row in self.connection.execute(_LIVING, (self.workspace, wanted))] if documents else []
+
+    def put_stored(self, document: DocumentRow) -> bool:
+        """Write a document whose content is stored. Returns False, and writes nothing, if it is not, or not with its terms.
+
+        It is decided here, inside the transaction: a fold drops the terms of a content that no living document has.
+        """
+        if not self.connection.execute(COMPLETE, (self.workspace, document.content)).fetchone():
+            return False
+        self.put(document, None, {})
+        return True
 
     def put(self, document: DocumentRow, parsed: Parsed | None, vectors: Mapping[str, Matrix]) -> None:
         """Write a document and retire its older version. Without `parsed`, its content is already stored."""
@@ -97,7 +128,8 @@ class Writer:
     def share(self, source: int, principals: frozenset[str]) -> None:
         """Give all documents of a source an access list: each becomes a new row."""
         acl = self.grant(principals)
-        self.connection.execute(_SHARE, (self.seq, acl, self.workspace, source, acl))
+        self.connection.execute(_SHARE_NEW, (acl, self.workspace, source, self.seq))
+        self.connection.execute(_SHARE, (self.seq, acl, self.workspace, source, acl, self.seq))
         self.connection.execute(_RETIRE_SHARED, (self.seq, self.workspace))
 
     def add_vectors(self, space: str, vectors: Mapping[int, Matrix]) -> None:

@@ -208,9 +208,10 @@ def jobs(ctx: click.Context, project: str, reader: str, json_output: bool, limit
     """
     if ctx.invoked_subcommand is not None:
         return
-    found = asked(project, reader).jobs.recent(limit)
+    every = asked(project, reader).jobs.recent(-1)
+    found = every[:limit]
     if json_output:
-        as_list([_payload(job) for job in found])
+        as_list([_payload(job) for job in found], len(every))
     else:
         table(
             ("job", "kind", "state", "done", "left", "who", "message"),

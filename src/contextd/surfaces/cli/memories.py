@@ -136,9 +136,10 @@ def memories(
         if (everything or one.valid_to is None)
         and (not kinds or one.kind in kinds)
         and (not topics or set(topics) & set(one.topics))
-    ][:limit]
+    ]
+    total, found = len(found), found[:limit]
     if json_output:
-        as_list([_payload(one) for one in found])
+        as_list([_payload(one) for one in found], total)
         return
     table(("id", "kind", "topics", "memory"), [(one.id[:8], one.kind, ", ".join(one.topics), _line(one)) for one in found])
     if terminal():

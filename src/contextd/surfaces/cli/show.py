@@ -13,8 +13,6 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.wire.answers import ListAnswer
-from contextd.surfaces.wire.convert import plain
 from contextd.text.invisible import escaped_json, visible, visible_line
 
 
@@ -35,11 +33,15 @@ def block(text: str) -> None:
 
 def as_json(value: Any) -> None:
     """Print a value as JSON. Control characters are escaped."""
+    from contextd.surfaces.wire.convert import plain  # loaded when used: most commands print no JSON
+
     click.echo(escaped_json(json.dumps(plain(value), ensure_ascii=False, indent=2, default=str)))
 
 
 def as_list(items: Sequence[Any], total: int | None = None) -> None:
     """Print items as JSON, in the one shape that lists have; `total` if there are more of them."""
+    from contextd.surfaces.wire.answers import ListAnswer
+
     as_json(ListAnswer.of(items, total))
 
 
