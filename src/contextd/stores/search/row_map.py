@@ -22,28 +22,29 @@ class RowMap:
 
     def __init__(self, snapshot: Snapshot, masks: Masks) -> None:
         self._snapshot, self._masks, self._documents = snapshot, masks, snapshot.documents
-        self._row_of: dict[ChunkId, int] = {}
+        self._first_row: dict[int, int] = {}  # by document
 
     def found(self, rows: Ints, scores: Float, coverage: Float) -> list[Found]:
         """Return rows as chunks. Of several candidate documents with the same content, the first by uri is used."""
         places = self._snapshot.content_of_row[rows]
         documents = self._documents.ids[self._masks.document_of_content[places]]
-        ordinals = rows - self._snapshot.starts[places]
-        chunks = list(map(ChunkId._make, zip(documents.tolist(), ordinals.tolist(), strict=True)))
-        self._row_of.update(zip(chunks, rows.tolist(), strict=True))
+        first = self._snapshot.starts[places]
+        chunks = list(map(ChunkId._make, zip(documents.tolist(), (rows - first).tolist(), strict=True)))
+        self._first_row.update(zip(documents.tolist(), first.tolist(), strict=True))
         return list(map(Found._make, zip(chunks, scores.tolist(), coverage.tolist(), strict=True)))
 
     def rows(self, chunks: Sequence[ChunkId]) -> Ints:
         """Return the rows of some chunks."""
-        return np.array([self.row(chunk) for chunk in chunks], np.int64)
+        for document in {chunk.document for chunk in chunks} - self._first_row.keys():
+            self.row(ChunkId(document, 0))
+        return np.array([self._first_row[document] + ordinal for document, ordinal in chunks], np.int64)
 
     def row(self, chunk: ChunkId) -> int:
         """Return the row of a chunk. Raises `KeyError` if its document is not in the snapshot."""
-        row = self._row_of.get(chunk)
-        if row is None:
-            place = self.content_place(chunk.document)
-            row = self._row_of[chunk] = int(self._snapshot.starts[place]) + chunk.ordinal
-        return row
+        first = self._first_row.get(chunk.document)
+        if first is None:
+            first = self._first_row[chunk.document] = int(self._snapshot.starts[self.content_place(chunk.document)])
+        return first + chunk.ordinal
 
     def may_see(self, document: int) -> bool:
         """Return whether a document is a candidate."""

@@ -154,11 +154,14 @@ class SnapshotView:
         places = self._map.rows(chunks)
         contents = self._snapshot.content_of_row[places]
         sizes = (self._snapshot.starts[contents + 1] - self._snapshot.starts[contents]).tolist()
-        documents = [self._map.document(chunk.document) for chunk in chunks]
-        kinds = [tuple(kind.split(" ")) for kind in self._snapshot.kinds[places].tolist()]
+        documents = {one: self._map.document(one) for one in {chunk.document for chunk in chunks}}
+        written = self._snapshot.kinds[places].tolist()
+        kinds = {several: tuple(several.split(" ")) for several in set(written)}
         return [
-            About(document[2], document[5], several[0], document[6], size, kinds=several)
-            for document, several, size in zip(documents, kinds, sizes, strict=True)
+            About(uri, language, kinds[several][0], modified, size, kinds=kinds[several])
+            for (_, _, uri, _, _, language, modified, _), several, size in zip(
+                (documents[chunk.document] for chunk in chunks), written, sizes, strict=True
+            )
         ]
 
     # Inside
