@@ -17,9 +17,8 @@ from contextd.errors import InvalidInput, Unavailable
 from contextd.indexing import jobs as running
 from contextd.indexing.jobs import run_all
 from contextd.indexing.pipeline import Progress, Report
-from contextd.ports.world import Jobs
 from contextd.stores.lease import lease
-from contextd.values.job import Job
+from contextd.values.job import Job, Jobs
 from tests.waiting import until
 
 ATTEMPTS = 3

@@ -199,7 +199,7 @@ def test_a_cancelled_call_is_not_answered(server: Server) -> None:
 def test_a_project_that_cannot_be_opened_is_told_by_the_call(home: Path, tmp_path: Path) -> None:
     server = Server(tmp_path / "nowhere", home)
     result = server.called(1, query="x")["result"]
-    assert result["isError"] and f"no such directory: {tmp_path / 'nowhere'}" in result["content"][0]["text"]
+    assert result["isError"] and f"no such project or directory: {tmp_path / 'nowhere'}" in result["content"][0]["text"]
     (tmp_path / "nowhere").mkdir()
     assert "Nothing relevant was found." in server.text(query="x"), "it is tried again"
     server.close()
