@@ -109,7 +109,18 @@ class QueryHit:
         """A hit with its text; characters that nobody sees are made visible."""
         one = HitAnswer.of(hit)
         path, label, text = visible_line(one.path), visible_line(one.label), visible(hit.chunk.text)
-        return cls(one.id, one.score, path, one.start_line, one.end_line, label, one.kind, one.language, one.offsets, text)
+        return cls(
+            chunkId=one.id,
+            score=one.score,
+            filePath=path,
+            startLine=one.start_line,
+            endLine=one.end_line,
+            label=label,
+            kind=one.kind,
+            language=one.language,
+            offsets=one.offsets,
+            snippet=text,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,18 +178,18 @@ class ContextAnswer:
     def of(cls, answer: Context) -> ContextAnswer:
         """A context; its hits without their texts."""
         return cls(
-            answer.text,
-            answer.tokens,
-            answer.budget,
-            answer.tokenizer,
-            answer.template,
-            answer.truncated,
-            round(answer.budget_used, 1),
-            answer.ids,
-            {name: round(score, 4) for name, score in answer.scores.items()},
-            answer.plan.route,
-            [HitAnswer.of(hit, answer.plan.terms, text=False) for hit in answer.hits],
-            list(answer.trace.warnings),
+            text=answer.text,
+            tokens=answer.tokens,
+            budget=answer.budget,
+            tokenizer=answer.tokenizer,
+            template=answer.template,
+            truncated=answer.truncated,
+            budget_used=round(answer.budget_used, 1),
+            ids=answer.ids,
+            scores={name: round(score, 4) for name, score in answer.scores.items()},
+            route=answer.plan.route,
+            hits=[HitAnswer.of(hit, answer.plan.terms, text=False) for hit in answer.hits],
+            warnings=list(answer.trace.warnings),
         )
 
 
@@ -216,31 +227,31 @@ class MemoryAnswer:
     def of(cls, memory: Memory) -> MemoryAnswer:
         """A memory with all its fields."""
         return cls(
-            memory.id,
-            memory.text,
-            memory.kind,
-            memory.about,
-            memory.attribute,
-            memory.value,
-            memory.unit,
-            memory.topics,
-            memory.language,
-            round(memory.confidence, 3),
-            memory.source,
-            "full" if memory.trusted else "partial",
-            memory.conversation,
-            memory.author,
-            sorted(memory.principals),
-            time_of(memory.said),
-            time_of(memory.valid_from),
-            time_of(memory.valid_to),
-            memory.replaced_by,
-            sorted(memory.verified),
-            memory.pinned,
-            memory.silent,
-            memory.private,
-            memory.useful,
-            memory.useless,
+            id=memory.id,
+            text=memory.text,
+            kind=memory.kind,
+            about=memory.about,
+            attribute=memory.attribute,
+            value=memory.value,
+            unit=memory.unit,
+            topics=memory.topics,
+            language=memory.language,
+            confidence=round(memory.confidence, 3),
+            source=memory.source,
+            trust="full" if memory.trusted else "partial",
+            conversation=memory.conversation,
+            author=memory.author,
+            principals=sorted(memory.principals),
+            said=time_of(memory.said),
+            valid_from=time_of(memory.valid_from),
+            valid_to=time_of(memory.valid_to),
+            replaced_by=memory.replaced_by,
+            verified=sorted(memory.verified),
+            pinned=memory.pinned,
+            never_recall=memory.silent,
+            private=memory.private,
+            useful=memory.useful,
+            useless=memory.useless,
         )
 
 
@@ -283,7 +294,16 @@ class PlanAnswer:
         facets = [FacetAnswer.of(facet) for facet in plan.facets]
         private, ratio = plan.private, plan.ratio
         return cls(
-            plan.route, plan.act, plan.subject, plan.entities, windows, private, plan.strategy, ratio, plan.proposal, facets
+            route=plan.route,
+            act=plan.act,
+            subject=plan.subject,
+            entities=plan.entities,
+            windows=windows,
+            private=private,
+            strategy=plan.strategy,
+            ratio=ratio,
+            proposal=plan.proposal,
+            facets=facets,
         )
 
 
@@ -341,18 +361,18 @@ class ReportAnswer:
     def of(cls, report: Report) -> ReportAnswer:
         """A report."""
         return cls(
-            report.files,
-            report.written,
-            report.others,
-            report.unchanged,
-            report.removed,
-            report.chunks,
-            report.lines,
-            report.finds,
-            round(report.seconds, 3),
-            report.skipped,
-            report.failed,
-            report.warnings,
+            files=report.files,
+            written=report.written,
+            commits=report.others,
+            unchanged=report.unchanged,
+            removed=report.removed,
+            chunks=report.chunks,
+            lines=report.lines,
+            secrets_scrubbed=report.finds,
+            seconds=round(report.seconds, 3),
+            skipped=report.skipped,
+            failed=report.failed,
+            warnings=report.warnings,
         )
 
 
