@@ -19,6 +19,7 @@ from contextd.surfaces.cli.show import (
     note,
     out,
     personal_options,
+    served,
     table,
     terminal,
     text_from,
@@ -79,7 +80,7 @@ def recall(
     from contextd.values.memory import Recall
     from contextd.values.query import Narrow
 
-    session, text = asked(project, reader), text_from(query)
+    session, text = served(project, reader), text_from(query)
     wanted = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
     narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=wanted)
     found = session.recall(
@@ -132,7 +133,7 @@ def memories(
         return
     found = [
         one
-        for one in asked(project, reader).memories.all()
+        for one in served(project, reader).memories.all()
         if (everything or one.valid_to is None)
         and (not kinds or one.kind in kinds)
         and (not topics or set(topics) & set(one.topics))
@@ -151,7 +152,7 @@ def memories(
 @personal_options
 def show(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Show all fields of MEMORY (an id, or the beginning of an id)."""
-    service = asked(project, reader).memories
+    service = served(project, reader).memories
     one, links = service.get(memory), service.links(memory)
     if json_output:
         as_json(_payload(one) | {"links": [{"kind": link.kind, "memory": other.id} for link, other in links]})
@@ -192,7 +193,7 @@ def update(
     """
     fields = {"text": text_from(text) if text else None, "kind": kind, "attribute": attribute, "value": value, "unit": unit}
     fields |= {"topics": topics or None, "principals": principals or None, "valid_to": date(until, end=True)}  # type: ignore[dict-item]
-    changed = asked(project, reader).memories.update(memory, **{name: one for name, one in fields.items() if one is not None})
+    changed = served(project, reader).memories.update(memory, **{name: one for name, one in fields.items() if one is not None})
     warn(changed.warnings)
     return _print_memory(changed.memory, json_output, "changed")
 
@@ -201,7 +202,7 @@ def _flag(name: str, field: str, on: bool, text: str) -> click.Command:
     """Add a command that sets or clears one flag."""
 
     def command(memory: str, project: str | None, reader: str, json_output: bool) -> int:
-        return _print_memory(asked(project, reader).memories.mark(memory, **{field: on}), json_output, name)
+        return _print_memory(served(project, reader).memories.mark(memory, **{field: on}), json_output, name)
 
     command.__doc__ = text
     made = click.command(name)(personal_options(click.argument("memory")(command)))
@@ -222,7 +223,7 @@ _flag("public", "private", False, "Show MEMORY to agents again.")
 @personal_options
 def verify(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Confirm the detected fields of MEMORY. Confirmed fields are never detected again."""
-    return _print_memory(asked(project, reader).memories.verify(memory), json_output, "verified")
+    return _print_memory(served(project, reader).memories.verify(memory), json_output, "verified")
 
 
 @memories.command("feedback")
@@ -231,7 +232,7 @@ def verify(memory: str, project: str | None, reader: str, json_output: bool) -> 
 @personal_options
 def feedback(memory: str, verdict: str, project: str | None, reader: str, json_output: bool) -> int:
     """Rate MEMORY as useful or useless. The rating raises or lowers its rank in later answers."""
-    return _print_memory(asked(project, reader).memories.feedback(memory, useful=verdict == "useful"), json_output, verdict)
+    return _print_memory(served(project, reader).memories.feedback(memory, useful=verdict == "useful"), json_output, verdict)
 
 
 @memories.command("history")
@@ -239,7 +240,7 @@ def feedback(memory: str, verdict: str, project: str | None, reader: str, json_o
 @personal_options
 def history(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Show the previous versions of MEMORY, latest first."""
-    versions = asked(project, reader).memories.history(memory)
+    versions = served(project, reader).memories.history(memory)
     if json_output:
         as_list([{"at": _day(one.at), "by": one.by} | _payload(one.before) for one in versions])
     else:
@@ -254,7 +255,7 @@ def history(memory: str, project: str | None, reader: str, json_output: bool) ->
 @personal_options
 def link(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
     """Link MEMORY to OTHER. Both memories show the link."""
-    made = asked(project, reader).memories.link(memory, other, kind)
+    made = served(project, reader).memories.link(memory, other, kind)
     as_json({"start": made.start, "end": made.end, "kind": made.kind}) if json_output else out(
         f"{made.kind}: {made.start[:8]} → {made.end[:8]}"
     )
@@ -268,7 +269,7 @@ def link(memory: str, other: str, kind: str, project: str | None, reader: str, j
 @personal_options
 def unlink(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
     """Remove the links between MEMORY and OTHER."""
-    count = asked(project, reader).memories.unlink(memory, other, kind)
+    count = served(project, reader).memories.unlink(memory, other, kind)
     as_json({"unlinked": count}) if json_output else out(f"{count} links removed")
     return 0 if count else 1
 
@@ -396,5 +397,4 @@ def _day(microseconds: int | None) -> str | None:
 def _payload(memory: Any) -> dict[str, Any]:
     from contextd.surfaces.wire.answers import MemoryAnswer
 
-    answer: dict[str, Any] = plain(MemoryAnswer.of(memory))
-    return answer
+    return dict(plain(MemoryAnswer.of(memory)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.show import as_json, asked, note, opened, out, project_options, text_from, warn
+from contextd.surfaces.cli.show import as_json, asked, note, opened, out, project_options, served, text_from, warn
 from contextd.surfaces.wire.convert import plain
 from contextd.values.memory import UNKNOWN
 
@@ -45,7 +45,7 @@ def remember(
     from contextd.surfaces.wire.answers import MemoryAnswer
 
     known = {"kind": kind, "topics": topics or None, "valid_from": date(since), "private": private, "pinned": pin}
-    session = opened(project if here else None, reader)
+    session = opened(project, reader) if here else served(None, reader)
     saved = session.remember(
         text_from(text), principals=principals, in_project=here, **{name: one for name, one in known.items() if one is not None}
     )
@@ -87,7 +87,7 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd forget 6d1c0b1e8f5a4e0d9c3b2a1908f7e6d5
     """
-    session = asked(project, reader)
+    session = served(project, reader)
     known = session.memories.get(memory)
     state = session.forget(known.id)
     as_json({"id": known.id, "state": state}) if json_output else out(f"{known.id}: {_STATES[state]}")

@@ -6,7 +6,19 @@ from dataclasses import asdict
 
 import click
 
-from contextd.surfaces.cli.show import as_json, as_list, asked, block, counted, here, limited, note, out, project_options, table
+from contextd.surfaces.cli.show import (
+    as_json,
+    as_list,
+    block,
+    counted,
+    here,
+    limited,
+    note,
+    out,
+    project_options,
+    served,
+    table,
+)
 
 
 @click.command()
@@ -20,7 +32,7 @@ def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
       contextd symbols Session.close
       contextd symbols load_user --json
     """
-    found = asked(project, reader).structure.symbols(name)
+    found = served(project, reader).structure.symbols(name)
     if json_output:
         as_list(found)
     else:
@@ -46,7 +58,7 @@ def callers(name: str, project: str, reader: str, json_output: bool) -> int:
       contextd callers load_user
       contextd callers Session.close --json
     """
-    defined, found = asked(project, reader).structure.callers(name)
+    defined, found = served(project, reader).structure.callers(name)
     if json_output:
         as_json({"definitions": [asdict(one) for one in defined], "uses": [asdict(one) for one in found]})
     else:
@@ -70,7 +82,7 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
       contextd impact src/app/store.py
       contextd impact load_user --depth 1
     """
-    found = asked(project, reader).structure.impact(here(what, project), depth=depth)
+    found = served(project, reader).structure.impact(here(what, project), depth=depth)
     if json_output:
         as_list(found or ())
     elif found is None:
@@ -92,7 +104,7 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
     Example:
       contextd map --budget 800
     """
-    found = asked(project, reader).structure.overview(budget)
+    found = served(project, reader).structure.overview(budget)
     if json_output:
         as_json(asdict(found))
     else:
@@ -113,7 +125,7 @@ def history(path: str, project: str, reader: str, json_output: bool, limit: int)
       contextd history src/app/store.py
       contextd history src/auth --json
     """
-    found = asked(project, reader).structure.history(here(path, project), limit=limit)
+    found = served(project, reader).structure.history(here(path, project), limit=limit)
     if json_output:
         as_json(
             {
@@ -146,7 +158,7 @@ def why(place: str, project: str, reader: str, json_output: bool) -> int:
     path, _, line = place.rpartition(":")
     if not path or not line.isdigit():
         raise InvalidInput("give a path and a line, such as src/app/store.py:42")
-    edit, message = asked(project, reader).structure.why(here(path, project), int(line))
+    edit, message = served(project, reader).structure.why(here(path, project), int(line))
     if json_output:
         as_json(edit._asdict() | {"message": message})
     else:
