@@ -192,7 +192,7 @@ def test_the_flat_routes_have_the_fields_of_their_clients(fresh: Asked) -> None:
     found = fresh.call("POST", "/query_context", asked, token=None, headers=key).json()
     assert found["total"] == 1 and found["hits"][0]["filePath"] == "docs/a.md" and found["q_embed_model"]
     stats = fresh.call("GET", "/stats", token=None, headers=key).json()
-    assert stats["storage"]["totalFiles"] >= 2 and stats["enabled"] and stats["mode"] == "standalone"
+    assert stats["storage"]["totalFiles"] >= 2 and stats["enabled"] and stats["mode"] == "hybrid"
     assert fresh.call("POST", "/delete_context", {"file_path": "docs/a.md"}, token=None, headers=key).json() == {
         "deleted": True
     }

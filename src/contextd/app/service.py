@@ -19,6 +19,7 @@ from contextd.app.tokens import TokenService
 from contextd.errors import ContextdError, Forbidden, NotFound
 from contextd.ports.catalog import KnownProject, ProjectCatalog
 from contextd.settings import config
+from contextd.settings.defaults import Settings
 from contextd.values.access_token import ADMIN, AccessToken
 
 _ID = re.compile(r"[0-7][0-9a-f]{15}")
@@ -86,6 +87,15 @@ class Service:
         if made.project is not None:
             self._followed(made.project, made, begin=True)
         return made
+
+    def settings(self) -> Settings:
+        """Return the user's settings, without those of a project."""
+        return self._opened(None, ()).settings
+
+    def only_project(self, token: AccessToken) -> str | None:
+        """Return the id of the project that a token is limited to, or of the only one it may use; None if there are more."""
+        known = list(token.workspaces) or [one.workspace for one in self.known(token)]
+        return f"{known[0]:016x}" if len(known) == 1 else None
 
     def start_following(self, session: Session) -> None:
         """Make sure that a process runs the jobs of a project."""

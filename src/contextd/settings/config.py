@@ -33,6 +33,7 @@ _UNTRUSTED = {
     "security.allow": "a project cannot switch scrubbing off",
     "projects": "a project cannot name other projects",
     "mode": "a project cannot choose the service",
+    "mcp.tools": "a project cannot choose tools",
     **{f"engine.{one.name}": "a project cannot choose the service" for one in fields(Engine)},
 }
 

@@ -135,6 +135,13 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
+class Mcp:
+    """What agents are offered."""
+
+    tools: tuple[str, ...] = ("default",)  # "default", "all", or names of tools
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings, by section."""
 
@@ -153,6 +160,7 @@ class Settings:
     storage: Storage = field(default_factory=Storage)
     privacy: Privacy = field(default_factory=Privacy)
     engine: Engine = field(default_factory=Engine)
+    mcp: Mcp = field(default_factory=Mcp)
     templates: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tables of embedder plug-ins

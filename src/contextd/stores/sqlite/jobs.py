@@ -35,7 +35,7 @@ class SqliteJobs:
 
         `alone`: the caller holds the lease, so no other process runs a job.
         """
-        number = secrets.token_hex(8)
+        number = secrets.token_hex(16)
 
         def write(connection: apsw.Connection) -> None:
             if kind == "rebuild":

@@ -60,6 +60,10 @@ class Connection:
         """Return the JSON of a DELETE request."""
         return self._call("DELETE", path + _query(values), None, safe=False)
 
+    def send(self, path: str, message: Mapping[str, Any]) -> Any:
+        """Return the JSON that answers a message to another path than those of the API."""
+        return self._once("POST", path, json.dumps(message))
+
     def close(self) -> None:
         """Close idle connections."""
         with self._lock:

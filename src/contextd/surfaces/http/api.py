@@ -23,6 +23,7 @@ from contextd.surfaces.http import rpc
 from contextd.surfaces.http.caller import Caller
 from contextd.surfaces.http.events import job_events
 from contextd.surfaces.http.handlers import ask, code, engine, index, memory
+from contextd.surfaces.http.mcp import McpEndpoint
 from contextd.surfaces.http.openapi import document
 from contextd.surfaces.http.problems import MEDIA_TYPE, RequestRefused, of_error, problem
 from contextd.surfaces.wire.convert import lists_of, parsed, parsed_strictly, plain
@@ -56,6 +57,7 @@ class Api:
         routes += [
             Path(f"{PREFIX}/jobs/{{job}}/events", self._events, methods=["GET"]),
             Path("/rpc", self._rpc, methods=["POST"]),
+            Path("/mcp", McpEndpoint(self.service).answer, methods=["POST"]),
             Path(f"{PREFIX}/openapi.json", self._openapi, methods=["GET"]),
             Path("/healthz", self._healthz, methods=["GET"]),
             Path("/readyz", self._readyz, methods=["GET"]),

@@ -117,6 +117,8 @@ class Guard:
         if token is None:
             challenge = [(b"www-authenticate", b'Bearer realm="contextd"')]
             raise RequestRefused(401, "unauthorized", "a valid access token is needed: `Authorization: Bearer …`", challenge)
+        if headers.get("x-contextd-private") == "0":
+            token = replace(token, private=False)
         return _as_reader(token, headers.get("x-contextd-reader"))
 
     async def _limited(self, scope: Scope, receive: Receive, reply: _Reply) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from contextd.errors import InvalidInput
-from contextd.surfaces.wire.convert import parsed, plain, schema
+from contextd.surfaces.wire.convert import plain
 from contextd.surfaces.wire.requests import QueryContext
 from contextd.text.invisible import visible_line
 
@@ -21,23 +21,17 @@ _ATTEMPTS = 3  # to pack hits beside the notes, which depend on the hits
 _SHARE = 4  # notes get at most a quarter of the budget if there are hits
 
 
-TOOL = {
-    "name": "query_context",
-    "description": (
-        "Find the code, documents and notes of this project that answer a question, best first, within a token budget. "
-        "Ask in plain words, with a symbol name, a path, an error message or a stack trace. Use it first, before reading "
-        "files one by one."
-    ),
-    "inputSchema": schema(QueryContext),
-    "annotations": {"readOnlyHint": True, "openWorldHint": False, "idempotentHint": True},
-    # Claude Code writes longer results to a file and shows only the beginning. Without this the limit is 50,000 characters.
-    "_meta": {"anthropic/maxResultSizeChars": 500_000},
-}
+DESCRIPTION = (
+    "Find the code, documents and notes of this project that answer a question, best first, within a token budget. "
+    "Ask in plain words, with a symbol name, a path, an error message or a stack trace. Use it first, before reading "
+    "files one by one."
+)
+# Claude Code writes longer results to a file and shows only the beginning. Without this the limit is 50,000 characters.
+META = {"anthropic/maxResultSizeChars": 500_000}
 
 
-def answer(session: Session, arguments: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
+def answer(session: Session, asked: QueryContext, notes: Sequence[str] = ()) -> str:
     """Return the answer to a call as one text of at most `filters.maxTokens` tokens, notes included. Raises ContextdError."""
-    asked = parsed(QueryContext, arguments)
     budget = asked.filters.max_tokens or session.settings.budget.default_max_tokens
     build = _json if asked.format == "json" else _text
     room = budget

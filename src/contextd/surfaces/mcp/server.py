@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from contextd.app.follower import Follower
-from contextd.errors import ContextdError
-from contextd.surfaces.mcp import query
+from contextd.errors import ContextdError, Unavailable
 from contextd.surfaces.mcp.protocol import SLOW, Protocol
-from contextd.surfaces.mcp.wire import serve
+from contextd.surfaces.mcp.tools import ToolCall, chosen
+from contextd.surfaces.mcp.wire import Answer, Exchange, serve
 
 if TYPE_CHECKING:  # opening a session takes longer than a client should wait for `initialize`
     from contextd.app.session import Session
@@ -27,6 +28,9 @@ class Server:
 
     open_session: Callable[[], Session]
     watch: bool
+    tools: Sequence[str] = ("default",)
+    remote: Answer | None = None  # asks the running service
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     _session: Session | None = None
     _follower: Follower | None = None
     _first_run: str = ""  # the job that indexes a project for the first time
@@ -36,12 +40,21 @@ class Server:
     def run(self) -> None:
         """Serve until standard input ends."""
         try:
-            serve(Protocol(query.TOOL, self._call, self._prepare).answer, SLOW)
+            serve(self._answer, SLOW)
         finally:
             if self._follower is not None:
                 self._follower.close()
             if self._session is not None:
                 self._session.close()
+
+    def _answer(self, method: str, params: Mapping[str, Any], exchange: Exchange) -> Mapping[str, Any]:
+        """Answer a request: by the service, as long as it answers; else in this process."""
+        if self.remote is not None and method != "initialize":
+            try:
+                return self.remote(method, params, exchange)
+            except Unavailable:
+                self.remote = None
+        return Protocol(chosen(self.tools), self._call, self._prepare).answer(method, params, exchange)
 
     def _prepare(self) -> None:
         """Open the session in the background."""
@@ -65,13 +78,10 @@ class Server:
                     self._follower = Follower(self._session)
             return self._session
 
-    def _call(self, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """Return the answer to a tool call, and whether it is an error."""
-        try:
-            session = self._opened()
-            if self._first_run:
-                session.index_service.await_job(self._first_run, _FIRST_RUN)
-                self._first_run = ""
-            return query.answer(session, arguments, self._follower.notes() if self._follower else ()), False
-        except ContextdError as error:
-            return str(error), True
+    def _call(self) -> ToolCall:
+        """Open the session of a call. The first call waits for the first index run. Raises ContextdError."""
+        session = self._opened()
+        if self._first_run:
+            session.index_service.await_job(self._first_run, _FIRST_RUN)
+            self._first_run = ""
+        return ToolCall(session, self.secret, self._follower.notes() if self._follower else ())

@@ -22,7 +22,17 @@ _DEEPEST = 100  # levels of nesting; the deepest message of the protocol has six
 _AT_ONCE = 4  # requests answered in parallel threads
 
 Id = str | int
-Answer = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What a method may do besides its answer: send notifications, and ask whether the client has cancelled the request."""
+
+    notify: Callable[[Mapping[str, Any]], None] = lambda message: None
+    is_cancelled: Callable[[], bool] = lambda: False
+
+
+Answer = Callable[[str, Mapping[str, Any], Exchange], Mapping[str, Any]]
 
 
 class BadMessage(Exception):
@@ -79,7 +89,8 @@ class _Wire:
         """Answer a request, unless it was cancelled meanwhile."""
         number = request["id"]
         try:
-            body: dict[str, Any] = {"result": self._answer(request["method"], request.get("params") or {})}
+            exchange = Exchange(self.send, lambda: _key(number) not in self._wanted)
+            body: dict[str, Any] = {"result": self._answer(request["method"], request.get("params") or {}, exchange)}
         except BadMessage as refused:
             body = {"error": refused.error}
         except Exception as error:  # a bug: only this request fails

@@ -72,3 +72,93 @@ class QueryContext:
         choices=("text", "json"),
         aliases="template output outputformat",
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberTool:
+    """A call of the tool `remember`."""
+
+    text: str = about("The fact, in one sentence.", aliases="fact memory content note")
+    project: bool = about("Whether it is about this project, not the user.", False, aliases="inproject")
+    kind: str | None = about("constraint, preference, decision, fact, …", None, aliases="type")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallTool:
+    """A call of the tool `recall`."""
+
+    query: str = about("The question.", aliases="q question text")
+    k: int = about("Maximum number of facts.", 8, least=1, most=100, aliases="limit count n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetTool:
+    """A call of the tool `forget`."""
+
+    memory: str = about("Id of the fact, as `recall` shows it.", aliases="id")
+    confirm: str | None = about(
+        "The code that the first call returned. Without it nothing is deleted.", None, aliases="token code"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainTool:
+    """A call of the tool `explain_context`."""
+
+    query: str = about("The question.", aliases="q question text")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolTool:
+    """A call of the tools `find_symbol` and `find_callers`."""
+
+    name: str = about("A function, class or method, qualified or not.", aliases="symbol query")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImpactTool:
+    """A call of the tool `find_impact`."""
+
+    what: str = about("A file or a symbol.", aliases="path name file symbol")
+    depth: int = about("Maximum number of dependency steps.", 2, least=1, most=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshTool:
+    """A call of the tool `refresh_context`."""
+
+    paths: tuple[str, ...] = about("Files or directories of the project.", aliases="path files")
+    force: bool = about("Index them even if they are unchanged.", False)
+    asynchronous: bool = about("Return at once, without waiting for the result.", True, name="async")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsTool:
+    """A call of the tool `get_context_stats`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildOptions:
+    """Options of `rebuild_context`."""
+
+    clear_errors: bool = about("Clear the list of failed files.", True, name="clearErrors")
+    vacuum: bool = about("Compact the database.", True)
+    validate_only: bool = about("Only report what would be done.", False, name="validateOnly", aliases="dryrun")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildTool:
+    """A call of the tool `rebuild_context`."""
+
+    confirm: bool = about("Must be true.")
+    paths: tuple[str, ...] = about("Only these paths; empty for all.", (), aliases="path")
+    asynchronous: bool = about("Return at once.", True, name="async")
+    options: RebuildOptions = about("Options.", RebuildOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildStatusTool:
+    """A call of the tool `get_rebuild_status`."""
+
+    job: str = about("The jobId that `rebuild_context` returned.", name="jobId", aliases="id job")
+    logs: bool = about("Include the log.", False, name="includeLogs", aliases="log")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from contextd.app.engine_stats import engine_stats as engine_stats_of
 from contextd.errors import InvalidInput, NotFound, TooLarge
-from contextd.querying.shares import is_off, shares_of
-from contextd.settings.other_keys import BUILT_IN
 from contextd.surfaces.http.caller import Caller
 from contextd.surfaces.wire import engine_api as api
-from contextd.surfaces.wire.answers import QueryHit, time_of
+from contextd.surfaces.wire.answers import QueryHit
 from contextd.surfaces.wire.api_requests import InProject
+from contextd.surfaces.wire.typed import decoded
 from contextd.values.query import Narrow
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ _MEDIA_TYPES = {
     "text/markdown": "markdown", "text/html": "html", "text/x-python": "python", "application/json": "json",
     "text/x-java-source": "java", "text/javascript": "javascript", "application/x-yaml": "yaml", "application/sql": "sql",
 }  # fmt: skip
-_RECENT = 10  # jobs
 
 
 def add_context(caller: Caller, asked: api.AddContext) -> api.AddedContext:
@@ -63,25 +62,7 @@ def query_context(caller: Caller, asked: api.QueryContextRequest) -> api.Queried
 
 def engine_stats(caller: Caller, asked: InProject) -> api.EngineStats:
     """Show the state of the engine for one project."""
-    session = _session(caller, asked)
-    counts, status, settings = session.summary(), session.status(), session.settings
-    shares, static = shares_of(settings.providers), session.setup.static
-    available = {"semantic": static is not None}
-    providers = [
-        api.ProviderStats(name, name.replace("_", " "), not is_off(shares, name), available.get(name, True), {})
-        for name in BUILT_IN
-    ]
-    vectors, languages, size = counts["embedded_contents"], counts["languages"], counts["bytes"]
-    storage = api.StorageStats(
-        totalFiles=status.files if status else 0,
-        totalChunks=status.chunks if status else 0,
-        totalEmbeddings=sum(vectors.values()) if isinstance(vectors, dict) else 0,
-        dbSizeMB=round(size / 1e6, 2) if isinstance(size, int) else 0.0,
-        lastIndexed=time_of(status.indexed) if status else None,
-    )
-    recent = [f"{job.kind}: {job.state}" for job in session.jobs.recent(_RECENT)]
-    spoken = {name or "other": count for name, count in languages.items()} if isinstance(languages, dict) else {}
-    return api.EngineStats(settings.enabled, "standalone", providers, storage, spoken, recent)
+    return decoded(api.EngineStats, engine_stats_of(_session(caller, asked)))
 
 
 def _read_again(caller: Caller, session: Session, path: str) -> api.AddedContext:
@@ -104,12 +85,10 @@ def _read_again(caller: Caller, session: Session, path: str) -> api.AddedContext
 
 def _session(caller: Caller, asked: InProject) -> Session:
     if asked.project is None:
-        known = [f"{one:016x}" for one in caller.token.workspaces] or [
-            f"{one.workspace:016x}" for one in caller.service.known(caller.token)
-        ]
-        if len(known) != 1:
+        only = caller.service.only_project(caller.token)
+        if only is None:
             raise InvalidInput("name the project in the field project, or use a token that is limited to one project")
-        asked = replace(asked, project=known[0])
+        asked = replace(asked, project=only)
     session = caller.session(asked)
     session.known()
     return session
