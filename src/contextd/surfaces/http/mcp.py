@@ -20,7 +20,7 @@ from starlette.responses import Response, StreamingResponse
 from contextd.app.service import Service
 from contextd.surfaces.mcp.protocol import Protocol
 from contextd.surfaces.mcp.tools import ToolCall, chosen
-from contextd.surfaces.mcp.wire import INTERNAL, BadMessage, Exchange, refusals
+from contextd.surfaces.mcp.wire import INTERNAL, BadMessage, Channel, refusals
 from contextd.values.access_token import AccessToken
 
 _LOG = logging.getLogger("contextd.mcp")
@@ -52,7 +52,7 @@ class McpEndpoint:
         if _wants_progress(message) and "text/event-stream" in request.headers.get("accept", ""):
             return StreamingResponse(self._stream(message, token, project), media_type="text/event-stream")
         found = await anyio.to_thread.run_sync(
-            lambda: self._answered(message, token, project, Exchange()), limiter=self.threads, abandon_on_cancel=True
+            lambda: self._answered(message, token, project, Channel()), limiter=self.threads, abandon_on_cancel=True
         )
         return Response(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"), media_type="application/json")
 
@@ -76,20 +76,20 @@ class McpEndpoint:
         send: MemoryObjectSendStream[Mapping[str, Any]],
         gone: threading.Event,
     ) -> None:
-        exchange = Exchange(lambda one: anyio.from_thread.run_sync(send.send_nowait, one), gone.is_set)
+        channel = Channel(lambda one: anyio.from_thread.run_sync(send.send_nowait, one), gone.is_set)
         with send:
             found = await anyio.to_thread.run_sync(
-                lambda: self._answered(message, token, project, exchange), limiter=self.threads, abandon_on_cancel=True
+                lambda: self._answered(message, token, project, channel), limiter=self.threads, abandon_on_cancel=True
             )
             await send.send(found)
 
     def _answered(
-        self, message: Mapping[str, Any], token: AccessToken, project: str | None, exchange: Exchange
+        self, message: Mapping[str, Any], token: AccessToken, project: str | None, channel: Channel
     ) -> Mapping[str, Any]:
         """Return the answer to a request; runs in a thread."""
         number, method, params = message["id"], message["method"], message.get("params") or {}
         try:
-            body: dict[str, Any] = {"result": self._protocol(token, project).answer(method, params, exchange)}
+            body: dict[str, Any] = {"result": self._protocol(token, project).answer(method, params, channel)}
         except BadMessage as refused:
             body = {"error": refused.error}
         except Exception as error:  # a bug: only this request fails

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from contextd.surfaces.mcp.wire import INTERNAL, BadMessage, Exchange
+from contextd.surfaces.mcp.wire import INTERNAL, BadMessage, Channel
 
 if TYPE_CHECKING:
     from contextd.surfaces.client.connection import Connection
@@ -25,7 +25,7 @@ class Forwarder:
 
     connection: Connection
 
-    def answer(self, method: str, params: Mapping[str, Any], exchange: Exchange) -> Mapping[str, Any]:
+    def answer(self, method: str, params: Mapping[str, Any], channel: Channel) -> Mapping[str, Any]:
         """Return the service's result. Raises BadMessage for its errors, and `Unavailable` if it does not answer."""
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": dict(params)}
         found = self.connection.send("/mcp", message)

@@ -14,7 +14,7 @@ from contextd import __version__
 from contextd.errors import ContextdError
 from contextd.surfaces.mcp import offers, tasks
 from contextd.surfaces.mcp.tools import Tool, ToolCall
-from contextd.surfaces.mcp.wire import NO_METHOD, PARAMS, BadMessage, Exchange
+from contextd.surfaces.mcp.wire import NO_METHOD, PARAMS, BadMessage, Channel
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 ENVELOPE = ("2026-07-28",)
@@ -45,18 +45,18 @@ class Protocol:
     open_call: Callable[[], ToolCall]
     prepare: Callable[[], None] = lambda: None
 
-    def answer(self, method: str, params: Mapping[str, Any], exchange: Exchange) -> Mapping[str, Any]:
+    def answer(self, method: str, params: Mapping[str, Any], channel: Channel) -> Mapping[str, Any]:
         """Return the result of a request. Raises BadMessage."""
         meta = params.get("_meta")
         if method != "initialize" and isinstance(meta, dict) and f"{_META}protocolVersion" in meta:
             _check_envelope(meta)
-            result = self._modern(method, params, exchange)
+            result = self._modern(method, params, channel)
             return {"resultType": "complete", **result, "_meta": {f"{_META}serverInfo": _INFO}}
         if method == "initialize":
             return _initialized(params)
-        return {} if method == "ping" else self._common(method, params, exchange)
+        return {} if method == "ping" else self._common(method, params, channel)
 
-    def _modern(self, method: str, params: Mapping[str, Any], exchange: Exchange) -> Mapping[str, Any]:
+    def _modern(self, method: str, params: Mapping[str, Any], channel: Channel) -> Mapping[str, Any]:
         uncached = {"ttlMs": 0, "cacheScope": "private"}
         if method == "server/discover":
             about = {"capabilities": {**_CAPABILITIES, "extensions": {tasks.EXTENSION: {}}}, "instructions": _INSTRUCTIONS}
@@ -66,14 +66,14 @@ class Protocol:
             return self._guarded(lambda call: tasks.answer(call, method, params))
         if method == "tools/call" and may_rebuild and tasks.wanted(params):
             return self._guarded(lambda call: tasks.started(call, params["arguments"]))
-        return {**self._common(method, params, exchange), **(uncached if method in _CACHED else {})}
+        return {**self._common(method, params, channel), **(uncached if method in _CACHED else {})}
 
-    def _common(self, method: str, params: Mapping[str, Any], exchange: Exchange) -> Mapping[str, Any]:
+    def _common(self, method: str, params: Mapping[str, Any], channel: Channel) -> Mapping[str, Any]:
         if method == "tools/list":
             self.prepare()
             return {"tools": [tool.listed() for tool in self.tools.values()]}
         if method == "tools/call":
-            return self._called(params, exchange)
+            return self._called(params, channel)
         if method in offers.LISTS:
             return offers.LISTS[method]
         if method == "resources/read":
@@ -89,7 +89,7 @@ class Protocol:
         except ContextdError as error:
             raise BadMessage(PARAMS, str(error)) from None
 
-    def _called(self, params: Mapping[str, Any], exchange: Exchange) -> Mapping[str, Any]:
+    def _called(self, params: Mapping[str, Any], channel: Channel) -> Mapping[str, Any]:
         """Call a tool. The result is one text block: docs/decisions/0006-mcp-one-text-block.md."""
         tool, arguments = self.tools.get(str(params.get("name"))), params.get("arguments")
         if tool is None:
@@ -97,12 +97,12 @@ class Protocol:
         if not isinstance(arguments, dict | None):
             raise BadMessage(PARAMS, "arguments are an object")
         try:
-            text, failed = tool.call(self._call(params, exchange), arguments or {}), False
+            text, failed = tool.call(self._call(params, channel), arguments or {}), False
         except ContextdError as error:
             text, failed = str(error), True
         return {"content": [{"type": "text", "text": text}], "isError": failed}
 
-    def _call(self, params: Mapping[str, Any], exchange: Exchange) -> ToolCall:
+    def _call(self, params: Mapping[str, Any], channel: Channel) -> ToolCall:
         """Return the call, with progress notifications if the client has asked for them."""
         meta = params.get("_meta")
         token = meta.get("progressToken") if isinstance(meta, dict) else None
@@ -112,9 +112,9 @@ class Protocol:
             if isinstance(token, str | int) and done > last[0]:  # progress must increase
                 last[0] = done
                 values = {"progressToken": token, "progress": done, **({"total": total} if total else {})}
-                exchange.notify({"jsonrpc": "2.0", "method": "notifications/progress", "params": values})
+                channel.notify({"jsonrpc": "2.0", "method": "notifications/progress", "params": values})
 
-        return replace(self.open_call(), report=report, is_cancelled=exchange.is_cancelled)
+        return replace(self.open_call(), report=report, is_cancelled=channel.is_cancelled)
 
 
 def _are(names: Sequence[str]) -> str:

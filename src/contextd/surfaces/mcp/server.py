@@ -14,7 +14,7 @@ from contextd.app.follower import Follower
 from contextd.errors import ContextdError, Unavailable
 from contextd.surfaces.mcp.protocol import SLOW, Protocol
 from contextd.surfaces.mcp.tools import ToolCall, chosen
-from contextd.surfaces.mcp.wire import Answer, Exchange, serve
+from contextd.surfaces.mcp.wire import Answer, Channel, serve
 
 if TYPE_CHECKING:  # opening a session takes longer than a client should wait for `initialize`
     from contextd.app.session import Session
@@ -47,14 +47,14 @@ class Server:
             if self._session is not None:
                 self._session.close()
 
-    def _answer(self, method: str, params: Mapping[str, Any], exchange: Exchange) -> Mapping[str, Any]:
+    def _answer(self, method: str, params: Mapping[str, Any], channel: Channel) -> Mapping[str, Any]:
         """Answer a request: by the service, as long as it answers; else in this process."""
         if self.remote is not None and method != "initialize":
             try:
-                return self.remote(method, params, exchange)
+                return self.remote(method, params, channel)
             except Unavailable:
                 self.remote = None
-        return Protocol(chosen(self.tools), self._call, self._prepare).answer(method, params, exchange)
+        return Protocol(chosen(self.tools), self._call, self._prepare).answer(method, params, channel)
 
     def _prepare(self) -> None:
         """Open the session in the background."""

@@ -25,14 +25,14 @@ Id = str | int
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class Channel:
     """What a method may do besides its answer: send notifications, and ask whether the client has cancelled the request."""
 
     notify: Callable[[Mapping[str, Any]], None] = lambda message: None
     is_cancelled: Callable[[], bool] = lambda: False
 
 
-Answer = Callable[[str, Mapping[str, Any], Exchange], Mapping[str, Any]]
+Answer = Callable[[str, Mapping[str, Any], Channel], Mapping[str, Any]]
 
 
 class BadMessage(Exception):
@@ -89,8 +89,8 @@ class _Wire:
         """Answer a request, unless it was cancelled meanwhile."""
         number = request["id"]
         try:
-            exchange = Exchange(self.send, lambda: _key(number) not in self._wanted)
-            body: dict[str, Any] = {"result": self._answer(request["method"], request.get("params") or {}, exchange)}
+            channel = Channel(self.send, lambda: _key(number) not in self._wanted)
+            body: dict[str, Any] = {"result": self._answer(request["method"], request.get("params") or {}, channel)}
         except BadMessage as refused:
             body = {"error": refused.error}
         except Exception as error:  # a bug: only this request fails
