@@ -177,11 +177,11 @@ def checked(query: Query, trace: Trace, rankers: Mapping[str, Ranker] = RANKERS)
     if not query.scope.workspaces:
         raise InvalidInput("no workspace to search; index a project first")
     if not query.k > 0:
-        raise InvalidInput(f"invalid value for k: {query.k} (must be at least 1)")
+        raise InvalidInput(f"invalid limit (k): {query.k} (must be at least 1)")
     if not 0 <= query.min_score <= 1:
-        raise InvalidInput(f"invalid value for min_score: {query.min_score:g} (must be between 0 and 1)")
+        raise InvalidInput(f"invalid minimum score (min_score): {query.min_score:g} (must be between 0 and 1)")
     if query.k > MOST_HITS:
-        trace.warn(f"k was reduced to the maximum of {MOST_HITS}")
+        trace.warn(f"the limit (k) was reduced to its maximum, {MOST_HITS}")
         query = replace(query, k=MOST_HITS)
     return query
 

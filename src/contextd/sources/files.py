@@ -83,13 +83,16 @@ def _looks_like_a_project(folder: Path) -> bool:
     return ((folder / "src").is_dir() and (folder / "tests").is_dir()) or any(folder.glob("README*"))
 
 
+_ELSEWHERE = "run this inside a project, or use --project PATH"
+
+
 def refusal(folder: Path) -> str:
     """Return why a folder must not be indexed; empty if it may."""
     resolved = folder.resolve()
     if resolved == Path.home().resolve():
-        return f"{resolved} is your home directory; name a project inside it"
+        return f"{resolved} is your home directory; {_ELSEWHERE}"
     if str(resolved) in _SYSTEM or any(resolved.is_relative_to(path) for path in ("/etc", "/proc", "/sys", "/dev")):
-        return f"{resolved} is a system folder; name a project below it"
+        return f"{resolved} is a system folder; {_ELSEWHERE}"
     return ""
 
 

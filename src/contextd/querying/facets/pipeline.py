@@ -88,7 +88,8 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
         text = _text(chosen, plan.facets)
     warn_of_hidden(chosen, trace)
     if hits and not chosen:
-        trace.warn(f"{len(hits)} memories are relevant, but none fits into a budget of {query.budget} tokens; raise the budget")
+        found = "1 memory is" if len(hits) == 1 else f"{len(hits)} memories are"
+        trace.warn(f"{found} relevant, but none fits into a budget of {query.budget} tokens; raise the budget")
     return Context(
         text, resources.tokens.count(text), query.budget, resources.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
         len(chosen) < len(hits),
