@@ -28,6 +28,7 @@ from contextd.ports.world import Embedder, Events, Matrix, Recipe, Retriever
 from contextd.privacy.formats import VERSION as SCRUB_VERSION
 from contextd.privacy.formats import Rule
 from contextd.querying.render import TEMPLATES, Template, custom
+from contextd.querying.vectors import NO_MODEL
 from contextd.settings import config
 from contextd.settings.defaults import Chunking, Security, Settings
 from contextd.settings.limits import checked_path, checked_texts
@@ -139,7 +140,8 @@ def _setup(settings: Settings, home: Home) -> tuple[Setup, tuple[str, ...]]:
     static, missing_model = _static(home, settings)
     templates = dict(TEMPLATES) | _templates(settings.templates)
     deep = _deep(home, settings)
-    setup = Setup(settings, _rules(settings.security), templates, retrievers, static, deep, home.models.reranker)
+    rules, no_model = _rules(settings.security), "; ".join(missing_model) or NO_MODEL
+    setup = Setup(settings, rules, templates, retrievers, static, deep, home.models.reranker, no_model)
     return setup, (*missing_model, *broken)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from contextd.ports.world import Embedder, Reranker, Retriever
 from contextd.privacy.formats import Rule
 from contextd.querying.render import Template
+from contextd.querying.vectors import NO_MODEL
 from contextd.settings.defaults import Settings
 
 
@@ -22,3 +23,4 @@ class Setup:
     static: Embedder | None
     deep: Callable[[], Embedder | None]
     reranker: Callable[[], Reranker | None]
+    no_model: str = NO_MODEL  # the warning of a query without an embedding model

@@ -69,7 +69,8 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
     plan = trace.step("understand", lambda: understand(query))
     with ExitStack() as open_views:
         views = [view for view in pipeline.views_of(query, plan, resources, open_views, trace) if view.size]
-        vectors = vectors_of(views, replace(plan, text=without_amounts(plan.text)), resources.embedders, trace, resources.known)
+        asked_for = replace(plan, text=without_amounts(plan.text))
+        vectors = vectors_of(views, asked_for, resources.embedders, trace, resources.known, resources.no_model)
         embedders = [one for one in resources.embedders(set(vectors)) if one.space in vectors]
         plan = trace.attempt("interpret", lambda: interpret(plan, _as_text(plan.text, embedders)), plan)
         plan = replace(plan, facets=trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own)))
