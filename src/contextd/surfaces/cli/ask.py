@@ -19,6 +19,7 @@ from contextd.surfaces.cli.show import (
     note,
     out,
     project_options,
+    query_from,
     styled,
     table,
     terminal,
@@ -45,7 +46,7 @@ def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="KIND",
             help="Limit results to this kind, such as code_function, code_class, markdown_section or memory. Repeatable.",
         ),
-        click.option("--min-score", type=float, default=None, help="Minimum relevance of a hit (0 to 1)."),
+        click.option("--min-score", type=float, default=None, help="Minimum relevance of a hit, 0 to 1 (default: 0.3)."),
         click.option("--timeout", type=float, default=None, metavar="SECONDS", help="Timeout in seconds."),
     ):
         command = option(command)
@@ -60,22 +61,22 @@ def ordered(command: Callable[..., Any]) -> Callable[..., Any]:
             "history",
             multiple=True,
             metavar="TEXT",
-            help="Earlier message that the query follows up on, such as the previous question.",
+            help="Earlier message that the query follows up on, such as the previous question. Repeatable.",
         ),
         click.option("--rerank", is_flag=True, help="Rerank the best chats and memories (slower, more accurate)."),
         click.option(
             "--ranker",
             default="relevance",
             show_default=True,
-            help="Ranking: relevance, similarity, recency, confidence, the mix `default`, or weights such as recency=0.5."
-            " Unless you choose one: relevance.",
+            help="Ranking: relevance, similarity, recency, confidence, or `default`, a mix of them; or weights such as"
+            " relevance=0.5,recency=0.5.",
         ),
         click.option(
             "--mmr-lambda",
             type=float,
             default=None,
             metavar="NUMBER",
-            help="Weight of relevance: 1 for relevance only, 0 for maximum diversity.",
+            help="Weight of relevance: 1 for relevance only, 0 for maximum diversity (default: 0.7).",
         ),
     ):
         command = option(command)
@@ -117,8 +118,9 @@ def _answer(
     mmr_lambda: float | None,
 ) -> Any:  # fmt: skip
     """Return the context of a question, for any command."""
+    text = query_from(query)
     return asked(project, reader, also).context(
-        text_from(query),
+        text,
         budget=budget,
         **({"k": limit} if limit else {}),
         template=template,
@@ -160,7 +162,8 @@ def search(
       contextd search "retry path:src lang:python" --json
       pbpaste | contextd search -
     """
-    session, text = asked(project, reader, also), text_from(query)
+    text = text_from(query) if exact or regex else query_from(query)
+    session = asked(project, reader, also)
     narrow = _narrow(paths, languages, kinds, exclude)
     order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda}
     if exact or regex:

@@ -6,7 +6,20 @@ from dataclasses import asdict
 
 import click
 
-from contextd.surfaces.cli.show import as_json, as_list, asked, block, counted, here, limited, note, out, project_options, table
+from contextd.surfaces.cli.show import (
+    WholeNumber,
+    as_json,
+    as_list,
+    asked,
+    block,
+    counted,
+    here,
+    limited,
+    note,
+    out,
+    project_options,
+    table,
+)
 
 
 @click.command()
@@ -61,7 +74,7 @@ def callers(name: str, project: str, reader: str, json_output: bool) -> int:
 @click.command()
 @click.argument("what")
 @project_options
-@click.option("--depth", type=click.IntRange(1, 5), default=2, show_default=True, help="Maximum number of dependency steps.")
+@click.option("--depth", type=WholeNumber(1, 5), default=2, show_default=True, help="Maximum number of dependency steps.")
 def impact(what: str, project: str, reader: str, json_output: bool, depth: int) -> int:
     """Show the files and tests that depend on WHAT, a file or a symbol.
 
@@ -82,9 +95,12 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
     return 0 if found else 1
 
 
+_USUAL_MAP = 1000  # tokens
+
+
 @click.command("map")
 @project_options
-@click.option("-b", "--budget", type=int, default=1000, show_default=True, help="Maximum number of tokens.")
+@click.option("-b", "--budget", type=int, default=_USUAL_MAP, show_default=True, help="Maximum number of tokens.")
 def map_command(project: str, reader: str, json_output: bool, budget: int) -> int:
     """Show the project's most central files with their signatures within a token budget.
 
@@ -92,12 +108,17 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
     Example:
       contextd map --budget 800
     """
-    found = asked(project, reader).structure.overview(budget)
+    structure = asked(project, reader).structure
+    found = structure.overview(budget)
     if json_output:
         as_json(asdict(found))
-    else:
+    elif found.files:
         block(found.text)
         note(f"{found.tokens} of {budget} tokens, {counted(len(found.files), 'file', 'files')}")
+    elif budget < _USUAL_MAP and structure.overview(_USUAL_MAP).files:
+        note(f"no file fits into {counted(budget, 'token', 'tokens')}; raise --budget")
+    else:
+        note("no file of this project defines functions or classes")
     return 0 if found.files else 1
 
 
