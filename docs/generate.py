@@ -11,6 +11,8 @@ import click
 from contextd.settings import config
 from contextd.settings.other_keys import RENAMED, WITHOUT_EFFECT
 from contextd.surfaces.cli import COMMANDS, cli
+from contextd.surfaces.wire.convert import schema
+from contextd.surfaces.wire.routes import ROUTES
 
 TARGET = Path(__file__).parent / "reference.md"
 
@@ -23,7 +25,7 @@ def reference() -> str:
         parts.append(_help(name, command))
         if isinstance(command, click.Group):
             parts += [_help(f"{name} {sub}", one) for sub, one in command.commands.items()]
-    parts.append(_settings())
+    parts += [_settings(), _routes()]
     return "\n".join(parts)
 
 
@@ -57,6 +59,17 @@ def _settings() -> str:
     lines += [f"| `{key}` | `{own}` |" for key, own in RENAMED.items()]
     lines.append("\nKeys that are accepted without effect; a file that has some gets one warning:\n\n| key | why |\n|---|---|")
     lines += [f"| `{key}` | {why} |" for key, why in WITHOUT_EFFECT.items()]
+    lines.append("")
+    return "\n".join(lines)
+
+
+def _routes() -> str:
+    lines = ["## HTTP routes\n", "`contextd serve` answers these. Fields with * are required.\n"]
+    lines.append("| route | right | what it does | fields |\n|---|---|---|---|")
+    for route in ROUTES:
+        whole = schema(route.request)
+        fields = ", ".join(f"`{name}`{'*' if name in whole['required'] else ''}" for name in whole["properties"])
+        lines.append(f"| `{route.method} {route.path}` | {route.may} | {route.summary} | {fields} |")
     lines.append("")
     return "\n".join(lines)
 

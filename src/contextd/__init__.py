@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Context", "Engine", "Hit", "Memory", "Narrow", "Reader", "Session", "__version__", "open"]
+__all__ = ["AsyncClient", "Client", "Context", "Engine", "Hit", "Memory", "Narrow", "Reader", "Session", "__version__", "open"]
 
 if TYPE_CHECKING:
     from contextd.app.assemble import open_session as open
     from contextd.app.session import Session
     from contextd.app.session import Session as Engine
+    from contextd.surfaces.client.async_client import AsyncClient
+    from contextd.surfaces.client.client import Client
     from contextd.values.answer import Context, Hit
     from contextd.values.memory import Memory
     from contextd.values.query import Narrow, Reader
@@ -20,6 +22,8 @@ _HOME = {
     "open": ("contextd.app.assemble", "open_session"),
     "Session": ("contextd.app.session", "Session"),
     "Engine": ("contextd.app.session", "Session"),  # its name until 0.1
+    "Client": ("contextd.surfaces.client.client", "Client"),
+    "AsyncClient": ("contextd.surfaces.client.async_client", "AsyncClient"),
     "Context": ("contextd.values.answer", "Context"),
     "Hit": ("contextd.values.answer", "Hit"),
     "Memory": ("contextd.values.memory", "Memory"),

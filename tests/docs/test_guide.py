@@ -25,6 +25,8 @@ MOST_LINES = 150
 NOT_RUN = {
     "contextd watch": "it runs until it is stopped",
     "contextd mcp": "it runs until its client ends it",
+    "contextd serve": "it runs until it is stopped; tests/http/test_process.py starts it",
+    "contextd stop": "nothing runs",
     "contextd models fetch": "it needs the network, or a data directory on another disk",
 }
 # Commands that may find nothing in the sample project.

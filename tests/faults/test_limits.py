@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.app.tasks import Task
+from contextd.app.tokens import TokenService
 from contextd.errors import InvalidInput
 from contextd.settings.limits import LIMITS
 from contextd.stores.search.choose import below
@@ -66,6 +67,8 @@ TOO_MUCH: list[tuple[str, Callable[[Session], Any]]] = [
     ("principal", lambda e: e.share([letters("principal")])),
     ("principal", lambda e: e.share(entries("principal"))),
     ("reader", lambda e: open_session(None, home=home_of(e), environment={}, reader=letters("reader"))),
+    ("token", lambda e: TokenService(e.home.record.tokens).create(letters("token"))),
+    ("group", lambda e: TokenService(e.home.record.tokens).create("x", groups=entries("group"))),
     ("also", lambda e: open_session(None, home=home_of(e), environment={}, also=entries("also"))),
 ]
 

@@ -119,3 +119,19 @@ def test_S8_a_value_is_judged_by_the_attribute_it_is_of(home: Path) -> None:
     memory = session.remember("the router in the attic", attribute="wifi_password", value="Herbst2024").memory
     assert memory.value == "[REDACTED]" and memory.attribute == "wifi_password"
     assert session.remember("size", attribute="shoe_size", value="42").memory.value == "42"
+
+
+def test_S4_a_pushed_document_is_scrubbed_again(home: Path) -> None:
+    """As if the rules had been older when it was pushed: the user's own pattern is added afterwards."""
+    session = open_session(None, home=home, environment={})
+    session.documents().add("notes/ref zx-81-quark.md", "The badge of Ana has the number zx-81-quark on it.")
+    session.close()
+    assert b"zx-81-quark" in stored(home)
+    (home / "config.toml").write_text('[context.security]\nsecret_patterns = ["zx-[0-9]+-[a-z]+"]\n')
+    again = open_session(None, home=home, environment={})
+    assert any("secrets" in warning for warning in again.warnings)
+    (left,) = again.documents().all()
+    assert "REDACTED" in left.path
+    assert again.search("badge of Ana", min_score=0).hits[0].chunk.text.startswith("The badge of Ana")
+    again.close()
+    assert b"zx-81-quark" not in stored(home)

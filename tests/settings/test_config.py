@@ -38,7 +38,7 @@ def test_an_unknown_key_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
 
 
 def test_a_key_that_nothing_reads_yet_is_a_warning_that_names_it(tmp_path: Path) -> None:
-    assert any("watcher.enabled" in warning for warning in load(tmp_path, "[context.watcher]\nenabled = 300\n").warnings)
+    assert any("embedding.dimension" in warning for warning in load(tmp_path, "[context.embedding]\ndimension = 3\n").warnings)
 
 
 @pytest.mark.parametrize(
@@ -248,18 +248,21 @@ encrypt_db = false
 
 
 def test_the_whole_configuration_of_the_founding_document_loads_with_one_warning(tmp_path: Path) -> None:
-    for loaded in (load(tmp_path, user=WHOLE), load(tmp_path, project=WHOLE)):
+    by_user, by_project = load(tmp_path, user=WHOLE), load(tmp_path, project=WHOLE)
+    assert len(by_user.warnings) == 1 and by_user.settings.engine.port == 9090
+    assert "engine.port is ignored: a project cannot choose the service" in "\n".join(by_project.warnings)
+    for loaded in (by_user, by_project):
         settings = loaded.settings
-        assert len(loaded.warnings) == 1 and "engine.port" in loaded.warnings[0] and "metrics.enabled" in loaded.warnings[0]
+        assert "metrics.enabled" in loaded.warnings[0]
         assert (settings.indexing.max_file_size_mb, settings.git.max_commits, settings.query.fusion) == (4, 100, "rrf")
         assert (settings.chunking.markdown_max_tokens, settings.chunking.python_max_tokens) == (300, 500)
         assert settings.providers["full_text"] == {"enabled": False, "weight": 0.1}
 
 
 def test_a_key_without_effect_is_listed_with_the_reason(home: Path, project: Path, contextd: Callable[..., Run]) -> None:
-    (home / "config.toml").write_text("[context.engine]\nport = 9090\n[context.providers.semantic]\nweight = 1.2\n")
+    (home / "config.toml").write_text("[context.embedding]\ndimension = 384\n[context.providers.semantic]\nweight = 1.2\n")
     told = contextd("config", cwd=project)
-    assert told.code == 0 and told.err.count("engine.port") == 1 and "no background service" in told.out
+    assert told.code == 0 and told.err.count("embedding.dimension") == 1 and "the model decides" in told.out
     assert "providers.semantic.weight" in told.out
     assert contextd("config", "set", "providers.symbol.enabled", "false", cwd=project).code == 0
     assert contextd("config", "set", "providers.symbol.enabled", "nope", cwd=project).code == 2

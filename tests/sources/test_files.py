@@ -13,9 +13,10 @@ import pytest
 
 from contextd.app.assemble import open_session
 from contextd.app.checks import validate, verdict
+from contextd.app.root import checked_root, find_root
 from contextd.errors import InvalidInput
 from contextd.ports.world import FileState, Skip
-from contextd.sources.files import Boundaries, Files, checked_root, find_root
+from contextd.sources.files import Boundaries, Files
 from contextd.sources.filetypes import binary_reason, language_by_content, language_of, never_read
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contextd import chunking
 from contextd.app.asking import reader_of
@@ -16,15 +16,17 @@ from contextd.app.boundaries import boundaries
 from contextd.app.home import Home, shared
 from contextd.app.machine import LocalMachine
 from contextd.app.project import Project
+from contextd.app.rescrubbing import rescrubbed
+from contextd.app.root import checked_root, find_root
 from contextd.app.session import Session
 from contextd.app.setup import Setup
 from contextd.chunking.cut import Limits
 from contextd.chunking.extraction import missing
-from contextd.errors import InvalidInput, NotFound, StorageError, Unavailable
+from contextd.errors import InvalidInput, NotFound, Unavailable
 from contextd.models.chosen import LocalModels
 from contextd.models.tokens import O200k
 from contextd.ports.record import Record
-from contextd.ports.world import Embedder, Events, Matrix, Recipe, Retriever
+from contextd.ports.world import Embedder, Events, Recipe, Retriever
 from contextd.privacy.formats import VERSION as SCRUB_VERSION
 from contextd.privacy.formats import Rule
 from contextd.querying.render import TEMPLATES, Template, custom
@@ -36,7 +38,7 @@ from contextd.settings.other_keys import BUILT_IN
 from contextd.settings.permissions import mend, mend_folder
 from contextd.sources.blame import GitPast
 from contextd.sources.commits import Commits
-from contextd.sources.files import Files, checked_root, find_root
+from contextd.sources.files import Files
 from contextd.sources.filetypes import language_by_content
 from contextd.sources.git import git
 from contextd.stores.lease import holder, lease
@@ -47,7 +49,9 @@ from contextd.stores.sqlite.repair import opened_or_renewed, replace_damaged
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.values.conversation import Conversation, Forgotten, Note, Unread
 from contextd.values.document import OWNER
-from contextd.values.memory import Memory
+
+if TYPE_CHECKING:
+    from contextd.app.service import Service
 
 _MOST_WORKERS = 8
 _LONG_LOG = 64 << 20  # bytes
@@ -127,7 +131,7 @@ def _opened(
             *missing_others,
             *loaded.warnings,
             *missing_parts,
-            *_rescrubbed(home.record, _rules(user), setup.static),
+            *rescrubbed(home.record, _rules(user), setup.static),
             *([damage] if damage else []),
             *_long_logs(home.record, opened),
         ),
@@ -141,7 +145,14 @@ def _setup(settings: Settings, home: Home) -> tuple[Setup, tuple[str, ...]]:
     templates = dict(TEMPLATES) | _templates(settings.templates)
     deep = _deep(home, settings)
     rules, no_model = _rules(settings.security), "; ".join(missing_model) or NO_MODEL
-    setup = Setup(settings, rules, templates, retrievers, static, deep, home.models.reranker, no_model)
+
+    def parser() -> Any:
+        from contextd.sandbox.pool import Pool
+
+        return Pool(_limits(settings.chunking), rules, workers=1, keep=False)
+
+    models = (static, deep, home.models.reranker)
+    setup = Setup(settings, rules, templates, retrievers, *models, parser, language_by_content, no_model)
     return setup, (*missing_model, *broken)
 
 
@@ -158,6 +169,31 @@ def catalog() -> Catalog:
     """Return the projects of the data directory."""
     home = config.home()
     return Catalog(home, SqliteRecord(home / "record.db"))
+
+
+def open_service(environment: Mapping[str, str] = os.environ, *, follow: bool = True) -> Service:
+    """Open the data directory for a service. `follow`: watch the files of projects in use."""
+    from contextd.app.service import Service
+
+    folder = config.home(environment)
+    home = open_home(folder)
+
+    def ask(project: str | None, also: Sequence[str]) -> Session:
+        return open_to_ask(project, home=folder, environment=environment, also=also)
+
+    def register(project: str | None, also: Sequence[str]) -> Session:
+        return open_session(project, home=folder, environment=environment, also=also)
+
+    if not isinstance(home.record, SqliteRecord):
+        raise TypeError("the catalog of projects needs a record in SQLite")
+    return Service(home, ask, register, lambda root: _is_registered(root, home), Catalog(folder, home.record), follow)
+
+
+def _is_registered(root: str, home: Home) -> bool:
+    try:
+        return home.record.registered("project", _place(checked_root(checked_path(root)))) is not None
+    except InvalidInput:
+        return False
 
 
 def salvaged_record() -> tuple[dict[str, int], Path] | None:
@@ -249,6 +285,7 @@ def _project(root: Path, settings: Settings, home: Home) -> tuple[Project, str]:
         lambda: holder(folder),
         lambda: file_of(folder / "index.db"),
         lambda damaged: replace_damaged(store, folder, workspace, damaged),
+        settings.privacy.paths,
     )
     return project, damage
 
@@ -318,43 +355,6 @@ def _rules(security: Security) -> tuple[Rule, ...]:
     from contextd.privacy import user_rules
 
     return user_rules(security.secret_patterns, security.allow)
-
-
-def _rescrubbed(record: Record, rules: tuple[Rule, ...], static: Embedder | None) -> tuple[str, ...]:
-    """Remove secrets from the record that older rules missed. Returns a warning with their number. Usually one look-up."""
-    mark = json.dumps([SCRUB_VERSION, rules])
-    if not isinstance(record, SqliteRecord) or record.scrubbed_by() == mark or record.database.read_only:
-        return ()
-    from contextd.privacy import scrub_text
-    from contextd.remembering import pipeline
-    from contextd.stores.sqlite.rescrub import Rescrubber, rescrub
-
-    tokens = O200k()
-
-    def clean(text: str) -> tuple[str, int]:
-        result, finds = scrub_text(text, rules)
-        return result, len(finds)
-
-    def clean_memory(memory: Memory) -> tuple[Memory, int]:
-        result, finds = pipeline.scrubbed(memory, rules)
-        return result, len(finds)
-
-    def embed(texts: Sequence[str]) -> dict[str, Matrix]:
-        return {static.space: static.documents(texts)} if static is not None and texts else {}
-
-    with_ = Rescrubber(
-        mark, clean, clean_memory, lambda memory: pipeline.parsed(memory.text, tokens, memory), tokens.count, embed
-    )
-    try:
-        removed = rescrub(record, with_)
-    except StorageError as error:
-        return (f"memories and chats are not scrubbed by the present rules yet: {error}",)
-    what = (
-        "1 secret that an older version had stored was"
-        if removed == 1
-        else f"{removed} secrets that an older version had stored were"
-    )
-    return (f"{what} removed from memories and chats",) if removed else ()
 
 
 def _strictness(path: str, rules: tuple[Rule, ...]) -> str:

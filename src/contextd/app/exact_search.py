@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from contextd.errors import InvalidInput
 from contextd.ports.store import View
 from contextd.values.document import COMMIT, Chunk
 from contextd.values.query import Query
+from contextd.values.structure import Occurrence
 
 if TYPE_CHECKING:
     from contextd.app.session import Session
@@ -23,19 +24,6 @@ if TYPE_CHECKING:
 Spans = Callable[[bytes], Iterator[tuple[int, int]]]  # yields start and end of matches
 _UNSUPPORTED = re.compile(r"perl operator|escape sequence: \\[1-9kg]")
 _LONGEST = 2000  # characters of a line that are returned with a match
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """A match of a text or a pattern. The column counts characters, from 1."""
-
-    uri: str
-    line: int
-    column: int
-    match: str
-    text: str  # of the line on which it begins
-    kind: str
-    label: str
 
 
 def exactly(text: str) -> Spans:

@@ -25,6 +25,22 @@ if TYPE_CHECKING:  # loaded on use: a query needs neither
     from contextd.indexing.upkeep import Upkeep
 
 _LOOK = 0.05  # seconds between checks of a job that is waited for
+_BYTES_PER_SECOND = 540_000  # of one core on an ordinary machine: a rough estimate
+
+
+def estimated_seconds(size: int) -> int:
+    """Return about how long it takes to index files of so many bytes."""
+    return max(1, round(size / _BYTES_PER_SECOND))
+
+
+def rebuild_options(*, vacuum: bool, keep_errors: bool) -> dict[str, Any]:
+    """Return the options of a job that indexes files again although they are known."""
+    return {"epoch": secrets.randbits(40) + 1, "vacuum": vacuum, "clear_errors": not keep_errors}
+
+
+def refresh_options(*, force: bool) -> dict[str, Any]:
+    """Return the options of a job that checks files by their content; `force` indexes them again."""
+    return {"epoch": secrets.randbits(40) + 1} if force else {"verify": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +80,15 @@ class IndexService:
         progress: Callable[[Report], None] = lambda _: None,
     ) -> Report:
         """Index some paths, or everything, again from the files. The old index answers meanwhile."""
-        options = {"epoch": secrets.randbits(40) + 1, "vacuum": vacuum, "clear_errors": not keep_errors}
+        options = rebuild_options(vacuum=vacuum, keep_errors=keep_errors)
         return self.perform("rebuild", self._there(paths), options, progress)
 
     def refresh(
         self, paths: Iterable[str], *, force: bool = False, progress: Callable[[Report], None] = lambda _: None
     ) -> Report:
         """Check some paths again. `force` indexes them even if nothing changed."""
-        options = {"epoch": secrets.randbits(40) + 1} if force else {"verify": True}
         asked = self._there(paths)
-        report = self.perform("refresh", asked, options, progress)
+        report = self.perform("refresh", asked, refresh_options(force=force), progress)
         reasons = {path: reason_left_out(self.project, path) for path in asked}
         report.warnings += [f"{path} is left out ({reason})" for path, reason in reasons.items() if reason]
         return report
@@ -116,6 +131,10 @@ class IndexService:
             with suppress(Busy), project.lease("contextd rebuild"):
                 return project.store.jobs.add(kind, who, paths, options, alone=True)
         return project.store.jobs.add(kind, who, paths, options)
+
+    def queue(self, kind: str, paths: Iterable[str], options: Mapping[str, Any]) -> Job:
+        """Add a job without waiting for it. The holder of the lease runs it."""
+        return self._job_for(self.project, kind, self._there(paths), options)
 
     def request(self) -> str:
         """Queue an index run of a project that has no index, without waiting. Returns the job's id; empty if none is needed.

@@ -43,6 +43,7 @@ class MemoryService:
     deep: Callable[[], Embedder | None]
     tokens: Tokens
     rules: Sequence[Rule] = ()
+    private: bool = True  # whether private memories may be seen
 
     # Saving
 
@@ -86,6 +87,7 @@ class MemoryService:
             for workspace in self._workspaces()
             if len(start) >= _SHORTEST_ID
             for one in self.record.memories.beginning(workspace, start, self.reader)
+            if self.private or self._readable(workspace, [one])
         ]
         if not found:
             raise NotFound(
@@ -105,11 +107,11 @@ class MemoryService:
     def all(self) -> list[Memory]:
         """Return every memory this reader may see, newest first."""
         found = [memory for workspace in self._workspaces() for memory in self.record.memories.all(workspace, self.reader)]
-        return sorted(found, key=lambda memory: (-memory.said, memory.id))
+        return sorted(filter(self._is_shown, found), key=lambda memory: (-memory.said, memory.id))
 
     def personal_facts(self) -> list[Memory]:
         """Return the personal memories this reader may see that hold now."""
-        return [one for one in self.record.memories.all(self.personal, self.reader) if one.valid_to is None]
+        return [one for one in self.all() if one.valid_to is None and one.workspace == self.personal]
 
     def history(self, memory: str) -> list[Version]:
         """Return the earlier versions of a memory, newest first."""
@@ -274,7 +276,11 @@ class MemoryService:
         return list(dict.fromkeys(memory.workspace for memory in memories))
 
     def _readable(self, workspace: int, ids: Collection[str]) -> list[Memory]:
-        return [memory for memory in self.record.memories.get(workspace, ids) if memory.principals & self.reader.principals]
+        found = self.record.memories.get(workspace, ids)
+        return [memory for memory in found if memory.principals & self.reader.principals and self._is_shown(memory)]
+
+    def _is_shown(self, memory: Memory) -> bool:
+        return self.private or not memory.private
 
     def _own(self, memory: str) -> Memory:
         found = self.get(memory)

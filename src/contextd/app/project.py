@@ -39,6 +39,7 @@ class Project:
     writer: Callable[[], str]
     mark: Callable[[], int]
     renew: Callable[[int], None]
+    private_paths: tuple[str, ...] = ()  # folders and patterns that answer on this machine only
 
 
 def inside(root: Path, paths: Iterable[str]) -> tuple[str, ...]:

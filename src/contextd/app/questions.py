@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contextd.app import staleness
@@ -18,7 +19,8 @@ from contextd.querying.vectors import QueryVectors
 from contextd.settings.limits import checked_paths, checked_text, checked_texts
 from contextd.text.languages import ALIASES
 from contextd.values.answer import Hit
-from contextd.values.document import CHATS, MEMORIES
+from contextd.values.document import CHATS, MEMORIES, PUSHED
+from contextd.values.memory import Recall
 from contextd.values.query import Narrow, Plan, Query, Scope
 from contextd.values.trace import Trace
 
@@ -69,8 +71,9 @@ def query_of(session: Session, text: str, narrow: Narrow | None, deadline: float
         frozenset(checked_texts("kinds", narrow.kinds)),
         narrow.since,
         narrow.until,
-        checked_recall(narrow.recall),
+        _recall(session, narrow.recall),
         tuple(_relative(session, path) for path in checked_paths(narrow.exclude)),
+        hidden_paths(session),
     )
     end = None if deadline is None else time.monotonic() + deadline
     occasional = frozenset(project.commits.id for project in projects_of(session))
@@ -78,13 +81,25 @@ def query_of(session: Session, text: str, narrow: Narrow | None, deadline: float
     return Query(text, scope, mmr_lambda=session.settings.query.mmr_lambda, now=now, deadline=end, occasional=occasional)
 
 
+def _recall(session: Session, recall: Recall | None) -> Recall | None:
+    """Return the caller's filters for memories, checked; without private memories if the session may not use them."""
+    recall = checked_recall(recall)
+    return recall if session.private else replace(recall or Recall(), private=False)
+
+
+def hidden_paths(session: Session) -> tuple[str, ...]:
+    """Return the private folders and patterns of all its projects, if the session may not use them."""
+    return () if session.private else tuple(dict.fromkeys(path for one in projects_of(session) for path in one.private_paths))
+
+
 def sources_of(session: Session) -> frozenset[int]:
     """Return the ids of readable checkouts, memories and chats. Other worktrees have their own documents."""
     asked = projects_of(session)
     readable = [project for project in asked if session.access.may_read(project)]
     past = not is_off(shares_of(session.settings.providers), GIT_HISTORY)
+    past = past and not hidden_paths(session)  # a commit shows lines of any file
     found = {project.source.id for project in readable} | {project.commits.id for project in readable if past}
-    return frozenset(found | {MEMORIES, CHATS}) if asked else frozenset()
+    return frozenset(found | {MEMORIES, CHATS, PUSHED}) if asked else frozenset()
 
 
 def projects_of(session: Session) -> tuple[Project, ...]:
@@ -97,7 +112,8 @@ def resources_of(session: Session, query: Query, asked: Asked = Asked()) -> quer
     stores: dict[int, Sequence[Store]] = {}
     for workspace in query.scope.workspaces:
         projects = [project.store for project in projects_of(session) if project.workspace == workspace]
-        own = (session.home.record.store(workspace), session.home.record.chats(workspace))
+        record = session.home.record
+        own = (record.store(workspace), record.chats(workspace), record.pushed(workspace))
         stores[workspace] = [*projects[:1], *own]  # worktrees of one repository share a store
     return querying.QueryResources(
         stores,

@@ -11,7 +11,7 @@ from contextd.app.access import Access
 from contextd.app.asking import Asked, checked_facets, reader_of
 from contextd.app.home import Home
 from contextd.app.project import NOT_INDEXED, Project
-from contextd.app.questions import query_of, resources_of, sources_of, warn
+from contextd.app.questions import hidden_paths, query_of, resources_of, sources_of, warn
 from contextd.app.setup import Setup
 from contextd.errors import Conflict, NotFound
 from contextd.ports.world import FileState, Skip
@@ -35,13 +35,14 @@ from contextd.values.query import Facet, Narrow, Reader
 
 if TYPE_CHECKING:  # loaded on use: a query needs neither
     from contextd.app.chats import ChatService
-    from contextd.app.exact_search import Occurrence
+    from contextd.app.documents import DocumentService
     from contextd.app.index_service import IndexService
     from contextd.app.memories import MemoryService
     from contextd.app.status import Status
     from contextd.app.structure import Structure
     from contextd.app.tasks import Task, TaskContext
     from contextd.indexing.pipeline import Report
+    from contextd.values.structure import Occurrence
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Session:
     others: tuple[Project, ...] = ()  # other projects to search
     unindexed: Path | None = None  # a queried folder that is not registered
     warnings: tuple[str, ...] = ()
+    private: bool = True  # whether private memories and folders may answer; not over MCP, hooks and most tokens
 
     @property
     def settings(self) -> Settings:
@@ -71,8 +73,6 @@ class Session:
     def as_reader(self, name: str) -> Session:
         """Return a session for another reader."""
         return replace(self, reader=reader_of(name))
-
-    # Query
 
     def search(
         self,
@@ -214,15 +214,13 @@ class Session:
         """Definitions, callers, dependents and history of the project's code."""
         from contextd.app.structure import Structure
 
-        return Structure(self._readable(), self.reader, sources_of(self), self.home.tokens)
+        return Structure(self._readable(), self.reader, sources_of(self), self.home.tokens, hidden_paths(self))
 
     def status(self) -> Status | None:
         """Return the status of the project's index; None if it is not registered."""
         from contextd.app.status import status
 
         return None if self.unindexed is not None else status(self._readable(), self.reader)
-
-    # Remember
 
     @property
     def memories(self) -> MemoryService:
@@ -232,7 +230,7 @@ class Session:
         project = self.project.workspace if self.project is not None else None
         home, setup = self.home, self.setup
         return MemoryService(
-            home.record, home.personal, project, self.reader, setup.static, setup.deep, home.tokens, setup.rules
+            home.record, home.personal, project, self.reader, setup.static, setup.deep, home.tokens, setup.rules, self.private
         )
 
     def remember(
@@ -265,12 +263,16 @@ class Session:
         kept = home.record.chats(self._project().workspace if in_project else home.personal)
         return ChatService(kept, self.reader, setup.static, setup.deep, home.tokens, setup.rules)
 
+    def documents(self, *, in_project: bool = False) -> DocumentService:
+        """Return the service for documents that programs push, personal or of this project."""
+        from contextd.app.documents import documents_of
+
+        return documents_of(self, self._project() if in_project else None)
+
     def forget(self, memory: str, *, deadline: float | None = None) -> str:
         """Erase a memory permanently: `gone`, or `pending` while another process still reads. `deadline` as for `remember`."""
         with within(deadline):
             return self.memories.forget(memory)
-
-    # The index of the project
 
     def index(
         self,
@@ -347,8 +349,6 @@ class Session:
         """Return the ignore rules that the last scan could not use."""
         return self._project().source.warnings()
 
-    # Access
-
     def share(self, principals: Iterable[str]) -> frozenset[str]:
         """Add principals to the project's access list and return it. Raises InvalidInput if the reader is not the owner."""
         names = checked_names(principals)
@@ -371,8 +371,6 @@ class Session:
     def close(self) -> None:
         """Close the data directory. Sessions that continue open it again."""
         self.home.close()
-
-    # Private
 
     @property
     def access(self) -> Access:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from contextd.ports.world import Embedder, Reranker, Retriever
+from contextd.ports.world import Embedder, Parser, Reranker, Retriever
 from contextd.privacy.formats import Rule
 from contextd.querying.render import Template
 from contextd.querying.vectors import NO_MODEL
@@ -23,4 +24,6 @@ class Setup:
     static: Embedder | None
     deep: Callable[[], Embedder | None]
     reranker: Callable[[], Reranker | None]
+    parser: Callable[[], AbstractContextManager[Parser]]  # for texts that programs push
+    language_of: Callable[[str, bytes], str]  # of a text, by its path and its first bytes
     no_model: str = NO_MODEL  # the warning of a query without an embedding model

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 from contextd.app.project import Project, inside
 from contextd.errors import InvalidInput, NotFound
-from contextd.linking.impact import Dependent, impact
-from contextd.linking.overview import Overview, headings, most_used, overview
-from contextd.linking.symbols import DefinitionSite, Use, definitions, outline, uses
+from contextd.linking.impact import impact
+from contextd.linking.overview import headings, most_used, overview
+from contextd.linking.symbols import definitions, outline, uses
 from contextd.ports.store import View
 from contextd.ports.world import Tokens
 from contextd.settings.limits import MOST_TOKENS, checked_number, checked_text
 from contextd.text.paths import names_file
 from contextd.values.git_history import Edit, History
 from contextd.values.query import Reader, Scope
+from contextd.values.structure import DefinitionSite, Dependent, Overview, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Structure:
     reader: Reader
     sources: frozenset[int]
     tokens: Tokens
+    hidden: tuple[str, ...] = ()  # private folders and patterns that the reader may not see here
 
     def symbols(self, name: str) -> list[DefinitionSite]:
         """Return the definitions of a name."""
@@ -73,20 +75,22 @@ class Structure:
 
     def history(self, path: str, *, limit: int = 10) -> History:
         """Return recent commits of a file or folder, its authors, and files that change with it."""
-        found = self.project.past.history(_one(self.project, path), limit)
+        found = None if self.hidden else self.project.past.history(_one(self.project, path), limit)
         if found is None:
             raise NotFound(self._without_past(path))
         return found
 
     def why(self, path: str, line: int) -> tuple[Edit, str]:
         """Return the commit that last changed a line, and its message."""
-        found = self.project.past.origin(_one(self.project, path), line)
+        found = None if self.hidden else self.project.past.origin(_one(self.project, path), line)
         if found is None:
             raise NotFound(self._without_past(path))
         return found
 
     def _without_past(self, path: str) -> str:
         """Return why git has no history of a file, and what to do."""
+        if self.hidden:
+            return "this project has private folders, so its history is not shown here; ask on the machine itself"
         if not self.project.source.present(_one(self.project, path)):
             return f"no such file or directory in {self.project.root}: {path}"
         if not self.project.commits.position():
@@ -95,7 +99,7 @@ class Structure:
 
     def view(self) -> AbstractContextManager[View]:
         """Open a view of the project for this reader."""
-        return self.project.store.view(Scope((self.project.workspace,), self.reader, self.sources))
+        return self.project.store.view(Scope((self.project.workspace,), self.reader, self.sources, hidden=self.hidden))
 
 
 def _one(project: Project, path: str) -> str:

@@ -1,3 +1,3 @@
-"""Cutting a text into the pieces that can be retrieved: deterministic, in order, covering all of it."""
+"""Cut a text into chunks for retrieval: deterministic, in order, covering the whole text."""
 
-VERSION = 8  # raise it when the same text is cut differently: stored content is then made again
+VERSION = 8  # increase when the same text is cut differently; stored contents are then chunked again

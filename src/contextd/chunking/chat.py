@@ -1,4 +1,4 @@
-"""A conversation by its messages: each is a piece, named by who said it, below the title and the day it was said."""
+"""Cut a conversation into chunks, one per message: the label is the author, the heading the title and the day."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextd.chunking.cut import Part, pieces_of
 from contextd.values.conversation import Message
 from contextd.values.document import Piece
 
-_PAUSE = 4 * 3600 * 1_000_000  # microseconds of silence after which people begin anew
+_PAUSE = 4 * 3600 * 1_000_000  # microseconds without a message that end a session
 
 
 def sittings(messages: Sequence[Message]) -> list[list[Message]]:
-    """The messages of each sitting, in time: a long silence ends one. One without a time belongs to the one before it."""
+    """Split messages into sessions at long pauses, sorted by time if all have one. A message without a time starts none."""
     found: list[list[Message]] = []
     last = 0
     known = all(message.at for message in messages)
@@ -26,7 +26,7 @@ def sittings(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def cut_chat(messages: Sequence[Message], title: str, limit: int, count: Callable[[str], int]) -> tuple[str, list[Piece]]:
-    """The text of a sitting, and its pieces: a message each, several when it is long."""
+    """Return the text of a session and its chunks: one per message, several for a long message."""
     texts = [message.text.strip("\n") for message in messages]
     parts, line = [], 0
     for message, text in zip(messages, texts, strict=True):
@@ -38,7 +38,7 @@ def cut_chat(messages: Sequence[Message], title: str, limit: int, count: Callabl
 
 
 def day(microseconds: int) -> str:
-    """A day as people write it, so that words find it: `8 May 2023`."""
+    """Return a day as people write it (`8 May 2023`), so that word search finds it; empty if unknown."""
     if not microseconds:
         return ""
     try:
@@ -49,5 +49,5 @@ def day(microseconds: int) -> str:
 
 
 def _names(author: str) -> tuple[str, ...]:
-    """An author is asked for by the whole name or by its first word."""
+    """Return the names by which an author is found: the whole name and its first word."""
     return tuple(dict.fromkeys((author, author.split(" ")[0]))) if author.strip() else ()

@@ -1,7 +1,7 @@
-"""Source code by definitions: functions, classes and their members, each with its comments and decorators.
+"""Divide source code into definitions: functions, classes and their members, each with its comments and decorators.
 
-One walk for every language; what differs is a table of node kinds (`grammars`) and, where a definition is not a node kind
-of its own (Elixir's `def` is a call, JavaScript assigns functions), one small function here.
+One walk serves all languages. They differ in a table of node kinds (`grammars`) and, if a definition has no node kind of its
+own (Elixir's `def` is a call, JavaScript assigns functions), in one small function here.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _FUNCTION, _CLASS, _BLOCK = "code_function", "code_class", "code_block"
 _DEEPEST = 12
-_FLAT = ("c", "cpp")  # languages without functions inside of functions
-_BROKEN = "ERROR"  # what the parser could not make sense of as a whole may hold definitions that it could
+_FLAT = ("c", "cpp")  # languages without nested functions
+_BROKEN = "ERROR"  # a node that could not be parsed as a whole; it may still contain definitions
 _ATTACHED = frozenset(
     "comment line_comment block_comment multiline_comment decorator attribute_item haddock attribute pragma annotation".split()
 )
@@ -64,7 +64,7 @@ def _members(node: Node, walk: _Walk, heading: tuple[str, ...], depth: int) -> l
 
 
 def _with_swallowed(node: Node, part: Part, walk: _Walk, heading: tuple[str, ...], depth: int) -> list[Part]:
-    """A function, and those behind it that a parser takes for a part of it, because its braces do not match."""
+    """Return a function, and the functions after it that the parser nested in it because braces do not match."""
     body = node.child_by_field_name("body") if walk.language in _FLAT and node.has_error else None
     inside = [child for child in body.named_children if child.type in walk.grammar.functions] if body else []
     if not inside:
@@ -77,7 +77,7 @@ def _with_swallowed(node: Node, part: Part, walk: _Walk, heading: tuple[str, ...
 
 
 def _with_overloads(parts: list[Part]) -> list[Part]:
-    """Signatures of overloads define nothing where the implementation follows them; without one they stand for themselves."""
+    """Remove the definitions of overload signatures that an implementation follows; without one, they stay."""
     for place in range(len(parts) - 1, 0, -1):
         part, before = parts[place], parts[place - 1]
         if before.stub and before.label == part.label and (not part.stub or part.definition is None):
@@ -116,7 +116,7 @@ def _part(node: Node, definition: _Definition, walk: _Walk, heading: tuple[str, 
 
 
 def _below(node: Node, walk: _Walk, heading: tuple[str, ...], depth: int) -> list[Part]:
-    """The members of a class: definitions in any of the nodes that are opened below it."""
+    """Return the members of a class: the definitions inside its opened child nodes."""
     found: list[Part] = []
     for child in node.named_children:
         if child.type in walk.grammar.opened or child.type == _BROKEN:
@@ -125,7 +125,7 @@ def _below(node: Node, walk: _Walk, heading: tuple[str, ...], depth: int) -> lis
 
 
 def _in_order(parts: list[Part]) -> list[Part]:
-    """Parts that begin on a line of their own, one after the other; a comment stays with the part before it."""
+    """Make each part start after the end of the part before, and drop parts without lines of their own."""
     kept: list[Part] = []
     for part in parts:
         if kept and part.first < kept[-1].last:
@@ -136,17 +136,17 @@ def _in_order(parts: list[Part]) -> list[Part]:
 
 
 def _first_line(node: Node) -> int:
-    """Where the comments and decorators right above a definition begin."""
+    """Return the first line of a definition, including the comments and decorators right above it."""
     first, above = node.start_point.row, node.prev_sibling
     while above is not None and above.type in _ATTACHED and above.end_point.row >= first - 1:
         if above.prev_sibling is not None and above.prev_sibling.end_point.row == above.start_point.row:
-            break  # a remark at the end of a line of code
+            break  # a comment at the end of a line of code
         first, above = above.start_point.row, above.prev_sibling
     return first
 
 
 def _unwrapped(node: Node) -> Node:
-    """The definition inside a decoration, an export or a template."""
+    """Return the definition inside a decorated, exported, template or ambient declaration."""
     if node.type == "decorated_definition":
         return node.child_by_field_name("definition") or node
     if node.type == "export_statement":
@@ -179,7 +179,7 @@ def _name(node: Node, language: str) -> str:
 
 
 def _declared(node: Node) -> Node | None:
-    """The name at the end of a chain of declarators, as C has them, or the first name below."""
+    """Return the name at the end of a chain of C declarators, or the first name among the children."""
     inner: Node | None = node
     for _ in range(8):
         inner = inner.child_by_field_name("declarator") if inner is not None else None
@@ -231,7 +231,7 @@ def _script(node: Node) -> _Definition | None:
 
 
 def _constants(root: Node) -> list[Part]:
-    """What a script exports beside functions and classes, `export const x = …`: definitions that are no units of their own."""
+    """Return exports other than functions and classes (`export const x = …`): definitions without a chunk of their own."""
     found = []
     for node in (_unwrapped(child) for child in root.named_children if child.type == "export_statement"):
         first, last = node.start_point.row, node.end_point.row + 1
@@ -256,7 +256,7 @@ def _assigned(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _member_name(left: str) -> str:
-    """`app.handle` is known as that; `exports.x` and `Foo.prototype.x` as x and Foo.x."""
+    """Return the name of an assigned member: `exports.x` is x, `Foo.prototype.x` is Foo.x, `app.handle` stays."""
     for prefix in ("module.exports.", "exports.", "this."):
         left = left.removeprefix(prefix)
     return left.replace(".prototype.", ".")

@@ -1,10 +1,10 @@
-"""Tell the comments of code from the code, by the marks of its language."""
+"""Separate comments from code, by the comment syntax of the language."""
 
 from __future__ import annotations
 
 import re
 
-_C = r"//[^\n]*|/\*.*?(?:\*/|\Z)|^[ \t]*\*[^\n]*"  # the last for a comment whose beginning is in the piece before
+_C = r"//[^\n]*|/\*.*?(?:\*/|\Z)|^[ \t]*\*[^\n]*"  # the last one is for a comment that began in the chunk before
 _HASH = r"#[^\n]*"
 _DASHES = r"--[^\n]*"
 _PYTHON = rf'{_HASH}|"""(?:.*?""")?|\'\'\'(?:.*?\'\'\')?'
@@ -27,5 +27,5 @@ _COMMENTS = {language: re.compile(marks, re.MULTILINE | re.DOTALL) for language,
 
 
 def without_comments(text: str, language: str) -> str:
-    """Code without its comments and documentation."""
+    """Return code without its comments and docstrings."""
     return _COMMENTS.get(language, _DEFAULT).sub("", text)

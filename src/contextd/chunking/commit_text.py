@@ -1,7 +1,7 @@
-"""A commit as a text: its message, files and changed lines, without secrets; and the files read from that text again.
+"""The text of a commit: message, files and changed lines, without secrets. Also reads the files back from that text.
 
-Every side of every file is scrubbed as the file it is, whole, before a line of it is taken: the mark that begins a key, or the
-kind of a manifest, may stand far from the line that changed.
+The old and the new version of each file are scrubbed as a whole before lines are selected: the header of a key, or the kind of
+a manifest, may be far from the changed line.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from contextd.values.document import Find
 
 _FILES = "Files:"
 _INDENT = "  "
-_MOST_FILES = 40  # of one commit, by name
-_MOST_LINES = 40  # changed lines of one commit
-_MOST_READ = 400  # changed lines that are looked at, to have as many that differ
+_MOST_FILES = 40  # files listed per commit
+_MOST_LINES = 40  # changed lines shown per commit
+_MOST_READ = 400  # changed lines read per commit, to find that many distinct ones
 _LONGEST_LINE = 160
 _LONGEST_HEADING = 75  # git cuts the heading of a hunk at 80 bytes
 _COUNTS = re.compile(r" \(\+\d+ -\d+\)$")
@@ -29,7 +29,7 @@ _COUNTS = re.compile(r" \(\+\d+ -\d+\)$")
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines that changed: where they were, where they are, and the line git shows as their heading."""
+    """A hunk of a diff: its old and new line ranges, and the heading that git shows."""
 
     old_start: int
     old_count: int
@@ -40,7 +40,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A file that a commit changed, both sides whole; without text where none may be shown."""
+    """A file that a commit changed, with its whole old and new text; without text if it is binary, too large or not shown."""
 
     path: str
     language: str
@@ -52,7 +52,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class RawCommit:
-    """A commit as it is read, secrets included: it leaves the process that read it only as a text without them."""
+    """A commit as read from git, secrets included. Only the result of `commit_text` may be stored."""
 
     number: str
     author: str
@@ -62,14 +62,14 @@ class RawCommit:
 
 
 def packed_commit(commit: RawCommit) -> bytes:
-    """A commit as bytes for the parser."""
+    """Serialize a commit for the parser."""
     return json.dumps(asdict(commit), separators=(",", ":")).encode("utf-8", "replace")
 
 
 def commit_text(data: bytes, rules: Sequence[Rule]) -> tuple[str, list[Find]]:
-    """The text of a packed commit, and what was found in it."""
+    """Return the text of a packed commit, and the secrets found in it."""
     commit = _unpacked(json.loads(data))
-    scrubbed: dict[str, str] = {}  # a line that held a secret, and the rule that found it
+    scrubbed: dict[str, str] = {}  # scrubbed line → rule that found its secret
 
     def clean(text: str) -> str:
         result, finds = scrub_text(text, rules)
@@ -93,7 +93,7 @@ def _unpacked(entry: dict[str, Any]) -> RawCommit:
 
 
 def _written(message: str, author: str, commit: RawCommit, files: Sequence[str], changed: Sequence[str]) -> str:
-    """What was said, by whom and when, which files it touched and the lines that say most."""
+    """Return the text: message, author, day, changed files and changed lines."""
     lines = [message, "", f"Author: {author}, {commit.day}, {commit.number[:12]}"]
     if files:
         lines += [_FILES, *(_INDENT + name for name in files[:_MOST_FILES])]
@@ -102,14 +102,14 @@ def _written(message: str, author: str, commit: RawCommit, files: Sequence[str],
 
 
 def _changed(file: ChangedFile, rules: Sequence[Rule], scrubbed: dict[str, str]) -> Iterator[str]:
-    """Where a file changed, and the lines that were added or removed, as many as say something."""
+    """Yield the headings of the hunks of a file, and its removed and added lines of more than two characters."""
     if not file.hunks:
         return
     old, old_rules = _side(file.old, file, rules)
     new, new_rules = _side(file.new, file, rules)
     headings = {line.strip()[:_LONGEST_HEADING] for line in old} - {""}
     for hunk in file.hunks:
-        if hunk.heading[:_LONGEST_HEADING] in headings:  # else it held a secret
+        if hunk.heading[:_LONGEST_HEADING] in headings:  # otherwise it contained a secret
             yield f"@ {hunk.heading[:_LONGEST_HEADING]}"
         for sign, lines, found, start, count in (
             ("-", old, old_rules, hunk.old_start, hunk.old_count),
@@ -125,13 +125,13 @@ def _changed(file: ChangedFile, rules: Sequence[Rule], scrubbed: dict[str, str])
 
 
 def _side(text: str, file: ChangedFile, rules: Sequence[Rule]) -> tuple[list[str], dict[int, str]]:
-    """The lines of one side without its secrets, and the rules by line."""
+    """Return the scrubbed lines of one version of a file, and the rules that matched, by line."""
     clean, finds = scrub(text.encode("utf-8", "replace"), file.language, rules, path=file.path)
     return clean.decode("utf-8", "replace").split("\n"), {find.line: find.rule for find in finds}
 
 
 def files_of(text: str) -> list[str]:
-    """The files that a commit written down so has changed."""
+    """Return the files that a commit changed, read from its text."""
     lines = text.split("\n")
     start = max((at for at, line in enumerate(lines) if line == _FILES), default=len(lines))
     listed = takewhile(lambda line: line.startswith(_INDENT), lines[start + 1 :])

@@ -1,7 +1,7 @@
-"""From the parts of a document to pieces of the right size: small neighbors joined, large ones split with overlap.
+"""Make chunks of the right size from the parts of a document: join small neighbors, split large parts with overlap.
 
-Parts are ranges of whole lines that follow each other and cover the document. Sizes are judged by characters first,
-which is free, and settled by exact token counts.
+Parts are consecutive ranges of whole lines that cover the document. Sizes are estimated by characters first, which is
+cheap, and then checked by exact token counts.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from itertools import accumulate
 
 from contextd.values.document import Definition, Piece
 
-_CHARACTERS = 4  # a token of code or English is four characters or more; an exact count follows
-OVERLAP = 0.12  # of a unit that has to be split
-_LONG_LINE = 2000  # characters: longer lines are cut inside
-_SAMPLE = 8  # characters for each token of the limit: what is longer hardly fits
-_LONGEST = 60_000  # characters that are counted at a time
-_LABELS = 160  # characters of a label
+_CHARACTERS = 4  # characters per token of code or English, estimated; an exact count follows
+OVERLAP = 0.12  # share of a window that the next one repeats
+_LONG_LINE = 2000  # characters; longer lines are split
+_SAMPLE = 8  # characters per token of the limit; longer texts hardly ever fit
+_LONGEST = 60_000  # characters counted at a time
+_LABELS = 160  # maximum characters of a label
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most tokens of a piece, by what it is cut from, and below how many neighbors are joined."""
+    """Maximum tokens of a chunk, by format. Classes below `whole_class` stay whole; neighbors below `small` are joined."""
 
     code: int = 600
     prose: int = 400
     lines: int = 512
     whole_class: int = 220
     small: int = 48
-    by_language: tuple[tuple[str, int], ...] = ()  # instead of `code`
+    by_language: tuple[tuple[str, int], ...] = ()  # overrides `code`
 
     def of(self, language: str) -> int:
-        """The most tokens of a piece of code in a language."""
+        """Return the maximum tokens of a chunk of code in a language."""
         return next((most for name, most in self.by_language if name == language), self.code)
 
 
 @dataclass(slots=True)
 class Part:
-    """A range of lines with one meaning; `members` are the parts inside it, if it can be opened."""
+    """A range of lines that belong together. `members` are the parts it is divided into, if any."""
 
     first: int
     last: int
@@ -49,9 +49,9 @@ class Part:
     names: tuple[str, ...] = ()
     members: list[Part] = field(default_factory=list)
     definition: Definition | None = None
-    inside: list[Part] = field(default_factory=list)  # definitions in it that are not cut out
-    kinds: tuple[str, ...] = ()  # of the units in it, beside its own
-    stub: bool = False  # the signature of an overload: what it does stands elsewhere
+    inside: list[Part] = field(default_factory=list)  # definitions in it without a chunk of their own
+    kinds: tuple[str, ...] = ()  # kinds of the units in it, besides its own
+    stub: bool = False  # the signature of an overload, without an implementation
 
 
 class Lines:
@@ -72,7 +72,7 @@ class Lines:
 
 
 def outline(parts: Sequence[Part]) -> list[Definition]:
-    """What is defined in some parts, in order."""
+    """Return the definitions in some parts, in order."""
     found: list[Definition] = []
     for part in parts:
         found += [part.definition] if part.definition is not None else []
@@ -81,7 +81,7 @@ def outline(parts: Sequence[Part]) -> list[Definition]:
 
 
 def cut(text: str, parts: Sequence[Part], limit: int, limits: Limits, count: Callable[[str], int]) -> list[Piece]:
-    """The pieces of a document whose parts are known."""
+    """Return the chunks of a document, given its parts."""
     by_line = Lines(text)
     opened = [inner for part in parts for inner in _open(part)]
     joined = _join([part for part in opened if part.last > part.first], by_line, limits.small * _CHARACTERS)
@@ -89,13 +89,13 @@ def cut(text: str, parts: Sequence[Part], limit: int, limits: Limits, count: Cal
 
 
 def pieces_of(text: str, parts: Sequence[Part], limit: int, count: Callable[[str], int]) -> list[Piece]:
-    """The pieces of parts that stay apart, however small."""
+    """Return the chunks of parts, without joining small ones."""
     by_line = Lines(text)
     return [piece for part in parts for piece in _fit(part, by_line, limit, count)]
 
 
 def _open(part: Part) -> Iterator[Part]:
-    """A part with members is replaced by them and by what lies between them."""
+    """Replace a part that has members by its members and the lines between them."""
     if not part.members:
         yield part
         return
@@ -111,7 +111,7 @@ def _open(part: Part) -> Iterator[Part]:
 
 
 def _join(parts: list[Part], lines: Lines, small: int) -> list[Part]:
-    """Neighbors of one place are joined while one of them is small and both together stay modest."""
+    """Join related neighbors if one has fewer than `small` characters, and both together fewer than four times as many."""
     joined: list[Part] = []
     for part in parts:
         if joined and _belong(joined[-1], part, lines, small):
@@ -128,7 +128,7 @@ def _belong(one: Part, two: Part, lines: Lines, small: int) -> bool:
 
 
 def _together(one: Part, two: Part) -> Part:
-    siblings = one.heading == two.heading  # sections of one place are named both, one inside the other by the outer
+    siblings = one.heading == two.heading  # siblings keep both labels, nested sections the outer one
     named = [part.label for part in (one, two) if part.label and (part.names or siblings)] or [one.label or two.label]
     labels = list(dict.fromkeys(named))
     kind = one.kind if one.last - one.first >= two.last - two.first else two.kind
@@ -144,7 +144,7 @@ def _together(one: Part, two: Part) -> Part:
 
 
 def _units(part: Part) -> tuple[str, ...]:
-    """The kinds of the units in a part; lines between definitions are none."""
+    """Return the kinds of the units in a part. Lines between definitions are not a unit."""
     return part.kinds if part.kind == "code_block" and not part.names else _kinds(part)
 
 
@@ -153,7 +153,7 @@ def _kinds(part: Part) -> tuple[str, ...]:
 
 
 def _fit(part: Part, lines: Lines, limit: int, count: Callable[[str], int]) -> Iterator[Piece]:
-    """One piece, or several with overlap when it has more tokens than the limit."""
+    """Yield one chunk, or several overlapping ones if the part has more tokens than the limit."""
     text = lines.text[lines.starts[part.first] : lines.starts[part.last]]
     tokens = _tokens(text, limit, count)
     if tokens <= limit:
@@ -169,7 +169,7 @@ def _fit(part: Part, lines: Lines, limit: int, count: Callable[[str], int]) -> I
 
 
 def _tokens(text: str, limit: int, count: Callable[[str], int]) -> int:
-    """Exact for what may fit; what is longer is judged by its beginning."""
+    """Count tokens: exactly if the text may fit, otherwise extrapolated from its beginning."""
     for most in (limit * _SAMPLE, _LONGEST):
         tokens = count(text[:most])
         if len(text) <= most:
@@ -182,7 +182,7 @@ def _tokens(text: str, limit: int, count: Callable[[str], int]) -> int:
 def _exact(
     part: Part, later: Part, lines: Lines, start: int, end: int, limit: int, count: Callable[[str], int]
 ) -> Iterator[Piece]:
-    """The piece from start to end, halved until it fits: dense text has more tokens than its neighbors promised."""
+    """Yield the text from start to end, halved until it fits: dense text has more tokens than estimated."""
     tokens = count(lines.text[start:end])
     if tokens <= limit or end - start < 2:
         if lines.text[start:end].strip():
@@ -195,7 +195,7 @@ def _exact(
 
 
 def _windows(part: Part, lines: Lines, size: int) -> Iterator[tuple[int, int]]:
-    """Character ranges of about `size` that end at good borders and overlap a little."""
+    """Yield character ranges of about `size` that end at good borders and overlap a little."""
     position = part.first
     while position < part.last:
         if lines.size(position, position + 1) > max(size, _LONG_LINE):
@@ -221,7 +221,7 @@ def _long_line(lines: Lines, line: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _border(part: Part, lines: Lines, position: int, size: int) -> int:
-    """The line to end at: the best border in the last third of what fits."""
+    """Return the line to end before: the best border in the last third of the lines that fit."""
     end = position + 1
     while end < part.last and lines.size(position, end + 1) <= size:
         end += 1
@@ -232,7 +232,7 @@ def _border(part: Part, lines: Lines, position: int, size: int) -> int:
 
 
 def _goodness(lines: Lines, line: int) -> int:
-    """How natural it is to begin at this line: after an empty one, and the less indented the better."""
+    """Rate a line as the start of a chunk: best after an empty line, with little indentation and no closing bracket."""
     here = lines.lines[line]
     indent = len(here) - len(here.lstrip())
     after_blank = line > 0 and not lines.lines[line - 1].strip()

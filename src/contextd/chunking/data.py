@@ -1,4 +1,4 @@
-"""YAML, TOML and JSON by key path: a part for each key, opened as deep as its size asks for."""
+"""Divide YAML, TOML and JSON by key path: one part per key, divided further if it is large."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS = {"yaml": "yaml_block", "toml": "toml_block", "json": "json_block"}
 
 
 def parts(text: str, language: str, limits: Limits) -> list[Part]:
-    """The document as one part that opens into its keys."""
+    """Return the document as one part, divided into its keys if it is large."""
     tree = parse(text, language)
     kind = _KINDS[language]
     whole = Part(0, text.count("\n") + 1, kind)
@@ -52,7 +52,7 @@ def _key(node: Node, language: str, path: tuple[str, ...], kind: str, most: int,
 
 
 def _in_order(parts: list[Part]) -> list[Part]:
-    """Only parts that begin on a line of their own after the one before."""
+    """Drop parts that start before the end of the part before."""
     kept: list[Part] = []
     for part in parts:
         if not kept or part.first >= kept[-1].last:

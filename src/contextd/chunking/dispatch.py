@@ -1,4 +1,4 @@
-"""Which chunker cuts which language."""
+"""Select the chunker for a language."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from contextd.chunking.grammars import GRAMMARS
 from contextd.text.languages import PROSE
 from contextd.values.document import COMMIT, Definition, Piece
 
-_BEGINNINGS = ("#", "//", "/*", "--", ";", "%", "(*", "{-", "<!--")  # of comments
+_BEGINNINGS = ("#", "//", "/*", "--", ";", "%", "(*", "{-", "<!--")  # how comments begin
 _DATA = frozenset({"yaml", "toml", "json"})
 
 
 def chunk(text: str, language: str, limits: Limits, count: Callable[[str], int], *, plain: bool = False) -> list[Piece]:
-    """The pieces of a text. `plain` cuts by lines alone: for a text whose parser crashed or hung."""
+    """Return the chunks of a text. `plain` cuts by lines alone, for a text on which the parser crashed or hung."""
     return outlined(text, language, limits, count, plain=plain)[0]
 
 
 def outlined(
     text: str, language: str, limits: Limits, count: Callable[[str], int], *, plain: bool = False
 ) -> tuple[list[Piece], list[Definition]]:
-    """The pieces of a text, and what it defines."""
+    """Return the chunks of a text, and its definitions."""
     limit, parts = _parts(text, "" if plain else language, limits)
     defined = outline(parts)
     pieces = cut(text, parts, limit, limits, count)
@@ -32,7 +32,7 @@ def outlined(
 
 
 def _of_comments(piece: Piece, text: str, language: str) -> Piece:
-    """A piece of code that is nothing but comments says so."""
+    """Give a code chunk that has only comments the kind `comment`."""
     own = text[piece.start : piece.end].strip()
     if piece.kind != "code_block" or not own.startswith(_BEGINNINGS) or without_comments(own, language).strip():
         return piece

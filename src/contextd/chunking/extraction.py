@@ -1,7 +1,7 @@
-"""Text out of documents that are not text: PDF, DOCX, notebooks, saved web pages. Pure; runs inside a worker, within limits.
+"""Extract text from PDF, DOCX, notebooks and saved web pages. Pure; runs inside a worker, within limits.
 
-What comes out is Markdown, with a heading for every page or cell, so that a label says where a passage stands. Nothing is
-written to disk, nothing is fetched, and what claims to hold more than it may is refused before it is unpacked.
+The result is Markdown. Every page or cell has a heading, which becomes the label of its chunks. Nothing is written to disk or
+fetched, and an archive that would unpack to too much is refused before it is unpacked.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from io import BytesIO
 from typing import Any
 
 INSTALL = "pip install 'contextd[documents]'"
-# A token with `_` in it must reach the scrubber as it is.
+# Without escapes, the scrubber sees tokens with `_` unchanged.
 _UNESCAPED: dict[str, Any] = {"escape_underscores": False, "escape_asterisks": False, "escape_misc": False}
 _NEEDS = {"pdf": ("pypdfium2",), "docx": ("mammoth", "markdownify"), "notebook": (), "html": ("bs4", "markdownify")}
-_LARGEST = 50 << 20  # bytes out of one document
+_LARGEST = 50 << 20  # characters of extracted text, or bytes of an unpacked archive
 _RATIO = 100
 _MOST_ENTRIES = 10_000
 _MOST_PAGES = 3000
@@ -28,23 +28,23 @@ _TEMPLATE = re.compile(rb"\{%|\{\{|<%|<\?php|\$\{|th:|v-if|ng-")
 
 
 class Unreadable(ValueError):
-    """The document cannot be read, and the reason."""
+    """The document cannot be read; the message is the reason."""
 
 
 def missing(language: str) -> str:
-    """What has to be installed before documents of this kind can be read; empty if nothing."""
+    """Return the install command that reading documents of this kind still requires; empty if none."""
     return "" if all(find_spec(name) for name in _NEEDS.get(language, ())) else INSTALL
 
 
 def is_document(language: str, data: bytes) -> bool:
-    """Whether the text of these bytes has to be extracted: a web page only when it is one, and no template."""
+    """Whether text has to be extracted. HTML only if it is a whole page, not a template, and the libraries are installed."""
     if language == "html":
         return not missing("html") and bool(_PAGE.match(data[:2000])) and not _TEMPLATE.search(data)
     return language in _NEEDS
 
 
 def extract(data: bytes, language: str) -> str:
-    """The text of a document, as Markdown."""
+    """Return the text of a document as Markdown. Raises Unreadable."""
     if needed := missing(language):
         raise Unreadable(f"needs the documents extra: {needed}")
     text = _EXTRACTORS[language](data)
@@ -74,7 +74,7 @@ def _pdf(data: bytes) -> str:
 
 
 def _plain(text: str) -> str:
-    """Lines that are no headings, whatever they begin with."""
+    """Escape `#` at line starts, so that no line becomes a heading."""
     return re.sub(r"(?m)^#", r"\\#", text)
 
 
@@ -93,7 +93,7 @@ def _docx(data: bytes) -> str:
 
 
 def _check_archive(data: bytes) -> None:
-    """Refuse what would unpack to more than it may, before unpacking any of it."""
+    """Raise Unreadable if an archive is broken, encrypted, or would unpack to too much."""
     try:
         entries = zipfile.ZipFile(BytesIO(data)).infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -117,7 +117,7 @@ def _notebook(data: bytes) -> str:
 
 
 def _cells(notebook: Any) -> list[Any]:
-    """The cells, which before nbformat 4 were in worksheets."""
+    """Return the cells, which are in worksheets before nbformat 4."""
     return notebook["cells"] if "cells" in notebook else [cell for sheet in notebook["worksheets"] for cell in sheet["cells"]]
 
 

@@ -1,4 +1,4 @@
-"""The languages a parser knows: which nodes define something, and which are opened to look inside."""
+"""Grammars of tree-sitter: which node kinds are definitions, and which ones only contain definitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """Node kinds of one language: functions are leaves, classes hold members, the opened ones only wrap others."""
+    """Node kinds of one language: functions are leaves, classes have members, `opened` nodes only contain definitions."""
 
     module: str
     functions: frozenset[str]
@@ -123,7 +123,7 @@ _DATA = {"yaml": "yaml", "toml": "toml", "json": "json"}
 
 @lru_cache(maxsize=32)
 def language_of(language: str) -> Language:
-    """The grammar itself."""
+    """Return the tree-sitter language."""
     from tree_sitter import Language
 
     grammar = GRAMMARS.get(language)
@@ -138,7 +138,7 @@ def _parser(language: str) -> Parser:
     return TreeSitter(language_of(language))
 
 
-@lru_cache(maxsize=1)  # cut and references look at the same tree, one after the other
+@lru_cache(maxsize=1)  # chunking and references use the same tree, one after the other
 def parse(text: str, language: str) -> Tree:
-    """The syntax tree; keep it alive as long as its nodes are used."""
+    """Return the syntax tree. Keep it alive as long as its nodes are used."""
     return _parser(language).parse(text.encode("utf-8"))

@@ -1,4 +1,4 @@
-"""A text nothing is known about: one part, which is then cut into overlapping windows of lines."""
+"""Text of unknown format: one part, which is later cut into overlapping windows of lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One document from bytes to what is stored of it: decode or extract, scrub, chunk, count. Pure; runs inside a worker."""
+"""Parse one document: decode or extract, scrub, chunk, count. Pure; runs inside a worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def parse(
     plain: bool = False,
     path: str = "",
 ) -> Parsed:
-    """Scrub comes before chunk: a key block spans lines, and nothing later may see it."""
+    """Parse the bytes of a document. Scrubbing precedes chunking: a key spans lines, and no later step may see it."""
     if language == COMMIT:
         text, finds = commit_text(data, extra)
         return _parsed(text, language, limits, count, finds, [], plain=plain)
@@ -58,14 +58,14 @@ def _parsed(
 
 
 def _on_one_line(piece: Piece) -> Piece:
-    """A label is a title: it has no lines, whatever a key or a heading holds."""
+    """Put the label of a chunk on one line."""
     if "\n" not in piece.label and "\r" not in piece.label:
         return piece
     return replace(piece, label=" ".join(piece.label.split()))
 
 
 def decode(data: bytes) -> tuple[str, list[str]]:
-    """Text of bytes: UTF-8, UTF-16 by its mark, or a guess that is reported. NUL cannot be stored and becomes a mark."""
+    """Decode UTF-8, UTF-16 or UTF-32 by BOM, or a guessed encoding, with a warning if not UTF-8. NUL becomes U+FFFD."""
     try:
         return data.decode("utf-8-sig").replace("\x00", "\ufffd"), []
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""Markdown, reStructuredText, AsciiDoc and plain text by headings; code fences stay whole where they fit.
+"""Divide Markdown, reStructuredText, AsciiDoc and plain text by headings; those inside code fences do not count.
 
 Written by hand rather than with a Markdown library: only headings and fences matter here, three markups share the
-code, and parsing a document in full costs fifty times as much.
+code, and parsing a document in full takes fifty times as long.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Heading = tuple[int, int, str]  # line, level, title
 
 
 def parts(text: str, markup: str) -> list[Part]:
-    """Sections with their heading paths; what stands before the first heading is a paragraph."""
+    """Return sections with their heading paths; the text before the first heading is a paragraph."""
     lines = text.split("\n")
     headings = list(_headings(lines, markup))
     first = headings[0][0] if headings else len(lines)
@@ -60,7 +60,7 @@ def _markdown(lines: list[str]) -> Iterator[Heading]:
 
 
 def _underline(lines: list[str], number: int) -> str:
-    """The mark below a title; empty if it is not one."""
+    """Return the character that underlines a title; empty if the line is not a title."""
     if number + 1 >= len(lines) or not _is_title(lines[number]):
         return ""
     match = _SETEXT.match(lines[number + 1])
@@ -86,7 +86,7 @@ def _asciidoc(lines: list[str]) -> Iterator[Heading]:
 
 
 def _underlined(lines: list[str]) -> Iterator[Heading]:
-    """Titles with a rule below (and maybe above), as in reStructuredText; levels by order of appearance."""
+    """Yield titles with a rule below (and maybe above), as in reStructuredText; levels are by order of appearance."""
     levels: list[str] = []
     number = 0
     while number + 1 < len(lines):

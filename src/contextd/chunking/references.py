@@ -1,4 +1,4 @@
-"""What code refers to: calls, base classes and imports, by tree-sitter queries, a few patterns for each language."""
+"""References in code: calls, base classes and imports, found by a few tree-sitter queries per language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextd.values.document import CALL, IMPORT, INHERIT, Reference
 if TYPE_CHECKING:
     from tree_sitter import Query
 
-_MOST = 4000  # different references of one file: more is generated data
+_MOST = 4000  # distinct references per file; a file with more is generated data
 _LONGEST = 120
 
 _SCRIPT = """
@@ -48,7 +48,7 @@ _C = """
 (preproc_include path: (system_lib_string) @import)
 """
 
-# Attributes that are the language's own.
+# Built-in attributes.
 _RUST_OWN = (
     "^(allow|cfg|cfg_attr|deny|deprecated|derive|doc|expect|feature|forbid|global_allocator|ignore|inline|macro_export|macro_use"
     "|must_use|no_mangle|non_exhaustive|path|proc_macro|proc_macro_attribute|proc_macro_derive|repr|should_panic|test|track_caller"
@@ -215,7 +215,7 @@ _NAME = re.compile(r"[A-Za-z_][\w.]*")
 
 
 def references(text: str, language: str) -> tuple[Reference, ...]:
-    """Every name that is called, inherited from or imported, with the lines on which that happens."""
+    """Return every name that is called, inherited from or imported, with its lines."""
     if language not in PATTERNS:
         return ()
     from tree_sitter import QueryCursor
@@ -241,7 +241,7 @@ def _query(language: str) -> Query:
 
 
 def _named(capture: str, text: str, language: str) -> Iterator[tuple[str, int]]:
-    """The names of a capture; a helper of a pattern has none."""
+    """Yield the names of a capture; one that only serves a predicate has none."""
     if capture == "from":
         targets = _from_python(text) if language == "python" else _from_scala(text)
         yield from ((target[:_LONGEST], IMPORT) for target in targets)
@@ -267,7 +267,7 @@ def _from_scala(text: str) -> list[str]:
 
 
 def _from_rust(text: str) -> list[str]:
-    """`a::{b, c::d}` as a::b and a::c::d; deeper lists by their first parts."""
+    """Return the paths of a `use`: a::b and a::c::d for `a::{b, c::d}`. Nested lists are flattened."""
     head, brace, rest = text.partition("{")
     if not brace:
         return [text.split(" as ")[0].removesuffix("::*").strip()]

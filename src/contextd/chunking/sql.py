@@ -1,6 +1,6 @@
-"""SQL by statement with its comments, labelled by what it does: `CREATE users`.
+"""Divide SQL into statements with their comments, labelled by verb and object: `CREATE users`.
 
-Split by hand: it must survive every dialect and broken statement, and know only where strings, comments and `$$` bodies end.
+No SQL parser is used, so that all dialects and broken statements work; only strings, comments and `$$` bodies are recognized.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COMMENT = re.compile(r"^\s*(?:--[^\n]*(?:\n|$)|/\*.*?\*/|\s+)", re.DOTALL)
 
 
 def parts(text: str) -> list[Part]:
-    """One part for each statement, together with the comments above it."""
+    """Return one part for each statement, together with the comments above it."""
     found, first = [], 0
     for end in (*_ends(text), text.count("\n") + 1):
         if end > first:

@@ -1,1 +1,1 @@
-"""From sources to the store: what is new, changed or gone."""
+"""Update the store from the sources: documents that are new, changed or gone."""

@@ -1,4 +1,4 @@
-"""What is new, changed or gone, and in which order it is taken."""
+"""Which files are new, changed or gone, and in which order they are read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAILED = "failed before"
 
 @dataclass(slots=True)
 class Changes:
-    """The difference between a place and what the store knows of it."""
+    """The difference between a source and the store."""
 
     to_read: list[FileState] = field(default_factory=list)
     unchanged: int = 0
@@ -36,9 +36,9 @@ def changes(
     warn_bytes: float,
     paths: Sequence[str] = (),
 ) -> Changes:
-    """Compare by stamps alone; `look_again` reads every file. With `paths`, only what is at or below them is compared.
+    """Compare by stamps alone; `look_again` reads every file. With `paths`, only files at or below them are compared.
 
-    A file that failed is left alone as long as it is as it was then.
+    A file that failed is not read again until its stamp changes.
     """
     found, present, skipped = Changes(), set(), set()
     for state in seen:

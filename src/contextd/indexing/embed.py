@@ -1,4 +1,4 @@
-"""Embedding pieces: in batches over several documents, checked before anything is kept."""
+"""Embed chunks in batches across documents. Vectors are checked before they are stored."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from contextd.errors import Unavailable
 from contextd.ports.store import Waiting
 from contextd.ports.world import Embedder, Matrix
 
-_TEXTS = 8  # in one call of a slow model: how soon it can be interrupted
-_CONTENTS = 16  # at a time, when vectors are added later: what is lost when the process is killed
+_TEXTS = 8  # texts per call of a slow model, which can be interrupted between calls
+_CONTENTS = 16  # contents per batch of missing vectors; a killed process loses one batch
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> Matrix:
-    """Vectors of texts; an engine that answers with fewer, or of another length, is not believed."""
+    """Return the vectors of texts. Raises Unavailable if memory is short or the result has the wrong shape."""
     try:
         vectors = _in_parts(embedder, texts)
     except MemoryError:
@@ -30,7 +30,7 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> Matrix:
 
 
 def _in_parts(embedder: Embedder, texts: Sequence[str]) -> Matrix:
-    """Vectors of texts, all at once or, when memory does not allow it, half by half."""
+    """Return the vectors of texts, in halves if memory is short."""
     try:
         return embedder.documents(texts)
     except MemoryError:
@@ -47,15 +47,15 @@ def embed_missing(
     go_on: Callable[[], bool] = lambda: True,
     besides: Collection[str] = (),
 ) -> int:
-    """Embed the contents that have no vector in this space yet, newest first, and keep each batch; the number of pieces.
+    """Embed the contents without a vector in this space, newest first, and store each batch. Returns the number of chunks.
 
-    `go_on` is asked every few texts; when it says no, the batch is dropped. Documents `besides`, by uri, are left out.
+    `go_on` is called every few texts; if it returns False, the batch is dropped. Documents in `besides` (uris) are left out.
     """
     done = 0
     while batch := store.missing_vectors(embedder.space, _CONTENTS, besides):
         parts: list[Matrix] = []
         texts = [text for _, several in batch for text in several]
-        if not texts:  # all of them were deleted since
+        if not texts:  # all were deleted since
             continue
         for start in range(0, len(texts), _TEXTS):
             if not go_on():

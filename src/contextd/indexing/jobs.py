@@ -1,7 +1,7 @@
-"""Running jobs: each to its end, whatever that is, and its row says what became of it.
+"""Run jobs, and store the result of each in its row.
 
-A job whose process was killed is still `in_progress`; the next one to hold the lease begins it again, and since every run
-is "what is new, changed, gone", that is going on where it was. After three attempts it is not begun again.
+A job whose process was killed is still `in_progress`. The next process that holds the lease runs it again; it continues where
+it was, since a run only handles what is new, changed or gone. After three attempts, the job fails.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from contextd.errors import STORAGE_CODES, Busy, ContextdError, StorageError
 from contextd.indexing.pipeline import Progress, Report
 from contextd.values.job import MOST_ATTEMPTS, Job, Jobs
 
-_EVERY = 0.5  # seconds between two notes of progress
-PATIENCE = 60.0  # seconds without a sign of life after which the holder of the lease counts as stuck
+_EVERY = 0.5  # seconds between two updates of the progress in the row
+PATIENCE = 60.0  # seconds without a heartbeat after which the holder of the lease counts as stuck
 
-_FRAMES = 8  # of a traceback, in the log
+_FRAMES = 8  # frames of a traceback in the log
 
 Work = Callable[[Job, Progress], Report]
 
 
 class Cancelled(ContextdError):
-    """Somebody wanted the job to end."""
+    """The job was cancelled."""
 
     exit_code = 3
     code = "cancelled"
 
 
 def run_all(jobs: Jobs, work: Work, shown: Callable[[Job, Report], None] = lambda *_: None) -> None:
-    """Run every job there is, oldest first. A failure is noted in its row and does not stop the next one."""
+    """Run all queued jobs, oldest first. A failure is stored in the row of its job and does not stop the next one."""
     while (job := jobs.next()) is not None:
         run(job, jobs, work, lambda report, job=job: shown(job, report))  # type: ignore[misc]
 
 
 def see_through(jobs: Jobs, job: str, run_here: Callable[[], None], shown: Progress = lambda _: None) -> Report:
-    """Run the jobs here, this one among them; or, while another process holds the lease, wait for it to do so.
+    """Run all queued jobs, including this one, or wait while another process holds the lease and runs them.
 
-    Waiting ends with `Busy` when that process has given no sign of life for long. Whoever stops waiting takes the job back.
+    Raises `Busy` if that process has had no heartbeat for `PATIENCE` seconds. The job is cancelled if waiting is given up.
     """
     sign, seen = -1, time.monotonic()
     try:
@@ -60,7 +60,7 @@ def see_through(jobs: Jobs, job: str, run_here: Callable[[], None], shown: Progr
 
 
 def _report_of(job: Job) -> Report:
-    """The report of a job that is over, or the error it ended with."""
+    """Return the report of a finished job, or raise the error it ended with."""
     if job.state == "cancelled":
         raise Cancelled(f"job {job.id} was cancelled ({job.reason})")
     if job.state == "failed":
@@ -90,7 +90,7 @@ def run(job: Job, jobs: Jobs, work: Work, shown: Progress = lambda _: None) -> N
     except KeyboardInterrupt:
         _end(job, jobs, "cancelled", "stopped from the keyboard", report)
         raise
-    except Exception as error:  # a bug, or no memory: this job has failed, the next one need not
+    except Exception as error:  # a bug, or out of memory: only this job fails
         for frame in traceback.extract_tb(error.__traceback__)[-_FRAMES:]:
             jobs.log(job.id, f"{frame.filename}:{frame.lineno} in {frame.name}")
         what = f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -1,7 +1,7 @@
-"""INDEX ► sources ► changes ► parse ► embed ► stores. First run, later run and rebuild are this one path.
+"""INDEX ► sources ► changes ► parse ► embed ► stores. First runs, later runs and rebuilds all take this path.
 
-Parsing (decode, scrub, chunk, count) happens in a worker process. A batch of documents is written in one transaction; a run
-that is killed has written some documents and not others, and the next one goes on from there.
+Parsing (decode, scrub, chunk, count) happens in a worker process. A batch of documents is written in one transaction. If
+a run is killed, the next one continues with the documents that were not written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from contextd.values.document import COMMIT, DocumentRow, Outcome, Parsed, Raw, 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a run works."""
+    """Options of a run."""
 
     verify: bool = False
     batch: int = 512
@@ -32,23 +32,23 @@ class Options:
     most_files: int = 0
     fail_fast: bool = False
     warn_bytes: float = 2 << 20
-    most_bytes: int = 0  # of the index; 0: any
+    most_bytes: int = 0  # maximum size of the index; 0 for no limit
     paths: tuple[str, ...] = ()
-    may_be_empty: bool = False  # else a source that is suddenly empty is not believed
-    light: bool = False  # a few files of a project that is watched: upkeep waits for a better moment
-    epoch: int = 0  # of a rebuild: what was stored before is not taken as it is
+    may_be_empty: bool = False  # otherwise an empty source removes no documents
+    light: bool = False  # a small run while watching, without maintenance
+    epoch: int = 0  # of a rebuild: contents stored before it are not reused
     clear_errors: bool = True
     vacuum: bool = True
 
 
 @dataclass(slots=True)
 class Report:
-    """What a run did."""
+    """Result and progress of a run."""
 
     files: int = 0
     parsed: int = 0
     reused: int = 0
-    others: int = 0  # documents that are no files, such as commits
+    others: int = 0  # documents other than files, such as commits
     unchanged: int = 0
     removed: int = 0
     chunks: int = 0
@@ -57,24 +57,24 @@ class Report:
     seconds: float = 0.0
     total: int = 0
     waiting_for: str = ""  # the process that holds the lease, while a job waits for it
-    phase: str = ""  # what is being done, for progress
+    phase: str = ""  # current phase, for progress
     phase_done: int = 0
-    phase_total: int = 0  # 0: not known
+    phase_total: int = 0  # 0 if unknown
     skipped: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
     @property
     def written(self) -> int:
-        """Documents written: parsed in this run, or with a content that was stored already."""
+        """The number of documents written: parsed in this run, or with a content that was already stored."""
         return self.parsed + self.reused
 
 
 Progress = Callable[[Report], None]
 LISTING, READING, FOLDING = "listing files", "indexing files", "folding the index"
-_EVERY = 200  # files between two signs of progress while they are listed
+_EVERY = 200  # files between two progress reports while listing
 _OVER = "over the quota"
-_PIECE = 4096  # bytes that a piece takes with its words and vector, and some to spare
+_PIECE = 4096  # bytes of a chunk with its terms and vector, estimated generously
 
 
 @dataclass(slots=True)
@@ -92,14 +92,14 @@ class _Run:
     progress: Progress
     epoch: int
     recipe_changed: bool
-    rebuilt: bool = False  # another worktree was, since this one was read
+    rebuilt: bool = False  # another worktree was rebuilt since this one was indexed
     pending: dict[str, DocumentRow] = field(default_factory=dict)
-    stored: deque[DocumentRow] = field(default_factory=deque)  # to be written without parsing: their content is stored
+    stored: deque[DocumentRow] = field(default_factory=deque)  # to write without parsing: their content is stored
     touched: deque[DocumentRow] = field(default_factory=deque)  # with a new stamp and the same content
     refused: list[str] = field(default_factory=list)
-    full: bool = False  # the index has reached its quota: what is known is kept up to date, nothing is added
-    room: int = 0  # bytes that are left of the quota
-    reuse: bool = True  # whether stored contents are used again
+    full: bool = False  # the quota is reached: known documents are updated, none are added
+    room: int = 0  # bytes left of the quota
+    reuse: bool = True  # whether stored contents are reused
     lost: list[str] = field(default_factory=list)  # uris of documents whose content was deleted before they were written
 
 
@@ -120,9 +120,9 @@ def index(
     epoch = options.epoch or int(store.notes.setting("epoch") or 0)
     known, failed = store.documents(source.id), store.notes.failed_stamps()
     changed = bool(known or failed) and store.notes.setting(f"recipe {source.id}") != recipe.text
-    if not known and not failed:  # nothing is of another recipe
+    if not known and not failed:  # nothing was made with another recipe
         store.notes.set_setting(f"recipe {source.id}", recipe.text)
-    # Another worktree was rebuilt since: what is stored for it is shared again by looking at every file once.
+    # Another worktree was rebuilt since: read every file once, to share the contents that are stored for it.
     rebuilt = bool(known and epoch) and store.notes.setting(f"epoch {source.id}") != str(epoch)
     run = _Run(source, store, lease, parser, embedder, recipe, options, acl, known, Report(), progress, epoch, changed, rebuilt)
     found = changes(
@@ -137,7 +137,7 @@ def index(
     _begin(run, found)
     _mind_quota(run)
     _read_all(run, found.to_read, began)
-    if run.lost:  # their contents were deleted between the look and the write
+    if run.lost:  # their contents were deleted between check and write
         lost, run.reuse = frozenset(run.lost), False
         _read_all(run, [state for state in found.to_read if state.uri in lost], began)
     _end(run, found)
@@ -158,14 +158,14 @@ def _read_all(run: _Run, files: Sequence[FileState], began: float) -> None:
 
 
 def _tell(run: _Run, phase: str, done: int, total: int) -> None:
-    """Say what is being done, and how far it is."""
+    """Report the current phase and its progress."""
     report = run.report
     report.phase, report.phase_done, report.phase_total = phase, done, total
     run.progress(report)
 
 
 def _listed(run: _Run, states: Iterable[FileState | Skip]) -> Iterator[FileState | Skip]:
-    """What is found, with a sign of progress now and then."""
+    """Yield the listed files, and report progress now and then."""
     number = 0
     for number, state in enumerate(states, 1):
         if number % _EVERY == 1:
@@ -175,7 +175,7 @@ def _listed(run: _Run, states: Iterable[FileState | Skip]) -> Iterator[FileState
 
 
 def _look_again(run: _Run) -> bool:
-    """Whether files are read though nothing tells that they changed."""
+    """Whether files are read even if their stamp did not change."""
     outdated = run.recipe_changed or run.rebuilt
     return run.options.verify or bool(run.options.epoch) or (outdated and not run.options.paths)
 
@@ -196,9 +196,9 @@ def _begin(run: _Run, found: Changes) -> None:
 
 
 def _raws(run: _Run, files: Sequence[FileState]) -> Iterator[Raw]:
-    """Read each file; one whose content is stored already never reaches the parser.
+    """Read files, and yield those that must be parsed: their content is not stored yet.
 
-    Workers pull from here on their own threads, one at a time: what is counted here is counted nowhere else.
+    The threads of the workers call this, one at a time, while the main thread collects the results.
     """
     for state in files:
         read = run.source.read(state.uri)
@@ -240,7 +240,7 @@ def _row(run: _Run, uri: str, language: str, stamp: Stamp, digest: bytes) -> Doc
 
 
 def _number(*parts: object) -> int:
-    """A 63-bit id of some values."""
+    """Return a 63-bit hash of some values."""
     return int.from_bytes(blake3(repr(parts).encode("utf-8", "replace")).digest(8), "little") >> 1
 
 
@@ -250,7 +250,7 @@ def _collect(run: _Run, outcome: Outcome, batch: list[tuple[DocumentRow, Parsed]
     if outcome.parsed is None:
         report.failed[raw.uri] = outcome.error
         run.store.notes.note_error(raw.uri, outcome.error, row.stamp)
-        if run.recipe_changed:  # what is stored of it may hold what must not be stored any more
+        if run.recipe_changed:  # the stored version may contain data that must no longer be stored
             run.refused.append(raw.uri)
         if run.options.fail_fast:
             raise ContextdError(f"{raw.uri}: {outcome.error} (fail_fast is set)")
@@ -291,7 +291,7 @@ def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
 
 
 def _apply(run: _Run, written: Sequence[Written] = ()) -> None:
-    """Write documents, and those whose content is stored. Called by the thread that reads files, too."""
+    """Write parsed documents, and queued ones whose content is stored. Also called by the threads that read files."""
     batch = Batch(written, _taken(run.stored), _taken(run.touched))
     refused = run.store.apply(batch, run.lease).refused
     run.lost.extend(row.uri for row in refused)
@@ -299,7 +299,7 @@ def _apply(run: _Run, written: Sequence[Written] = ()) -> None:
 
 
 def _taken(rows: deque[DocumentRow]) -> list[DocumentRow]:
-    """Take out all rows of a queue to which another thread may be adding."""
+    """Remove and return all rows of a queue to which another thread may be adding."""
     return [rows.popleft() for _ in range(len(rows))]
 
 
@@ -310,12 +310,12 @@ def _mind_quota(run: _Run) -> None:
 
 
 def _most_at_once(run: _Run) -> int:
-    """How many pieces are written at once: fewer where the quota is near, so that it is not overrun by a batch."""
+    """Return the number of chunks to write at once; fewer near the quota, so that a batch does not exceed it."""
     return max(1, min(run.options.batch, run.room // _PIECE // 2)) if run.options.most_bytes else run.options.batch
 
 
 def _end(run: _Run, found: Changes) -> None:
-    """What is gone goes last: a file that was moved finds its content still there."""
+    """Finish a run. Documents that are gone are removed last, so that a moved file can reuse its content."""
     if left := run.report.skipped.get(_OVER, 0):
         quota = f"the index has reached its quota of {run.options.most_bytes / 1e6:g} MB"
         run.report.warnings.append(f"{quota}: {left} documents are not indexed; raise storage.max_mb, or add ignore_patterns")
@@ -334,7 +334,7 @@ def _end(run: _Run, found: Changes) -> None:
 
 
 def _settle(run: _Run) -> None:
-    """What takes longer than a few files do: vectors that are missing, what nothing refers to, the space it took."""
+    """Do maintenance that is too slow for a small run: missing vectors, folding, unused contents, vacuum."""
     changed = bool(run.report.written or run.report.removed)
     if run.embedder is not None:
         try:
@@ -342,7 +342,7 @@ def _settle(run: _Run) -> None:
             changed |= bool(run.store.adopt(run.embedder.space))
         except Unavailable as error:
             run.report.warnings.append(str(error))
-    if not run.options.most_files and not run.options.paths:  # else some documents may still be of the old recipe
+    if not run.options.most_files and not run.options.paths:  # otherwise some documents may still have the old recipe
         run.store.notes.set_setting(f"recipe {run.source.id}", run.recipe.text)
         if run.options.epoch:
             run.store.notes.set_setting("epoch", str(run.options.epoch))

@@ -1,4 +1,4 @@
-"""Keeping one project's index: its jobs, its watch, and deep vectors when there is time. Used by whoever holds the lease."""
+"""Keep the index of a project up to date: jobs, watch, and deep vectors when the machine is idle. Requires the lease."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from contextd.ports.store import Lease, ProjectStore
 from contextd.ports.world import Embedder, Events, Machine, Parser, Recipe, Source
 from contextd.values.job import Job
 
-_BUSY = 5.0  # seconds until a busy machine is looked at again
-_REST = 120.0  # seconds without work after which the parser gives its memory back
+_BUSY = 5.0  # seconds until a busy machine is checked again
+_REST = 120.0  # seconds without work after which the parser releases its memory
 
 
 @dataclass(slots=True)
 class Upkeep:
-    """What it takes to bring an index up to date, and keep it so."""
+    """Everything that index runs of a project need."""
 
     sources: tuple[Source, ...]  # the files first
     store: ProjectStore
@@ -36,7 +36,7 @@ class Upkeep:
     on_deep: Callable[[int], None] = lambda _: None
 
     def work(self, job: Job, progress: Progress) -> Report:
-        """Do what a job asks for."""
+        """Run a job."""
         began = time.monotonic()
         if job.options.get("verify") and not job.paths:
             self.store.check()
@@ -47,7 +47,7 @@ class Upkeep:
         return report
 
     def index(self, options: Options, progress: Progress = lambda _: None) -> Report:
-        """One run of the pipeline: the files, and where no paths are asked for what else there is."""
+        """Index the files and, unless paths or a number of files are given, the other sources."""
         began = time.monotonic()
         report = self._run(self.sources[0], options, progress)
         if not options.paths and not options.most_files:
@@ -57,7 +57,7 @@ class Upkeep:
         return report
 
     def index_others(self, options: Options, report: Report, progress: Progress = lambda _: None) -> None:
-        """The same for what is no file, such as commits; progress is told in the report of the files."""
+        """Index the sources other than files, such as commits. Results and progress are added to the report of the files."""
 
         def told(more: Report) -> None:
             report.phase = more.phase.replace("files", "commits")
@@ -101,7 +101,7 @@ class Upkeep:
 
 @dataclass(slots=True)
 class Watching:
-    """A project under watch: how changes are heard of, and what else is done meanwhile."""
+    """Watches a project, runs its jobs, and adds deep vectors in the background."""
 
     upkeep: Upkeep
     arm: Callable[[Collection[str]], Events]
@@ -113,20 +113,20 @@ class Watching:
     _position: list[str] = field(default_factory=list)
     _news: threading.Event = field(default_factory=threading.Event)
     _watch: Watch = field(init=False)
-    _left_out: frozenset[str] = frozenset()  # files that were written all the time when the rest was embedded
+    _left_out: frozenset[str] = frozenset()  # constantly changing files that the last embedding skipped
 
     def __post_init__(self) -> None:
         hooks = Hooks(self.arm, self._some, self._everything, self._jobs, self._idle, self.stop, self.say)
         self._watch = Watch(self.upkeep.sources[0], hooks, self.every)
 
     def run(self) -> None:
-        """Until told to stop."""
+        """Watch until `stop` returns true."""
         self._active = time.monotonic()
         over = threading.Event()
         embedding = threading.Thread(target=self._embed_quietly, args=(over,), daemon=True)
         embedding.start()
         try:
-            run_all(self.upkeep.store.jobs, self.upkeep.work)  # first, since a first run as a job says how far it is
+            run_all(self.upkeep.store.jobs, self.upkeep.work)  # first, since a first run as a job reports its progress
             self._watch.run()
         finally:
             over.set()
@@ -142,7 +142,7 @@ class Watching:
         self._news.set()
 
     def _told(self, report: Report) -> None:
-        """Say what changed; there may be something to embed."""
+        """Report changes, and wake the thread that embeds."""
         if report.written or report.removed or report.failed:
             failed = f", {len(report.failed)} failed" if report.failed else ""
             self.say(f"{report.written} indexed, {report.removed} removed{failed} ({report.seconds:.1f} s)")
@@ -157,7 +157,7 @@ class Watching:
             self._news.set()
 
     def _commits(self) -> None:
-        """What came without an event."""
+        """Index new commits, which cause no event."""
         now = [source.position() for source in self.upkeep.sources]
         if self._position and now != self._position:
             report = Report()
@@ -174,7 +174,7 @@ class Watching:
             self.upkeep.parser.rest()
 
     def _embed_quietly(self, over: threading.Event) -> None:
-        """Deep vectors for what has none, newest first, while the machine has nothing better to do."""
+        """Add missing deep vectors, newest first, while the machine is idle."""
         self.machine.yield_to_others()
         while not over.is_set():
             self._news.wait()
@@ -186,7 +186,7 @@ class Watching:
         self.upkeep.store.close()
 
     def _embed_all(self, over: threading.Event) -> None:
-        """Embed all but what is written all the time: its vectors would be outdated before they are there."""
+        """Embed all but constantly changing files, whose vectors would be outdated at once."""
         embedder, store = self.upkeep.deep(), self.upkeep.store
         if embedder is None:
             return
@@ -201,7 +201,7 @@ class Watching:
             self.say(f"{done} chunks embedded deeply")
 
     def _may_embed(self, over: threading.Event) -> bool:
-        """Whether to go on, once the machine has time; not with a file that by now is written all the time."""
+        """Wait while the machine is busy. Returns False if the watch ends, or another file has begun to change constantly."""
         while not over.is_set() and self.machine.busy():
             over.wait(_BUSY)
         return not over.is_set() and not self._watch.restless() - self._left_out

@@ -1,8 +1,8 @@
-"""Watching a project: hints of changes become small runs, and a scan of everything, now and then, is the truth.
+"""Watch a project: file system events lead to small runs, and a periodic scan of everything finds what events missed.
 
-Events are hints. They get lost when a burst overflows the system's queue or while this process is stopped, so a burst, a gap
-in time, a changed ignore file or folder, and every few minutes all lead to a scan of everything. A file that is written all the
-time, such as a log, is indexed less and less often, and less often still when indexing it takes long.
+Events get lost if a burst overflows the system's queue, or while this process is stopped. So everything is scanned after a
+burst, a gap in time, a changed ignore file or folder, and every few minutes. A file that changes constantly, such as a log, is
+indexed less and less often, and still less often if indexing it takes long.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from dataclasses import dataclass, field, replace
 from contextd.errors import ContextdError, LeaseLost, Unavailable
 from contextd.ports.world import Events, Source
 
-BURST = 200  # paths at once: a scan is cheaper and misses nothing
-_WAIT = 1.0  # seconds for which nothing need happen
-_AGAIN = 0.4  # seconds until a path that is gone is looked for again
-_GAP = 5.0  # seconds that such a wait took: this process was stopped, or the machine slept
-_AWAY = 2.0  # seconds between two looks for a place that is gone
-_FREE = 5  # runs of one file in a row that do not have to wait: a person saves that often
-_CALM = 10.0  # seconds without a change after which a file may do so again
-_LONGEST = 60.0  # seconds that a file which is written all the time waits, unless indexing it takes long
-_SHARE = 50.0  # times as long as its last run took: such a file takes about two percent of a processor
-_MOST = 120.0  # seconds that any file waits
+BURST = 200  # changed paths at once; with more, a scan is cheaper and misses nothing
+_WAIT = 1.0  # seconds to wait for events
+_AGAIN = 0.4  # seconds to wait if a path is missing, until it is checked again
+_GAP = 5.0  # seconds; after a longer wait, this process was stopped or the machine slept
+_AWAY = 2.0  # seconds between two scans without events; a missing folder is checked four times as often
+_FREE = 5  # consecutive runs of a file without a delay: a person saves that often
+_CALM = 10.0  # seconds without a change after which the runs are counted anew
+_LONGEST = 60.0  # maximum delay in seconds of a constantly changing file, unless indexing it takes long
+_SHARE = 50.0  # delay as a multiple of the last run: such a file takes about two percent of a processor
+_MOST = 120.0  # maximum delay in seconds of any file
 _BOUNDARIES = (".gitignore", ".contextignore", ".dockerignore")
 
 
 @dataclass(slots=True)
 class Hooks:
-    """What watching needs done: `some` takes paths; `jobs` is called every turn, `idle` when nothing else is to be done."""
+    """Callbacks of a watch. `some` indexes paths, `jobs` is called every turn, `idle` if there is nothing else to do."""
 
     arm: Callable[[Collection[str]], Events]
     some: Callable[[Collection[str]], None]
@@ -41,14 +41,14 @@ class Hooks:
 
 
 def awake() -> float:
-    """Seconds on a clock that goes on while the machine sleeps, where the system has one."""
+    """Return the seconds of a clock that runs while the machine sleeps, if the system has one."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """The runs of one file in a row: how many, when the last one began, and the seconds it took."""
+    """Consecutive runs of one file: their number, when the last one began, and the seconds it took."""
 
     count: int = 0
     began: float = 0.0
@@ -56,7 +56,7 @@ class _Runs:
 
     @property
     def pause(self) -> float:
-        """Seconds from the beginning of the last run to the next one."""
+        """Minimum seconds from the beginning of the last run to the next one."""
         if self.count < _FREE:
             return 0.0
         return min(_MOST, max(min(_LONGEST, 2.0 ** (self.count - _FREE + 1)), _SHARE * self.took))
@@ -64,14 +64,14 @@ class _Runs:
 
 @dataclass(slots=True)
 class Pace:
-    """How often each file may be indexed: every time at first, then after longer and longer waits."""
+    """Limits how often each file is indexed: every time at first, then with growing delays."""
 
     clock: Callable[[], float]
     waiting: set[str] = field(default_factory=set)
     _runs: dict[str, _Runs] = field(default_factory=dict)
 
     def due(self, paths: Collection[str]) -> set[str]:
-        """Those of some paths, and of those that wait, that may be indexed now; the others wait."""
+        """Return the given and waiting paths that may be indexed now. The others wait."""
         now = self.clock()
         self._runs = {path: runs for path, runs in self._runs.items() if now - runs.began < runs.pause + _CALM}
         asked = self.waiting.union(paths)
@@ -81,13 +81,13 @@ class Pace:
         return ready
 
     def ran(self, paths: Collection[str]) -> None:
-        """Note how long the run took that has just ended; its paths share the time."""
+        """Record the duration of the run that has just ended, divided among its paths."""
         now = self.clock()
         known = {path: runs for path in paths if (runs := self._runs.get(path))}
         self._runs |= {path: replace(runs, took=(now - runs.began) / len(known)) for path, runs in known.items()}
 
     def restless(self) -> frozenset[str]:
-        """The files that are written all the time. May be called by another thread."""
+        """Return the files that change constantly. May be called by another thread."""
         now = self.clock()
         return frozenset(
             path for path, runs in self._runs.copy().items() if runs.count >= _FREE and now - runs.began < runs.pause + _CALM
@@ -96,7 +96,7 @@ class Pace:
 
 @dataclass(slots=True)
 class Watch:
-    """One project under watch."""
+    """The watch of one project."""
 
     source: Source
     hooks: Hooks
@@ -114,11 +114,11 @@ class Watch:
         self._pace = Pace(self.clock)
 
     def restless(self) -> frozenset[str]:
-        """The files that are written all the time. May be called by another thread."""
+        """Return the files that change constantly. May be called by another thread."""
         return self._pace.restless()
 
     def run(self) -> None:
-        """Until told to stop."""
+        """Watch until `hooks.stop` returns true."""
         try:
             self._everything()
             while not self.hooks.stop():
@@ -135,7 +135,7 @@ class Watch:
         changed = self._wait()
         paused = self.clock() - began > _GAP
         overdue = self.clock() - self._last_scan > (min(self.every, _AWAY) if self._polling else self.every)
-        if overdue:  # whatever else happens: there may be a file that is written all the time
+        if overdue:  # checked first: a constantly changing file must not delay the scan
             self._everything()
         elif changed or self._missing or self._pace.waiting:
             self._some(changed)
@@ -146,7 +146,7 @@ class Watch:
         self._after_burst |= paused
 
     def _wait(self) -> frozenset[str]:
-        """What changed; a path that may be gone is not waited for long."""
+        """Return the changed paths. The wait is shorter if a path is missing."""
         seconds = _AGAIN if self._missing else _WAIT
         if self._events is None:
             time.sleep(seconds)
@@ -154,7 +154,7 @@ class Watch:
         return self._events.wait(seconds)
 
     def _some(self, changed: frozenset[str]) -> None:
-        """A path that is gone is believed the second time: editors take a file away and put another in its place."""
+        """Index changed paths. A missing path counts as gone the second time, since editors remove and replace files."""
         gone = {path for path in changed | self._missing | self._pace.waiting if not self.source.present(path)}
         sure = gone & self._missing
         self._missing = gone - sure
@@ -167,11 +167,11 @@ class Watch:
             self._pace.ran(ready)
 
     def _touches_more(self, path: str) -> bool:
-        """Whether more than this one path may have changed: a folder, or a file that says what belongs."""
+        """Whether more than this path may have changed: it is a folder or an ignore file."""
         return path.rpartition("/")[2] in _BOUNDARIES or path in self._folders or self.source.is_folder(path)
 
     def _everything(self) -> None:
-        """Listen first, then scan, so that nothing falls between; again while the scan finds new folders."""
+        """Listen to all folders, then scan, so that no change is missed. Listening is repeated while there are new folders."""
         self._after_burst = False
         self._pace.waiting.clear()
         for _ in range(5):
@@ -194,7 +194,7 @@ class Watch:
             self._polling = True
 
     def _away(self) -> None:
-        """The place is gone: what is known of it stays, and watching goes on when it is back."""
+        """Wait while the folder of the project is gone. Its index stays, and watching continues when it is back."""
         self.hooks.say("the folder is gone; its index stays, and watching goes on when it is back")
         self._disarm()
         while not self.source.present("") and not self.hooks.stop():
@@ -204,7 +204,7 @@ class Watch:
             self._everything()
 
     def _try(self, work: Callable[[], None]) -> bool:
-        """Whether a run ended well. One that fails is told and tried again by the next scan."""
+        """Run a function and return whether it succeeded. A failure is reported, and the next scan tries again."""
         try:
             work()
         except LeaseLost:

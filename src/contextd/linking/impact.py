@@ -5,24 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
 from contextd.linking.resolve import Places, resolve, stems_of
 from contextd.linking.symbols import PACKAGE_IS_FOLDER, definitions, folder, language_by_name, uses
 from contextd.ports.store import View
 from contextd.text.paths import is_test, names_file
+from contextd.values.structure import Dependent
 
 _MOST = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Dependent:
-    """A file that depends on the file or name in question: why, at which distance, and whether it is a test."""
-
-    uri: str
-    distance: int
-    why: str
-    test: bool
 
 
 def importers(view: View, targets: Iterable[str]) -> dict[str, str]:

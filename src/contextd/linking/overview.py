@@ -9,13 +9,13 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from contextd.linking.symbols import signature_of
 from contextd.ports.store import View
 from contextd.text.paths import is_test
 from contextd.text.terms import parts_of
 from contextd.values.document import Chunk, Definition
+from contextd.values.structure import Overview
 
 _DAMPING, _ROUNDS = 0.85, 20
 _SIGNATURE = 200  # characters
@@ -25,15 +25,6 @@ _NO_TOPICS = re.compile(r"(?i)(^|/)(changelog|changes|license|history|news|code_
 _SEVERAL_WORDS = re.compile(r"[^\W\d]+( [^\W\d]+)+")
 _DOCUMENTS = 5  # documents whose headings are read
 _COMMON = 6  # a name defined in more files is ignored
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """A text within a budget, and the files it shows."""
-
-    text: str
-    tokens: int
-    files: tuple[str, ...]
 
 
 def overview(view: View, budget: int, count: Callable[[str], int]) -> Overview:

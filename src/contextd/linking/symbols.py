@@ -5,41 +5,19 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from contextd.linking.calls import Call, Imported, Target, call_of, likeness, module_of
 from contextd.linking.resolve import Places, resolve
 from contextd.ports.store import View
 from contextd.values.document import INHERIT, Chunk, Definition, Site
+from contextd.values.structure import DefinitionSite, Use
 
 PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala")
 _GENERATIONS = 4
 _LONGEST = 2000  # characters of a line that are read
 _IMPORT_LINES = 40
 _SIGNATURE, _SIGNATURE_LINES = 400, 30  # maximum characters and lines of a signature
-
-
-@dataclass(frozen=True, slots=True)
-class DefinitionSite:
-    """A place where a name is defined."""
-
-    uri: str
-    line: int
-    kind: str
-    label: str
-    signature: str
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """A place where a name is called or inherited from. `sure` if no other definition matches as well."""
-
-    uri: str
-    line: int
-    how: str
-    inside: str
-    text: str
-    sure: bool
 
 
 def definitions(view: View, name: str) -> list[DefinitionSite]:

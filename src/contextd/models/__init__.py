@@ -1,1 +1,1 @@
-"""What embeds and counts: weights as verified data, the static and the deep tier, tokenizers."""
+"""Embedding models (static and deep tier), a reranker, tokenizers, and their weights as verified data."""

@@ -1,4 +1,4 @@
-"""The models that the settings name, from the weights of a data directory or a folder of the user's own."""
+"""Load the models named in the settings, from the data directory or a folder of the user."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from contextd.settings.limits import checked_path
 
 
 class LocalModels:
-    """The models of a data directory, each loaded once for all threads; one that is missing is looked for again."""
+    """The models of a data directory, each loaded once for all threads. A missing model is looked for again on each call."""
 
     def __init__(self, home: Path) -> None:
         self._home, self._lock = home, threading.Lock()
@@ -25,7 +25,7 @@ class LocalModels:
         self._reranker: Reranker | None = None
 
     def static(self, name: str) -> tuple[Embedder | None, tuple[str, ...]]:
-        """The static model of that name, and a warning where it is missing."""
+        """Return the static model of that name, or None and a warning if it is missing."""
         if name == "none":
             return None, ()
         from contextd.models.static import Static
@@ -40,7 +40,7 @@ class LocalModels:
             return None, (f"static model {name} is not installed; searching by keywords only. Run `contextd models fetch`",)
 
     def deep(self, name: str) -> Callable[[], Embedder | None]:
-        """The deep model of that name, loaded when it is asked for; None where it is missing."""
+        """Return a function that loads the deep model of that name on first use, and returns None if it is missing."""
 
         def load() -> Embedder | None:
             if name == "none":
@@ -57,7 +57,7 @@ class LocalModels:
         return load
 
     def reranker(self) -> Reranker | None:
-        """The model that reads the best once more; None where it is missing."""
+        """Return the reranking model; None if it is missing."""
         from contextd.models.rerank import CrossEncoder
 
         with self._lock, suppress(Unavailable):
@@ -67,7 +67,7 @@ class LocalModels:
 
 
 def _model_folder(home: Path, name: str) -> Path:
-    """A model's folder: of a known name, or the user's own."""
+    """Return the folder of a model: a known name, or the user's own folder. Raises InvalidInput."""
     if name in weights.MODELS:
         return weights.folder_of(home, weights.MODELS[name])
     folder = checked_path(name)
@@ -77,7 +77,7 @@ def _model_folder(home: Path, name: str) -> Path:
 
 
 def _version(folder: Path, name: str) -> str:
-    """What tells two models of one name apart: a pinned one has none, of one's own the weights decide."""
+    """Return the version of a model: "1" for a pinned model, a hash of the weights for the user's own."""
     if name in weights.MODELS:
         return "1"
     digest = blake3()

@@ -1,4 +1,4 @@
-"""The deep tier: a small transformer on the CPU. Better on questions in words, a hundred times the cost of the static tier.
+"""The deep tier: a small transformer on the CPU. Better on natural language, a hundred times the cost of the static tier.
 
 Texts are embedded one at a time on one thread: with dynamic int8 scales a vector would otherwise depend on its batch.
 """
@@ -32,7 +32,7 @@ Float = NDArray[np.float32]
 
 
 class Deep:
-    """arctic-embed: the first token's vector, made a unit; questions carry a prefix, texts do not."""
+    """arctic-embed: the normalized vector of the first token. Queries have a prefix, documents do not."""
 
     dimension = 384
 
@@ -51,7 +51,7 @@ class Deep:
         return unit(np.stack([self._embed(text, _DOCUMENT_TOKENS) for text in texts]))
 
     def query(self, text: str) -> Float:
-        """The vector of a question, from at most 64 tokens of it."""
+        """Return the vector of a query, from at most 64 tokens including the prefix."""
         vector: Float = unit(self._embed(QUERY_PREFIX + text, _QUERY_TOKENS)[None])[0]
         return vector
 
@@ -86,7 +86,7 @@ class Deep:
 
 
 def session_of(folder: Path) -> Any:
-    """A model ready to run, on one thread."""
+    """Load a model that runs on one thread. Raises Unavailable."""
     if find_spec("onnxruntime") is None:
         raise Unavailable("this model requires onnxruntime: pip install 'contextd[deep]'")
     probe(folder)
@@ -103,7 +103,7 @@ def session_of(folder: Path) -> Any:
 
 
 def probe(folder: Path, command: Sequence[str] = (sys.executable, "-P", "-c", _PROBE)) -> None:
-    """Try the native library in a process of its own once: built for another CPU it would take this one down."""
+    """Test the native library once in a separate process: a build for another CPU would crash this one. Raises Unavailable."""
     try:
         build = f"{version('onnxruntime')}-{platform.machine()}"
     except PackageNotFoundError:

@@ -1,7 +1,7 @@
-"""A cross-encoder on the CPU: reads a question and a text together, and says how well the one answers the other.
+"""A cross-encoder on the CPU: reads a question and a text together, and scores how well the text answers the question.
 
-Half a second for thirty texts, so it is asked only where somebody wants to wait. Pairs are read one at a time on one thread:
-with dynamic int8 scales a score would otherwise depend on its batch.
+Thirty texts take half a second, so it runs only on request. Pairs are scored one at a time on one thread: with dynamic int8
+scales a score would otherwise depend on its batch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CrossEncoder:
         self._folder = folder
 
     def scores(self, question: str, texts: Sequence[str], deadline: float | None) -> list[float]:
-        """A score for each text in order; fewer when the deadline, on the monotonic clock, comes first."""
+        """Return a score for each text, in order; fewer if the deadline, on the monotonic clock, passes."""
         asked, found = self._ids(question, _QUESTION_TOKENS), list[float]()
         for text in texts:
             if deadline is not None and time.monotonic() > deadline:

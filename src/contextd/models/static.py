@@ -1,4 +1,4 @@
-"""The static tier: a vector for each word piece, averaged. A table look-up: at once, for everything, with numpy alone."""
+"""The static tier: the mean of one vector per word piece. A table look-up in numpy, fast enough for all texts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from contextd.errors import Unavailable
 from contextd.models.wordpiece import Pieces, read_vocabulary
 from contextd.text.terms import humps, words
 
-_BATCH = 32  # texts: the rows of their pieces, as floats, stay in the cache of the processor
+_BATCH = 32  # texts at a time: their rows, as floats, fit into the processor cache
 _SHIFTS = 8  # a row is int8 times 2**0..2**8: with 256 pieces a sum stays below 2**24
-_MOST_TOKENS = 1 << 17  # looked up once and kept
+_MOST_TOKENS = 1 << 17  # size of the cache
 _SPECIAL = 5  # [PAD] [UNK] [CLS] [SEP] [MASK]
 
 Float = NDArray[np.float32]
 
 
 class Static:
-    """Averages of piece vectors, over the words inside identifiers. Words that say little were weighed down in training."""
+    """Averages the vectors of word pieces; identifiers are split into words. Training gave common words small vectors."""
 
     def __init__(self, folder: Path, version: str = "1") -> None:
         self._table, shifts = _int8_table(folder)
@@ -41,7 +41,7 @@ class Static:
         return np.concatenate(blocks) if blocks else np.zeros((0, self.dimension), np.float32)
 
     def query(self, text: str) -> Float:
-        """The vector of a question: the same as of a text."""
+        """Return the vector of a query, computed as for a document."""
         vector: Float = self.documents([text])[0]
         return vector
 
@@ -49,14 +49,14 @@ class Static:
         ends, ids = self._unique_pieces(texts)
         rows = self._table.take(ids, axis=0) * self._factors.take(ids)[:, None]
         sums = np.zeros((len(texts), self.dimension), np.float32)
-        # Whole numbers below 2**24 add up exactly in any order. A matrix product is several times as much work: it multiplies
-        # each text with the pieces of all others, and its threads wait for each other busily.
+        # Integers below 2**24 add up exactly in any order. A matrix product is several times as much work: it multiplies each
+        # text with the pieces of all others, and its threads busy-wait for each other.
         for place, (start, end) in enumerate(pairwise([0, *ends])):
             np.add.reduce(rows[start:end], axis=0, out=sums[place])
         return unit(sums)
 
     def _unique_pieces(self, texts: Sequence[str]) -> tuple[list[int], NDArray[np.int64]]:
-        """The ids of the pieces of all texts, one text after the other, and where each text ends."""
+        """Return where each text ends, and the distinct piece ids of each text, one text after the other."""
         pieces = self._pieces.__getitem__
         ids: list[int] = []
         ends: list[int] = []
@@ -67,9 +67,9 @@ class Static:
 
 
 class _Tokens(dict[str, tuple[int, ...]]):
-    """Token → ids of the pieces of its words, looked up once for each token.
+    """Cache: token → ids of the pieces of its words.
 
-    Words of scripts the vocabulary knows only letter by letter count only if they are in it whole.
+    In scripts that the vocabulary knows only letter by letter, only words that are in it as a whole have an id.
     """
 
     def __init__(self, vocabulary: dict[str, int]) -> None:
@@ -82,14 +82,14 @@ class _Tokens(dict[str, tuple[int, ...]]):
         else:
             whole = self._words.vocabulary.get(token.lower())
             ids = (whole,) if whole is not None else ()
-        if len(self) >= _MOST_TOKENS:  # begin anew: what is common is soon in it again
+        if len(self) >= _MOST_TOKENS:  # common tokens are soon in it again
             self.clear()
         self[token] = ids
         return ids
 
 
 def unit(vectors: Float) -> Float:
-    """Rows of length one; zero rows stay zero, rows that are not finite become zero."""
+    """Normalize rows to length one; zero rows stay zero, rows that are not finite become zero."""
     clean = np.where(np.isfinite(vectors).all(axis=1, keepdims=True), vectors, 0)
     norms = np.linalg.norm(clean, axis=1, keepdims=True)
     result: Float = (clean / np.where(norms > 1e-9, norms, 1)).astype(np.float32)
@@ -97,12 +97,12 @@ def unit(vectors: Float) -> Float:
 
 
 def _int8_table(folder: Path) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """The table as int8 with a power of two for each row, mapped into memory; made from the published floats on first use."""
+    """Return the table as memory-mapped int8, with an exponent per row; converted from the published floats on first use."""
     table, shifts = folder / "table.int8.npy", folder / "shifts.npy"
     if not (table.is_file() and shifts.is_file()):
         _convert(folder, table, shifts)
     mapped: Any = np.load(table, mmap_mode="r")
-    return mapped.view(np.ndarray), np.load(shifts)  # whose parts are no maps of their own, which is much slower
+    return mapped.view(np.ndarray), np.load(shifts)  # a plain array: slices of a memmap are much slower
 
 
 def _convert(folder: Path, table: Path, shifts: Path) -> None:
@@ -122,7 +122,7 @@ def _convert(folder: Path, table: Path, shifts: Path) -> None:
 
 
 def read_safetensors(path: Path) -> Float:
-    """The one matrix of a static model's file; anything else is refused."""
+    """Read the matrix of a static model. Raises Unavailable for any other file."""
     data = path.read_bytes()
     try:
         (size,) = struct.unpack_from("<Q", data)

@@ -1,4 +1,4 @@
-"""Counting tokens: exact for o200k from ranks shipped with the package, and an estimate that errs upwards."""
+"""Count tokens: exactly for o200k, from ranks in the package, or as an estimate that is rarely too low."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 _VOCABULARY = 199_998
-# The pre-tokenizer of o200k, as published with its ranks. What needs no look ahead is one group: the library runs it as one
-# automaton and takes a third less time than for five.
+# The pre-tokenizer of o200k, as published with its ranks. Alternatives without look-ahead are one group: the library runs it
+# as one automaton, in a third less time than five.
 _PATTERN = "|".join(
     (
         "(?:"
@@ -29,7 +29,7 @@ _PATTERN = "|".join(
 )
 
 
-# The same for ASCII, as Python writes it. Its own `\s` would take four control characters more.
+# The same for ASCII, in Python's syntax. Python's `\s` would match four more control characters.
 _SPACE = r"\t\n\v\f\r "
 _ASCII = re.compile(
     "|".join(
@@ -43,8 +43,8 @@ _ASCII = re.compile(
         )
     )
 )
-_FEW = 150_000  # characters that are counted here before the library, which is faster, has been worth its start
-_LONG = re.compile(r"[A-Za-z]{64}|[^A-Za-z0-9]{96}")  # merging such a word takes the square of its length
+_FEW = 150_000  # characters counted in Python until loading the library, which counts faster, pays off
+_LONG = re.compile(r"[A-Za-z]{64}|[^A-Za-z0-9]{96}")  # merging such a word takes quadratic time
 
 
 def _ranks() -> dict[bytes, int]:
@@ -55,7 +55,7 @@ def _ranks() -> dict[bytes, int]:
 
 
 class _Vocabulary:
-    """Counts in a few lines of Python at first, and by the library when there is more: to start it takes 0.25 CPU-seconds."""
+    """Counts in Python at first, and with the library once there is more text: loading it takes 0.25 CPU-seconds."""
 
     def __init__(self) -> None:
         self._ranks: dict[bytes, int] = {}
@@ -64,7 +64,7 @@ class _Vocabulary:
         self._lock = threading.Lock()
 
     def count(self, text: str) -> int:
-        """The number of tokens of a text."""
+        """Return the number of tokens of a text."""
         with self._lock:
             if self._library is None and self._is_light(text):
                 return sum(_merged(word.encode(), self._ranks) for word in _ASCII.findall(text))
@@ -80,12 +80,12 @@ class _Vocabulary:
         from tiktoken import Encoding
 
         encoding = Encoding(O200k.name, pat_str=_PATTERN, mergeable_ranks=self._ranks, special_tokens={})
-        self._ranks.clear()  # the library has its own copy by now, and keeps this one for nothing we use: 25 MB in every worker
+        self._ranks.clear()  # the library has its own copy, and needs this one for nothing used here: 25 MB in every worker
         return encoding
 
 
 def _merged(word: bytes, ranks: dict[bytes, int]) -> int:
-    """How many tokens byte-pair encoding makes of a word: the neighbors of lowest rank are joined until none can be."""
+    """Return the number of tokens of a word by byte-pair encoding: pairs of lowest rank are merged until none is left."""
     if word in ranks:
         return 1
     parts = [word[place : place + 1] for place in range(len(word))]
@@ -103,27 +103,26 @@ _vocabulary = _Vocabulary()
 
 
 class O200k:
-    """Exact counts of OpenAI's o200k_base, by a vocabulary that a process loads once, on first use."""
+    """Exact counts of OpenAI's o200k_base. A process loads the vocabulary once, on first use."""
 
     name = "o200k_base"
 
     def count(self, text: str) -> int:
-        """The number of tokens; special tokens in the text count as the text they are."""
+        """Return the number of tokens; special tokens count as ordinary text."""
         return _vocabulary.count(text)
 
 
 class Estimate:
-    """An upper estimate by bytes, for when no vocabulary is at hand.
+    """An upper estimate by bytes, if no vocabulary is available.
 
-    Plain words have about four bytes a token, code three, digits and other scripts two or fewer. A token is counted for
-    every byte that is not a lower-case ASCII letter or a space, and for every two and a half of those: too many, for a
-    budget that must not be exceeded.
+    Plain words have about four bytes per token, code three, digits and other scripts two or fewer. The estimate is one token
+    per 2.5 lower-case ASCII letters and spaces, and one per other byte: too many, since a budget must not be exceeded.
     """
 
     name = "estimate"
 
     def count(self, text: str) -> int:
-        """An estimate that is rarely below the real count."""
+        """Return an estimate that is rarely below the real count."""
         data = text.encode("utf-8", "replace")
         plain = sum(data.count(byte) for byte in b"abcdefghijklmnopqrstuvwxyz ")
         return -(-plain * 2 // 5) + len(data) - plain

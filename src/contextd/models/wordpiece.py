@@ -1,7 +1,7 @@
 """BERT's uncased WordPiece in a few lines, with a cache from word to pieces.
 
-The `tokenizers` package gives the same ids and drags in a hub client; here a word is looked up once,
-and is a dictionary hit from then on.
+The `tokenizers` package gives the same ids, but requires a hub client. Here a word is split once; later it is a dictionary
+look-up.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pathlib import Path
 _WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST = 100
-_MOST_WORDS = 1 << 16  # kept at a time
+_MOST_WORDS = 1 << 16  # size of the cache
 _WIDE = re.compile(r"([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
 
 
 class Pieces(dict[str, tuple[int, ...]]):
-    """Word → ids of its pieces; a word without any is unknown and has none."""
+    """Cache: word → ids of its pieces; none for an unknown word."""
 
     def __init__(self, vocabulary: dict[str, int]) -> None:
         super().__init__()
@@ -54,15 +54,15 @@ def _plain(word: str) -> str:
 
 
 def read_vocabulary(path: Path) -> dict[str, int]:
-    """One piece a line; the line is its id."""
+    """Read a vocabulary: one piece per line; the line number, from 0, is its id."""
     return {word: number for number, word in enumerate(path.read_text("utf-8").split("\n")) if word}
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text as BERT splits them: letters and digits together, marks and Chinese letters alone."""
+    """Split a text into words as BERT does: letters and digits together, punctuation and Chinese letters alone."""
     return _WORD.findall(_WIDE.sub(r" \1 ", text) if not text.isascii() else text)
 
 
 def split_identifiers(text: str) -> str:
-    """The same text with `camelCase` opened up."""
+    """Split `camelCase` words of a text by spaces."""
     return _HUMPS.sub(" ", text)

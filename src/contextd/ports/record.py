@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from contextd.ports.store import Store, Waiting
 from contextd.ports.world import Matrix
+from contextd.values.access_token import AccessToken
 from contextd.values.conversation import ChatSession, Conversation, Forgotten, Note, Said
 from contextd.values.document import Parsed
 from contextd.values.memory import Decided, Link, Memory, Topic, TopicChange, Version
@@ -193,6 +194,50 @@ class Chats(Store, Waiting, Protocol):
         """
 
 
+class PushedDocument(NamedTuple):
+    """A document that a program pushed. `changed` is in microseconds."""
+
+    path: str
+    language: str
+    changed: int
+
+
+class Pushed(Store, Protocol):
+    """Documents that programs pushed. A write is durable when the call returns."""
+
+    def all(self, reader: Reader) -> list[PushedDocument]:
+        """Return the documents a reader may see, by path."""
+
+    def put(
+        self,
+        document: PushedDocument,
+        parsed: Parsed,
+        vectors: Mapping[str, Matrix],
+        author: str,
+        principals: frozenset[str],
+    ) -> int:
+        """Write a document, in place of the author's older one of that path. Returns its id."""
+
+    def erase(self, paths: Collection[str], author: str) -> int:
+        """Erase documents of an author from the disk. Returns their number."""
+
+
+class AccessTokens(Protocol):
+    """Access tokens of the service."""
+
+    def all(self) -> list[AccessToken]:
+        """Return every token, oldest first."""
+
+    def get(self, token: str) -> AccessToken | None:
+        """Return a token by its id."""
+
+    def add(self, token: AccessToken) -> None:
+        """Store a token. Raises `Conflict` if its name is taken."""
+
+    def revoke(self, name: str) -> bool:
+        """Delete a token by its name. Returns whether there was one."""
+
+
 class Record(Protocol):
     """The data that people wrote: durable, and not derived from other data."""
 
@@ -208,6 +253,10 @@ class Record(Protocol):
     def exchange(self) -> Exchange:
         """Exchange with other devices."""
 
+    @property
+    def tokens(self) -> AccessTokens:
+        """Access tokens of the service."""
+
     def workspace(self, kind: str, place: str, name: str) -> int:
         """Return the workspace of a place. Registers it if it is new."""
 
@@ -222,6 +271,9 @@ class Record(Protocol):
 
     def chats(self, workspace: int) -> Chats:
         """Return the chats and notes of one workspace."""
+
+    def pushed(self, workspace: int) -> Pushed:
+        """Return the documents that programs pushed to one workspace."""
 
     def source_right(self, workspace: int, source: int) -> frozenset[str] | None:
         """Return who may read the documents of a source; None if that was never set."""

@@ -1,7 +1,7 @@
-"""Secrets that are arguments of a call by their position: `login(user, "…")`, `PDO(source, user, "…")`, `createHmac(kind, "…")`.
+"""Find secrets that are positional arguments: `login(user, "…")`, `PDO(source, user, "…")`, `createHmac(kind, "…")`.
 
-A table says which argument of which function is one. Arguments are read up to a bound, so the whole is linear. Arguments
-with a name of their own (`password="…"`) are assignments and found by `places`.
+A table lists which argument of which function is a secret. Each call is read up to a limit, so the time is linear. Keyword
+arguments (`password="…"`) are assignments and found by `places`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from contextd.privacy.linear import linear
 from contextd.privacy.literals import Place
 
-# Functions by the number of the argument that is a password, counted from 0.
+# Functions by the index of their password argument, from 0.
 _PASSWORDS = {
     0: "AzureKeyCredential",
     1: "NetworkCredential UsernamePasswordCredentials PasswordAuthentication HTTPBasicAuth HttpBasicAuth HTTPDigestAuth HTTPProxyAuth "
@@ -45,7 +45,7 @@ _CALL = linear(
     + rb")(?:\[\w{1,20}\])?(?:\s{0,4}\(|[ \t]{1,2}[\"'])|\w{0,30}(?:[cC]redentials?|[lL]ogin_?[uU]ser|[bB]asic_?[aA]uth|[pP]lain_?(?:[aA]uth|[cC]lient|[lL]ogin))\w{0,20}\(|"
     rb"(?:\b|_)(?:auth|AUTH|creds|CREDS|credentials|CREDENTIALS)[ \t]{0,2}[=:][ \t]{0,2}[(\[]"
 )
-_GENERIC = frozenset((b"login", b"auth", b"authenticate"))  # names of many functions: behind an object a word may be an option
+_GENERIC = frozenset((b"login", b"auth", b"authenticate"))  # common names: strict, unless argument 0 is a literal
 _ASSIGNED = re.compile(rb"[=:][ \t]{0,2}[(\[]\Z")
 _TUPLE = (1, "password")  # `auth=(user, "…")`
 _TOKEN = re.compile(
@@ -65,7 +65,7 @@ class _Argument(NamedTuple):
 
 
 def arguments(data: bytes) -> Iterator[Place]:
-    """The literals at which a known function takes a password or a key."""
+    """Yield the literals that known functions take as a password or a key."""
     for call in _CALL.finditer(data):
         name = re.split(rb"[\s(\[]", call.group(), maxsplit=1)[0]
         if name not in _POSITIONS and call.group()[-1:] == b"(" and not _ASSIGNED.search(call.group()):
@@ -81,14 +81,14 @@ def arguments(data: bytes) -> Iterator[Place]:
 
 
 def _last_of_several(data: bytes, begin: int) -> Iterator[Place]:
-    """The last of two or three literals, where the name of a function says that it takes credentials."""
+    """Yield the last of two or three literals of a function whose name says that it takes credentials."""
     literals = list(_literals(data, begin, 2))
     if len(literals) >= 2 and literals[-1].number > 0:
         yield Place("password", literals[-1].start, literals[-1].end, strict=True)
 
 
 def _literals(data: bytes, begin: int, last: int) -> Iterator[_Argument]:
-    """The literals of a call up to an argument, and the numbers of the arguments they are in."""
+    """Yield the literals of a call up to argument `last`, each with the index of its argument."""
     number, depth = 0, 0
     for count, token in enumerate(_TOKEN.finditer(data, begin, begin + _LONGEST_CALL)):
         kind = token.lastgroup

@@ -1,7 +1,7 @@
-"""Passwords that a command is given: `mysql -p…`, `curl -u name:…`, `["redis-cli", "-a", "…"]`.
+"""Find passwords on command lines: `mysql -p…`, `curl -u name:…`, `["redis-cli", "-a", "…"]`.
 
-A table says how each program takes one. Only the rest of the line is read, or of the list that the program's name begins, up
-to a bound, so the whole is linear. Options that say password themselves (`--password …`) are found by `places`.
+A table lists how each program takes a password. Only the rest of the line or of the argument list is read, up to a limit, so
+the time is linear. Options named after a password (`--password …`) are found by `places`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from contextd.privacy.linear import linear
 from contextd.privacy.literals import Place
 
 _GLUED, _SPACED = "{}[\"']?", "{}(?:[\"'][ \\t]*,\\s*[\"']|[ \\t=]+[\"']?)"
-_PAIR = r"[\w.@\\-]{1,64}[:%,]"  # the user before a password
-# How programs take a password: an option that is followed by it, by a space or not; or what stands before it.
+_PAIR = r"[\w.@\\-]{1,64}[:%,]"  # user and separator before a password
+# How programs take a password: after an option, with or without a space, or after other arguments.
 _TAKES = {
     "mysql mysqldump mysqladmin mysqlimport mysqlcheck mariadb 7z 7za rar unrar": [_GLUED.format("-p")],
     "mongo mongosh mongodump mongorestore docker podman az oc cf twine cqlsh sshpass psexec": [_SPACED.format("-p"), _GLUED.format("-p")],
@@ -48,11 +48,11 @@ _NAME = re.compile(r"[\w-]+")
 _LINE_END = re.compile(rb"(?<!\\)\r?\n")
 _LIST_END = re.compile(rb"[\])]")
 _LONGEST_COMMAND = 300
-_MOST_COMMANDS = 4  # in one line
+_MOST_COMMANDS = 4  # per line
 
 
 def given(data: bytes) -> Iterator[Place]:
-    """The passwords on command lines and in lists of arguments."""
+    """Yield the passwords on command lines and in argument lists."""
     reached, several = 0, 0
     for match in _COMMAND.finditer(data):
         several = several + 1 if match.start() < reached else 0
@@ -64,5 +64,5 @@ def given(data: bytes) -> Iterator[Place]:
         reached = end.start() if end else min(len(data), match.end() + _LONGEST_COMMAND)
         for option in _OPTIONS[name.group()].finditer(data, match.end() - 1, reached) if name else ():
             value = option.group(1)
-            if not (value.isdigit() and len(value) <= 5):  # the number of a port
+            if not (value.isdigit() and len(value) <= 5):  # a port number
                 yield Place("password", *option.span(1), literal=False)

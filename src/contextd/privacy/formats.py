@@ -1,22 +1,22 @@
-"""What a secret looks like that is known by its own form: tokens of vendors, addresses with a password, hashes of passwords.
+"""Secrets with a recognizable format: vendor tokens, URLs with a password, password hashes.
 
-Patterns are RE2 on bytes. The last group, where there is one, is the part that is redacted; otherwise all of it. None of
-these can take more than linear time, and the same holds for the patterns a user adds.
+Patterns are RE2 on bytes and take linear time, as do the patterns that a user adds. The last group is redacted, or the whole
+match if there is no group.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-VERSION = 8  # raise it when rules change: stored texts are then scrubbed again
+VERSION = 8  # increase when rules change; stored texts are then scrubbed again
 
 
-ALLOW = "allow"  # the check of a rule that names values which are no secrets
-ALLOW_PATH = "allow-path"  # and of one that names files without any
+ALLOW = "allow"  # check of a rule that matches values which are not secrets
+ALLOW_PATH = "allow-path"  # check of a rule that matches paths of files without secrets
 
 
 class Rule(NamedTuple):
-    """One kind of secret. `check` names the test its value must pass before it counts as a find."""
+    """One kind of secret. `check` names the test that a matched value must pass; empty for none."""
 
     name: str
     pattern: str

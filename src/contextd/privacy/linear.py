@@ -1,4 +1,4 @@
-"""Patterns that take linear time on any text, a user's too."""
+"""Compile patterns with RE2, so that all of them, including the user's, take linear time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re2
 
 
 def linear(pattern: str | bytes) -> Any:
-    """A compiled pattern for bytes; raises `re2.error` for one that RE2 cannot run."""
+    """Compile a pattern for bytes. Raises `re2.error` if RE2 does not support it."""
     return re2.compile(pattern.encode() if isinstance(pattern, str) else pattern, _options())
 
 

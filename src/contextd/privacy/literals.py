@@ -1,4 +1,4 @@
-"""A place at which a secret may stand, and literals in quotes of any language."""
+"""Places of possible secrets, and quoted literals of any language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PAIRS = {b"{": b"}", b"(": b")", b"[": b"]"}
 
 
 class Place(NamedTuple):
-    """A value and the name before it. `strict` and `literal` are what `values.is_secret` asks for."""
+    """The position of a possible secret, and the name before it. `strict` and `literal` are as in `values.is_secret`."""
 
     name: str
     start: int
@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 def literal(data: bytes, at: int, language: str) -> Place | None:
-    """A literal in quotes, which may be escaped ones; three of them may hold several lines."""
+    """Return the quoted literal at a position, or None. Quotes may be escaped; triple quotes may span lines."""
     opening = _OPEN.match(data, at, at + 12)
     if not opening:
         return None
@@ -48,7 +48,7 @@ def literal(data: bytes, at: int, language: str) -> Place | None:
 
 
 def _closing(opening: bytes) -> bytes:
-    """What ends a literal: `"#` for `r#"`, `}` for `q{`, and the same quotes for others."""
+    """Return the closing delimiter of a literal: `"#` for `r#"`, `}` for `q{`, the opening quotes otherwise."""
     if opening[:2] == b"r#":
         return b'"' + opening.count(b"#") * b"#"
     if opening in (b'R"(', b"[["):

@@ -1,8 +1,7 @@
-"""Where a text says that a secret follows: assignments, elements, options, pairs of a name and a value, sentences.
+"""Find places where the text announces a secret: assignments, elements, options, pairs of name and value, sentences.
 
-A word such as `password` is looked for first; what stands before and behind it tells whether a value follows, and where it
-ends. Whether that value is a secret is not decided here. Every pattern behind a word is anchored and bounded, so the whole
-is linear.
+A word such as `password` is searched first. The text before and after it shows whether a value follows, and where the value
+ends. `values` decides whether it is a secret. Every pattern after a word is anchored and bounded, so the time is linear.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _WORD = linear(
     rb"deploy|webhook|crypto|cipher|aes|hmac|jwt|session|cookie|nonce|_in|service|subscription|preshared|shared|integration|server|license|"
     rb"user|root|bot|partner|write|read|publish|push|validation|decryption|machine|functions|wpa|wep|wifi|psk)[_\-. ]?key"
 )
-_LEFT = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-$@"  # what a name may have before the word
+_LEFT = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-$@"  # characters of a name before the word
 _RIGHT = re.compile(rb"[\w\-]{0,48}(?:\.[\w\-]{1,24}){0,3}")
 _LONGEST = 512
 _LONGEST_BLOCK = 4000
@@ -40,7 +39,7 @@ _OPERATOR = re.compile(
     rb"(?:[ \t]{0,4}:[ \t]{0,4}[&*\w\[\]<>, |.?']{1,40}?(?==|[ \t]{1,4}=)|[ \t]{1,4}(?:[Aa]s[ \t]{1,4})?(?:string|String|str|text|varchar|&str|n?(?:var)?char2?\(\w{1,5}\)|N?(?:VAR)?CHAR2?\(\w{1,5}\))(?=[ \t]{0,4}:?=))?"
     rb"[ \t]{0,24}(:=|<-|=>|\?=|\?:|\+=|!?={1,3}|\|\|=?|\?\?=?|:|,|\bor\b|\bOR\b)[ \t]{0,24}"
 )
-# Line ends before a value, with comments at them.
+# Line breaks before a value, with comments at the line ends.
 _GAP = rb"(?:[ \t]{0,40}(?:(?:#|//|--)[^\n]{0,160}|/\*[^*\n]{0,120}\*/[ \t]{0,8})?\\?\r?\n[+\-|]?){1,5}[ \t]{0,40}"
 _LONGEST_GAP = 600
 _NEXT_LINE = re.compile(rb"(?:[(\[]?" + _GAP + rb"|\([ \t]{0,8}|/\*[^*\n]{0,120}\*/[ \t]{0,8})(?=[bBrRuUfF]{0,2}[\"'`])")
@@ -56,7 +55,7 @@ _TYPED_INTO = re.compile(rb"(?:fill|fillIn|fill_in|type|sendKeys|send_keys|setVa
 _OPTION_ENDS = re.compile(rb"[ \t]*(?:[-\\|>&;\r\n\"'`)]|\Z|https?:)")
 _ITEM_BELOW = re.compile(rb"[ \t]*\r?\n[+\-]?[ \t]{0,40}-[ \t]+")
 _FIRST = re.compile(rb"(\w{1,40})[>\]]?\([ \t\r\n]{0,16}[\"'`]\Z")
-_PAIRED = re.compile(rb"[(\[{][ \t\r\n]{0,16}[\"'`]\Z|\{[ \t]{0,4}\Z")  # the first of two in a list, a tuple or a row
+_PAIRED = re.compile(rb"[(\[{][ \t\r\n]{0,16}[\"'`]\Z|\{[ \t]{0,4}\Z")  # the first of two items in a list, a tuple or a row
 _LATER = re.compile(rb"\w\([^()\n]{0,80},[ \t]{0,4}[\"'`]\Z")
 _SET_SYMBOL = re.compile(rb"\bset[ \t]{1,4}:\Z")
 _FETCHED = re.compile(rb"[\"']\)[ \t]{0,4}\{[ \t]{0,4}(?=[\"'])")
@@ -88,7 +87,7 @@ _DEFAULT_BELOW = re.compile(
     rb"[ \t]{0,8}\r?\n(?:[+\-]?[ \t]{2,40}\w{1,40}:[^\n]{0,80}\n){0,5}?[+\-]?[ \t]{2,40}(?:[Dd]efault|[Vv]alue):[ \t]{1,8}"
 )
 _DEFAULT = re.compile(rb"\"[ \t]{0,4}\{(?:(?!\n[+\-]?\})[\s\S]){0,600}?\bdefault[ \t]{0,16}=[ \t]{0,8}")
-_LINE_START = re.compile(  # all that may stand before a name that begins a line
+_LINE_START = re.compile(  # text that may precede a name at the start of a line
     rb"[+\-]?[ \t]*(?:(?:export|set|setx|env|ENV|ARG|SetEnv|fastcgi_param|proxy_set_header|add_header|RequestHeader set|user \w{1,32}|local|declare(?: -x)?|readonly|-e|--env|-|\*|\d+\.|>|#+|//+|;+|--|\$env:|\$|sudo|run:|#define|"
     rb"define)[ \t]+)*(?:[\w.$@\-\[\]]+[ \t]*[:.][ \t]*)?(?:[\"']|\$env:)?"
 )
@@ -110,7 +109,7 @@ _SQL = linear(
 
 
 def places(data: bytes, language: str, accept: Callable[[Place], bool]) -> Iterator[Place]:
-    """The places of a text at which `accept` says a secret stands, in order of the names."""
+    """Yield the places that `accept` considers a secret, ordered by the position of the name."""
     reached = 0
     for match in _WORD.finditer(data):
         first, last = match.span()
@@ -129,7 +128,7 @@ def places(data: bytes, language: str, accept: Callable[[Place], bool]) -> Itera
 
 
 def in_statements(data: bytes) -> Iterator[Place]:
-    """Places in SQL statements that change a password."""
+    """Yield the passwords in SQL statements that set one."""
     for match in _SQL.finditer(data):
         yield Place("password", *match.span(1))
 
@@ -210,7 +209,7 @@ def _as_option(data: bytes, start: int, end: int, language: str) -> Place | None
 
 
 def _as_parameter(data: bytes, start: int, end: int, language: str) -> Place | None:
-    """`?token=…` in an address, `;Password=…;` in a connection string, `${PASSWORD:-…}`."""
+    """`?token=…` in a URL, `;Password=…;` in a connection string, `${PASSWORD:-…}`."""
     before = data[start - 1 : start]
     if data[max(0, start - 2) : start] == b"${" and (default := _SHELL_DEFAULT.match(data, end, end + 300)):
         return Place("", *default.span(1), literal=False)
@@ -260,7 +259,7 @@ def _assigned(data: bytes, start: int, end: int, language: str) -> Place | None:
 
 
 def _wrapped(data: bytes, at: int, language: str) -> Place | None:
-    """`[]byte("…")`; what any other call is given proves little."""
+    """`[]byte("…")`. The argument of any other call is strict."""
     if wrapped := _WRAPPED.match(data, at, at + 40):
         return literal(data, wrapped.end(), language)
     called = _CALLED.match(data, at, at + 80)
@@ -275,7 +274,7 @@ def _behind_call(data: bytes, end: int, language: str) -> Place | None:
 
 
 def _checked(data: bytes, start: int, operator: re.Match[bytes], value: Place | None, language: str) -> Place | None:
-    """A comma stands between any two texts; it says something behind a setting's name, an option or a constant of a library."""
+    """Check a value after a comma, which proves little. Returns it as it is, as strict, or None, depending on its context."""
     if value is None or operator.group(1) != b",":
         return value
     first = _FIRST.search(data, max(0, start - 60), start)
@@ -312,7 +311,7 @@ def _bare_assigned(data: bytes, start: int, operator: re.Match[bytes], language:
 
 
 def _begins(data: bytes, start: int) -> bool:
-    """Whether a name begins its line, but for marks and commands that may stand before one."""
+    """Whether a name starts its line, apart from markers and commands that may precede it."""
     line = data.rfind(b"\n", max(0, start - _LONGEST_START), start)
     if line < 0 and start > _LONGEST_START:
         return False
@@ -320,14 +319,14 @@ def _begins(data: bytes, start: int) -> bool:
 
 
 def _in_block(data: bytes, position: int, language: str) -> bool:
-    """Whether a position is in a literal of several lines, which may hold any kind of text."""
+    """Whether a position is inside a multi-line literal, which may contain any kind of text."""
     if language == "python":
         return any(data.count(quote, max(0, position - _LONGEST_BLOCK * 4), position) % 2 for quote in (b'"""', b"'''"))
     return language in _TEMPLATES and data.count(b"`", max(0, position - _LONGEST_BLOCK * 4), position) % 2 == 1
 
 
 def _bare(data: bytes, at: int, language: str, *, single: bool = False) -> Place | None:
-    """A value without quotes, to the end of the line or of the word; or the default below a name."""
+    """Return a value without quotes, up to the end of the line or word; or the value on a line below."""
     if tag := _YAML_TAG.match(data, at, at + 16):
         at = tag.end()
     if language == "yaml" and (lower := _BELOW.match(data, at, at + 420)) and len(lower.group(1)) > _indent(data, at):
@@ -349,19 +348,19 @@ def _bare(data: bytes, at: int, language: str, *, single: bool = False) -> Place
 
 
 def _line_start(data: bytes, at: int, most: int) -> int:
-    """Where the line of a position begins, as far as it is looked back."""
+    """Return the start of the line at a position, at most `most` bytes before it."""
     before = data.rfind(b"\n", max(0, at - most), at)
     return before + 1 if before >= 0 else max(0, at - most)
 
 
 def _indent(data: bytes, at: int) -> int:
-    """How many spaces begin the line of a position."""
+    """Return the indentation of the line at a position."""
     line = data[_line_start(data, at, _LONGEST) : at].lstrip(b"+")
     return len(line) - len(line.lstrip(b" \t"))
 
 
 def _directive(data: bytes, start: int, behind: int, language: str) -> Place | None:
-    """`requirepass …`, `ENV PASSWORD …`: a line of a name and a value."""
+    """`requirepass …`, `ENV PASSWORD …`: a line with a name and a value."""
     if data[behind : behind + 1] not in b" \t" or not _begins(data, start) or data[start:behind].lower() == b"pass":
         return None
     at = behind + len(data[behind : behind + 40]) - len(data[behind : behind + 40].lstrip(b" \t"))
@@ -379,7 +378,7 @@ def _directive(data: bytes, start: int, behind: int, language: str) -> Place | N
 
 
 def _set_by_call(data: bytes, start: int, end: int, language: str) -> Place | None:
-    """`setPassword("…")`, `.password("…")`: what a call is given."""
+    """`setPassword("…")`, `.password("…")`: the argument of a call."""
     call = _SETTER.match(data, end, end + 6)
     value = literal(data, call.end(), language) if call else None
     return value._replace(strict=not _SET.search(data, max(0, start - 1), end)) if value else None

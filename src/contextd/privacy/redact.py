@@ -1,7 +1,7 @@
-"""Find the secrets of a text and replace each by a mark.
+"""Find the secrets of a text and replace each by `[REDACTED]`.
 
-Works on bytes of UTF-8. The number of lines never changes. What was found is reported by line and rule, never by value.
-Known formats, keys and patterns of a user are matched by RE2, which is linear for any pattern.
+Works on UTF-8 bytes. The number of lines never changes. Finds are reported by line and rule, never by value. Known formats,
+key blocks and user patterns are matched by RE2, in linear time.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from contextd.privacy.values import Says, is_secret, is_strong, looks_random, sa
 from contextd.values.document import Find
 
 MARK = b"[REDACTED]"
-INLINE = b"contextd:allow"  # on a line of a file: what is found there is no secret
+INLINE = b"contextd:allow"  # marks a line of a file whose values are not secrets
 
 _LONGEST_PATTERN = 1000
-_GROUP = 1800  # characters of rules in one pattern: with more it has so many states that it is many times slower
-_PART = 600  # and in each of the patterns that are tried next, where that one matches
+_GROUP = 1800  # characters of rules per combined pattern; a longer one has so many states that it is many times slower
+_PART = 600  # the same for the smaller patterns that are tried if the first one matches
 _OF_PATH = "path:"
-_CONFIGURED = "configured"  # how the names of a user's rules begin
-# A private key: where it begins, and what ends it.
+_CONFIGURED = "configured"  # prefix of the names of user rules
+# Private keys: a pattern of the header, and the text that ends the key.
 _KEY_BLOCKS = (
     (rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", b"-----END "),
     (rb"PuTTY-User-Key-File-\d: [^\n]*", b"Private-MAC:"),
@@ -59,7 +59,7 @@ Member = TypeVar("Member")
 
 
 class _Compiled:
-    """A rule; its pattern is made when a text needs it, which is rare."""
+    """A rule whose pattern is compiled on first use, which is rare."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -70,7 +70,7 @@ class _Compiled:
 
 
 class _Group(Generic[Member]):
-    """Rules, or groups of them, with a pattern that tells whether any can match."""
+    """Rules, or groups of rules, with a combined pattern that tells whether any of them can match."""
 
     def __init__(self, rules: Sequence[Rule], members: Sequence[Member]) -> None:
         self._rules, self.members = rules, members
@@ -82,7 +82,7 @@ class _Group(Generic[Member]):
 
 @lru_cache(maxsize=16)
 def _compile(rules: tuple[Rule, ...]) -> list[_Group[_Group[_Compiled]]]:
-    """The rules in groups of groups."""
+    """Group rules on two levels."""
     return [
         _Group(group, [_Group(part, list(map(_Compiled, part))) for part in _cut(group, _PART)])
         for group in _cut(rules, _GROUP)
@@ -90,7 +90,7 @@ def _compile(rules: tuple[Rule, ...]) -> list[_Group[_Group[_Compiled]]]:
 
 
 def _cut(rules: Sequence[Rule], size: int) -> list[list[Rule]]:
-    """Consecutive rules, in groups of at most so many characters of patterns."""
+    """Group consecutive rules; the patterns of a group have at most `size` characters."""
     groups: list[list[Rule]] = []
     room = 0
     for rule in rules:
@@ -106,7 +106,7 @@ _blocks = tuple((linear(begin), end) for begin, end in _KEY_BLOCKS)
 
 
 def user_rules(patterns: Iterable[str], allow: Iterable[str] = ()) -> tuple[Rule, ...]:
-    """The patterns of a configuration as rules; a bad one is refused by name."""
+    """Return the configured patterns as rules. Raises InvalidInput for an invalid pattern."""
     found = [
         Rule(f"{_CONFIGURED}-{number}", _runnable(pattern, "secret_patterns")) for number, pattern in enumerate(patterns, 1)
     ]
@@ -130,17 +130,17 @@ def _runnable(pattern: str, setting: str) -> str:
 
 
 def strictness(path: str, extra: Sequence[Rule] = ()) -> str:
-    """How a file is scrubbed by its path: `allowed`, `lenient`, or empty for neither. The same bytes elsewhere differ."""
+    """Return how a path is scrubbed: `allowed` (not at all), `lenient`, or empty. Equal bytes may give different texts."""
     if path and any(fnmatchcase(path, rule.pattern) for rule in extra if rule.check == ALLOW_PATH):
         return "allowed"
     return "lenient" if _LENIENT.search(path) else ""
 
 
 def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = (), *, path: str = "") -> tuple[bytes, list[Find]]:
-    """The data without its secrets, and what was found in it.
+    """Return the data without its secrets, and the finds.
 
-    `extra` are the user's rules. `path` is the file it is of: in tests, examples and documents short values stay readable, and
-    a line may say that it holds no secret.
+    `extra` are the user's rules. `path` is the path of a file: in tests, examples and documents short values stay readable, and
+    in any file the values on a line with `contextd:allow` do.
     """
     how = strictness(path, extra)
     if how == "allowed":
@@ -153,7 +153,7 @@ def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = (), *, path: 
     starts = sorted(start for start, _, _ in spans)
 
     def accept(place: Place) -> bool:
-        inside = bisect_left(starts, place.start) < bisect_left(starts, place.end)  # of a known secret the rest goes, too
+        inside = bisect_left(starts, place.start) < bisect_left(starts, place.end)  # a known secret starts inside
         return (inside and says(place.name) is not Says.NOTHING) or _is_secret(data, place, lenient)
 
     further = chain(
@@ -168,13 +168,13 @@ def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = (), *, path: 
 
 
 def scrub_text(text: str, extra: Sequence[Rule] = ()) -> tuple[str, list[Find]]:
-    """The same for a text that is not a file: a memory, a file name, a message."""
+    """Scrub a text that is not a file: a memory, a file name, a message."""
     data, finds = scrub(text.encode("utf-8", "replace"), "text", extra)
     return (data.decode("utf-8", "replace"), finds) if finds else (text, finds)
 
 
 def scrub_named(name: str, value: str, extra: Sequence[Rule] = ()) -> tuple[str, list[Find]]:
-    """The same for a value whose name stands elsewhere: a field of a memory."""
+    """Scrub a value whose name is given separately, such as a field of a memory."""
     if is_secret(name, value) and MARK.decode() not in value:
         return MARK.decode(), [Find(1, "assignment")]
     return scrub_text(value, extra)
@@ -190,7 +190,7 @@ def _key_blocks(data: bytes) -> Iterator[Span]:
                 continue
             limit = min(len(data), match.end() + _LONGEST_KEY)
             stop = data.find(end, match.end(), limit)
-            if stop < 0:  # cut off: as far as it looks like a key
+            if stop < 0:  # the end is missing: redact as far as it looks like a key
                 body = _BODY.match(data, match.end(), limit)
                 stop = body.end() if body else match.end()
             reached = stop
@@ -199,7 +199,7 @@ def _key_blocks(data: bytes) -> Iterator[Span]:
 
 
 def _rule_spans(data: bytes, rules: tuple[Rule, ...], lenient: bool) -> Iterator[Span]:
-    """What rules match; the last group of a rule is the value, where it has one."""
+    """Yield the values that rules match and their checks accept. The value is the last group, or the whole match."""
     parts = (part for group in _compile(rules) if group.any_of.search(data) for part in group.members)
     matching = (one for part in parts if part.any_of.search(data) for one in part.members)
     for rule, pattern in ((one.rule, one.pattern) for one in matching):
@@ -214,7 +214,7 @@ def _rule_spans(data: bytes, rules: tuple[Rule, ...], lenient: bool) -> Iterator
 
 
 def _value_group(match: Any) -> int:
-    """What of a user's pattern is the value: the group of that name, the last one with a word in it and none behind it, or all."""
+    """Return the group of a user's pattern to redact: `value`, the last one with a word if no word follows it, or 0 for all."""
     named = {str(name, "ascii") if isinstance(name, bytes) else name: group for name, group in match.re.groupindex.items()}
     if "value" in named:
         return int(named["value"])
@@ -235,7 +235,7 @@ def _is_secret(data: bytes, place: Place, lenient: bool) -> bool:
 
 
 def _marked_lines(data: bytes) -> list[tuple[int, int]]:
-    """Where the lines begin and end that say of themselves that they hold no secret."""
+    """Return start and end of the lines that are marked with `contextd:allow`."""
     found: list[tuple[int, int]] = []
     at = data.find(INLINE)
     while at >= 0:
@@ -247,7 +247,7 @@ def _marked_lines(data: bytes) -> list[tuple[int, int]]:
 
 
 def _allowed(data: bytes, span: Span, allowing: Sequence[Any], marked: Sequence[tuple[int, int]]) -> bool:
-    """Whether the user, or the line itself, says that this is no secret."""
+    """Whether a pattern of the user or the mark of its line declares that a span is not a secret."""
     start, end, _ = span
     line = bisect_right(marked, (start, len(data))) - 1
     if line >= 0 and marked[line][0] <= start <= marked[line][1]:
@@ -265,7 +265,7 @@ def _redact(data: bytes, spans: list[Span]) -> tuple[bytes, list[Find]]:
     finds: list[Find] = []
     position, line = 0, 1
     for start, end, rule in sorted(spans):
-        if start < position:  # what overlaps is one secret: the rest of it goes too
+        if start < position:  # overlapping spans are one secret: remove the rest, too
             lines = data[position:end].count(b"\n")
             out.append(b"\n" * lines)
             line += lines
@@ -293,7 +293,7 @@ def _any(value: bytes, lenient: bool) -> bool:
 
 
 def _mixed(value: bytes, lenient: bool) -> bool:
-    """Letters and digits: not a word of a language or a name."""
+    """Whether a value has both letters and digits, as words and names rarely do."""
     return (
         any(byte in b"0123456789" for byte in value) and any(65 <= byte & 0xDF <= 90 for byte in value) and len(set(value)) > 4
     )
@@ -312,36 +312,36 @@ def _made_up(value: bytes, lenient: bool) -> bool:
 
 
 def _paired(value: bytes, lenient: bool) -> bool:
-    """Behind `login: name /`: also two words joined, unless both are plain ones."""
+    """Check a value after `login: name /`. Words joined by `-` or `_` count, too, unless all are lower case."""
     joined = re.fullmatch(rb"[A-Za-z0-9]{3,}(?:[-_][A-Za-z0-9]{3,})+", value)
     return _made_up(value, lenient) or bool(joined and not value.islower() and _literal(value, lenient))
 
 
 def _strong(value: bytes, lenient: bool) -> bool:
-    """Made up as a password is: digits beside letters of both cases or signs, and no name of an algorithm or a class."""
+    """Whether a value looks like a chosen password: digits with signs or letters of both cases, and not a name."""
     return is_strong(value.decode("utf-8", "replace")) and _made_up(value, lenient)
 
 
 def _signed(value: bytes, lenient: bool) -> bool:
-    """The same, with a sign that no name has."""
+    """As `_strong`, and with a sign that names do not contain."""
     return bool(_SIGN.search(value)) and _strong(value, lenient)
 
 
 def _long(value: bytes, lenient: bool) -> bool:
-    """Letters and digits, long enough to be no name of a scheme."""
+    """Whether the value of a header is base64 credentials, or letters and digits that are long or look random."""
     if _decoded(value):
         return _basic(value, lenient)
     return _mixed(value, lenient) and (len(value) >= 16 or looks_random(value.decode("ascii")))
 
 
 def _basic(value: bytes, lenient: bool) -> bool:
-    """A user and a password in base64, as in a header."""
+    """Whether a value is user and password in base64, as in a header."""
     user, _, password = _decoded(value).partition(":")
     return user != password and _literal(password.encode(), lenient)
 
 
 def _decoded(value: bytes) -> str:
-    """`user:password` of its base64; empty if it is none."""
+    """Decode `user:password` from base64; empty if it is something else."""
     try:
         decoded = binascii.a2b_base64(value.translate(_URL_SAFE) + b"===").decode("ascii")
     except (binascii.Error, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Sentences that tell a password: in prose, in a comment, in a line of a log."""
+"""Find passwords stated in sentences: in prose, in comments, in log lines."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 _STATED = re.compile(rb"[\"'`*]{0,3}[.,;)!]{0,2}(?:[ \t]{0,4}(?:\r?\n|\Z|\(|-->|\*/|--? |\xe2\x80\x93)|,)")
-_USUAL = re.compile(  # what a sentence says of a password that is not the password
+_USUAL = re.compile(  # words that describe a password and are not one
     rb"(?i)(?:wrong|right|better|worse|longer|shorter|stronger|weaker|newer|older|easier|harder|correct|incorrect|valid|invalid|empty|missing|blank|weak|strong|short|secret|safe|secure|right|needed|unknown|known|unset|"
     rb"hidden|plain|plaintext|cleartext|always|never|required|optional|string|there|below|above|alright|falsch|richtig|korrekt|sicher|leer|geheim|"
     rb"erforderlich|\w+(?:ed|ing|able|ible|al|ive|ful|ent|ant|ous|ly|ary|less|ic|en|ig|lich|word|phrase|code|name|text|hash|null|char|true|false|here))\Z"
 )
 _BESIDE = re.compile(rb"(?:[/,;|+(]|\b(?:and|with|und|mit))[ \t]{1,2}\Z")
-_OTHER_SCRIPT = re.compile(rb"[\xe2-\xef]")  # a sentence goes on in one; passwords are in Latin or Cyrillic letters
+_OTHER_SCRIPT = re.compile(rb"[\xe2-\xef]")  # such a script continues the sentence; passwords are in Latin or Cyrillic letters
 _ARTICLE = re.compile(
     rb"(?i)\b(?:the|a|with|use|using|my|our|your|this|new|mit|dem|das|le|la|avec|el|con|il|het|med)[ \t]{1,2}(?:\w{3,12}[ \t]{1,2})?\Z"
 )
@@ -34,14 +34,14 @@ _ABBREVIATED = re.compile(rb"[ \t]{1,2}[\"'`]?([^\s\"'`<>,;)]{6,64})")
 
 
 def in_sentence(data: bytes, start: int, end: int, language: str) -> Place | None:
-    """ "The password for the router is …", in prose, in a comment, in a line of a log."""
+    """Return the value in a sentence such as "The password for the router is …", in prose, comments and logs."""
     if language in CODE and not in_comment(data, start):
         return None
     value = _SAID.match(data, end, end + 300)
     word = data[start:end].lower()
     if not value and (word in (b"pw", b"pwd") or (b"pass" in word and _BESIDE.search(data, max(0, start - 8), start))):
         value = _ABBREVIATED.match(data, end, end + 80)
-    if not value or (word == b"pass" and not _NOUN.match(data, end)):  # to pass is a verb
+    if not value or (word == b"pass" and not _NOUN.match(data, end)):  # `pass` may be a verb
         return _told(data, start, end)
     foreign = _OTHER_SCRIPT.search(data, *value.span(1))
     stop = foreign.start() if foreign else value.end(1)
@@ -56,7 +56,7 @@ def in_sentence(data: bytes, start: int, end: int, language: str) -> Place | Non
 
 
 def _told(data: bytes, start: int, end: int) -> Place | None:
-    """ "… with the password …", and a password on a line of its own below the words that announce it."""
+    """Return a strong value after "with the password", or on a line of its own below "password:"."""
     value = _BELOW.match(data, end, end + 120)
     if not value and _ARTICLE.search(data, max(0, start - 32), start):
         value = _DIRECT.match(data, end, end + 120)
@@ -72,7 +72,7 @@ def in_comment(data: bytes, position: int) -> bool:
 
 
 def _stated(data: bytes, start: int, end: int) -> bool:
-    """Whether a sentence ends with a word that says nothing of the password, so that it is the password."""
+    """Whether a sentence ends with a word that does not describe a password, and so is the password."""
     word = data[start:end]
     plain = len(word) >= 6 and word.isalpha() and word.islower()
     return plain and not _USUAL.match(word) and bool(_STATED.match(data, end, end + 12))

@@ -1,4 +1,4 @@
-"""Places whose name stands further away: above a column, in front of a list of values, in the kind of a manifest."""
+"""Find secrets whose name is elsewhere: in a column header, in a list of columns, in the kind of a manifest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ENTRY = re.compile(rb"([+\-]?[ \t]*)[\"']?([\w.\-]+)[\"']?[ \t]*:[ \t]*[\"']?([
 
 
 def columns(data: bytes, language: str) -> Iterator[Place]:
-    """The cells of columns that say password, in comma-separated files, in tables of documents and in dumps of databases."""
+    """Yield the cells of password columns in CSV files, tables of documents and database dumps."""
     if language not in CODE:
         yield from _headed(data)
     if not _DUMPED.search(data):
@@ -52,7 +52,7 @@ def columns(data: bytes, language: str) -> Iterator[Place]:
 
 
 def _listed(data: bytes, at: int, then: re.Pattern[bytes]) -> tuple[list[bytes], int]:
-    """The names of columns up to a closing bracket, and where the values begin; none without what follows them."""
+    """Return the column names up to a closing bracket, and where the values begin; none if `then` does not match."""
     stop = data.find(b")", at, at + 2000)
     behind = then.match(data, stop + 1) if stop >= 0 else None
     return ([name.strip(b' \t\r\n"`[]') for name in data[at:stop].split(b",")], behind.end()) if behind else ([], 0)
@@ -71,7 +71,7 @@ def _headed(data: bytes) -> Iterator[Place]:
 
 
 def manifests(data: bytes) -> Iterator[Place]:
-    """The values of a Kubernetes secret, whatever they are called."""
+    """Yield all values of Kubernetes secrets, whatever their names."""
     if b"Secret" not in data:
         return
     reached = 0
@@ -86,7 +86,7 @@ def manifests(data: bytes) -> Iterator[Place]:
 
 
 def generated(data: bytes) -> Iterator[Place]:
-    """The passwords that Terraform made, in a copy of its state."""
+    """Yield the passwords that Terraform generated, in a copy of its state."""
     at = data.find(_GENERATED)
     while at >= 0:
         behind = data.find(_GENERATED, at + len(_GENERATED))
@@ -97,7 +97,7 @@ def generated(data: bytes) -> Iterator[Place]:
 
 
 def _cells(data: bytes, start: int, end: int) -> tuple[list[Place], int]:
-    """What stands below a header, and where the table ends."""
+    """Return the password cells below a header, and the end of the table."""
     header = data[start:end]
     separator = max((b"|", b"\t", b",", b";"), key=header.count)
     parts = header.split(separator)

@@ -1,7 +1,7 @@
-"""The verdict on a value that stands where a secret belongs.
+"""Decide whether a value at a place for secrets is a secret.
 
-The place decides who has to prove what. Behind a name that says password any literal is a secret unless it is plainly a
-placeholder, a reference, code or a name; in a sentence only a value that looks like no word is one.
+The place sets the burden of proof. After a name such as `password`, any literal is a secret unless it is clearly a
+placeholder, a reference, code or a name. In a sentence, only a value that does not look like a word is a secret.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import pairwise
 
 
 class Says(Enum):
-    """What the name before a value says of it."""
+    """The kind of value that a name announces."""
 
     NOTHING = 0
     TOKEN = 1
@@ -26,7 +26,7 @@ class Says(Enum):
 _PASSWORD = frozenset("pass passcode pw psw psk mdp authtok requirepass masterauth sshpass mnemonic keymaterial".split())
 _SECRET = frozenset("secrets credential credentials salt pepper parola geheim".split())
 _TOKEN = frozenset("token jwt bearer".split())
-# Words without a gap in them, such as `userpassword`, `storepass` or `jwtsecret`.
+# Compounds without a separator, such as `userpassword`, `storepass` or `jwtsecret`.
 _ENDS_PASSWORD = re.compile(
     r"(?:password|passwd|passwort|passphrase|(?<!old)pwd)$|"
     r"^(?:src|dest|new)?(?:store|key|db|user|admin|root|ssh|sudo|become|mysql|pg|sql|smtp|imap|mail|ftp|ldap|bind|http|proxy|wifi|wlan|rpc|redis|mongo|"
@@ -38,25 +38,25 @@ _ENDS_SECRET = re.compile(
 _ENDS_TOKEN = re.compile(
     r"^(?:auth|access|api|bot|refresh|bearer|session|deploy|user|oauth|vault|github|gitlab|slack|npm)token$"
 )
-# The word in other languages; there, what the password is of may stand behind it.
+# `password` in other languages, in which a qualifier may follow the word.
 _IN_OTHER_LANGUAGES = re.compile(
     r"kennwort|passwort|contrase(?:n|\u00f1|ni|ny)a|palavra[ _-]?passe|senha|wachtwoord|mot[ _-]?de[ _-]?passe|has(?:l|\u0142)o(?:$|[^a-z])|heslo|"
     r"jelsz[o\u00f3]|salasana|l[o\u00f6]senord|passord|adgangskode|kodeord|slaptazodis|parool|lozinka|geslo|(?:^|[^a-z])sifre|\u015fifre|kata[ _-]?sandi|"
     r"\u043f\u0430\u0440\u043e\u043b|\u043b\u043e\u0437\u0438\u043d\u043a|\u5bc6[\u7801\u78bc]|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9|"
     r"\ube44\ubc00\ubc88\ud638|\uc554\ud638"
 )
-# A key is one of these kinds, or it opens nothing.
+# Kinds of keys that are secrets.
 _OF_KEY = frozenset(
     "api access secret private auth encryption encrypt account consumer client app application master signing sign storage "
     "admin deploy webhook crypto cipher aes hmac jwt session cookie nonce in service subscription preshared shared integration server "
     "license user root bot partner write read publish push validation decryption decrypt machine functions wpa wep wifi psk".split()
 )
-# What may stand behind the word without changing what it says.
+# Words that may follow without changing the meaning.
 _NEUTRAL = frozenset(
     "prod production dev development stage staging test testing live default value val string str text plain raw base64 b64 "
     "encoded encrypted enc new old current base primary secondary main global local hash hex data digest bytes md5 sha1 sha256 bcrypt".split()
 )
-_LABELS = frozenset(  # a name that begins so is the label of a form, a function or a message
+_LABELS = frozenset(  # first words of names of form labels, functions and messages
     "forgot forgotten reset change changed show hide toggle enter invalid wrong missing empty require requires required no has "
     "is use uses using allow enable disable min max validate validates check checks verify compare hash get gets read ask "
     "prompt lost strong weak repeat confirm remember mismatch incorrect bad with without on off if when needs expired expires "
@@ -68,7 +68,7 @@ _PLACEHOLDERS = frozenset(
     "int str bool bytes object number text any void unknown yes no on off disabled enabled insert replace replaceme "
     "key keys name email login abc xyz asdf qwerty hello world masked secure private public basic bearer prompt stdin".split()
 )
-_SECRET_WORDS = frozenset(  # words a name is made of: a value of these alone names a secret and is none
+_SECRET_WORDS = frozenset(  # a value of only these words names a secret and is not one
     "password passwords passwd passwort kennwort wachtwoord contrasena senha pass passphrase passcode pwd pw secret secrets token tokens key keys api apikey auth access refresh "
     "client user admin db database root login account credential credentials private public session csrf jwt id "
     "service app application the a an my your our their his her some this that is for of to and or new old current "
@@ -95,7 +95,7 @@ _FILLER = re.compile(
 )
 _ELLIPSIS = re.compile(r"\*{3}|\.{3}|…|<(?:[a-z][a-z\d _-]{2,39}|[A-Z][A-Z\d _-]{2,39})>")
 _EXAMPLE = "EXAMPLE"  # in the keys of Amazon's documentation
-# Where a secret is kept, which is none, however random it looks.
+# References to a stored secret, which may look random.
 _POINTER = re.compile(
     r"^(?:\$\w+/|arn:aws|@Microsoft\.KeyVault\(|op://|vault:|projects/[^/]+/secrets/|\{\{resolve:|https://[\w-]+\.vault\.)"
 )
@@ -115,7 +115,7 @@ _KNOWN = re.compile(
 )
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SIGNS = re.compile(r"[!@#$%^&*?+=~]")
-_JOINT = re.compile(r"[-_]|\d$")  # not a class with a number in its name
+_JOINT = re.compile(r"[-_]|\d$")  # excludes class names with a number inside
 _NAME = re.compile(
     r"^(?:[A-Z0-9]+(?:[-_.][A-Z0-9]+)*|v?\d+(?:[.\-]\w+)*|[\w.+-]+@[\w-]+\.[\w.-]+)$"
 )  # an algorithm, a version, an address
@@ -124,12 +124,12 @@ _SPOKEN = frozenset(
     "the your a an for is to of in and or not please enter must be with at least this that you from by on it as if".split()
 )
 _JOINING = frozenset("the of on in and a an to with at under over by".split())
-_TOLD = frozenset(  # what a message about a password says, and a pass phrase does not
+_TOLD = frozenset(  # words of messages about passwords that pass phrases do not contain
     "please must should cannot too short long characters character letters digits numbers symbols uppercase lowercase match matches least most "
     "between contain contains valid field fields mismatch same again incorrect provided choose pick shown only once leave keep own one copy paste not will can".split()
 )
 
-# How unlikely each letter is after another, in bits from 0 to 9: of the words in eight open source projects.
+# Surprisal of each letter after another, in bits from 0 to 9, from the words in eight open source projects.
 _BITS = (
     "84449759596353959343567868365637784692783794463999693858389359448929956359997946752679288587479547478869"
     "47436568798553857234867589387733792994883894654999594889285439956447934747997829972998399767369464599969"
@@ -139,13 +139,13 @@ _BITS = (
     "54565659499443749333899899297919783998774999787789993886388439969438934698789948363796399858729972699469"
     "5558477749944442863477595638671977399766499958689854"
 )
-_LOOKED_AT = 160  # characters of a value: what is longer is judged by its beginning
-_UNNATURAL = 4.9  # mean bits a pair: of random letters 95 in 100 are above, of words of such projects 1 in 100
+_LOOKED_AT = 160  # characters of a value that are examined
+_UNNATURAL = 4.9  # mean bits per pair: 95% of random letters are above, 1% of the words of such projects
 
 
 @lru_cache(maxsize=4096)
 def says(name: str) -> Says:
-    """What a name says of the value behind it: `db_password`, `apiKey`, `CLIENT_SECRET_2`."""
+    """Return the kind of value that a name announces: `db_password`, `apiKey`, `CLIENT_SECRET_2`."""
     words = [word.lower() for word in _WORDS.findall(name)]
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in _NEUTRAL):
         words.pop()
@@ -173,8 +173,8 @@ def says(name: str) -> Says:
 def is_secret(name: str, value: str, *, strict: bool = False, literal: bool = True, lenient: bool = False) -> bool:
     """Whether a value is a secret, given the name before it.
 
-    `strict`: the place proves nothing, as in a sentence. `literal`: it stands in quotes, so it is no code. `lenient`: in a
-    test, an example or a document, where short values and plain letters stay readable.
+    `strict`: the place proves nothing, as in a sentence. `literal`: the value is quoted, so it is not code. `lenient`: the
+    file is a test, an example or a document, where short values and plain words stay readable.
     """
     kind, value = says(name), value.strip()[:_LOOKED_AT]
     if kind is Says.NOTHING or len(value) < 4 or _is_no_value(value):
@@ -197,7 +197,7 @@ def is_secret(name: str, value: str, *, strict: bool = False, literal: bool = Tr
 
 
 def _is_no_value(value: str) -> bool:
-    """Whether it stands for a value: filler, an ellipsis, an example of a vendor, the place of the value, a placeholder."""
+    """Whether a text only stands for a value: filler, an ellipsis, a vendor's example, a reference, a placeholder."""
     return bool(
         _FILLER.match(value) or _ELLIPSIS.search(value) or _EXAMPLE in value or _POINTER.match(value) or _is_placeholder(value)
     )
@@ -219,7 +219,7 @@ def _by_kind(kind: Says, value: str, *, strict: bool, literal: bool, name: str) 
 
 
 def is_strong(value: str) -> bool:
-    """Whether a word is what a person makes up for a password: a digit, and a sign or letters of both cases around it."""
+    """Whether a word looks like a password chosen by a person: a digit, and a sign or letters of both cases."""
     letters = [character for character in value if character.isalpha()]
     if len(value) < 8 or len(letters) < 3 or not any(map(str.isdigit, value)) or _PATH.match(value) or _NAME.match(value):
         return False
@@ -228,7 +228,7 @@ def is_strong(value: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Whether nobody could have made it up: hexadecimal, base64, or a generated password."""
+    """Whether a value looks machine-generated: hexadecimal, base64, a UUID or a random password."""
     if len(value) < 10 or not value.isascii() or len(set(value)) < 6 or _is_path(value):
         return False
     if _UUID.match(value):
@@ -247,7 +247,7 @@ def _is_path(value: str) -> bool:
 
 
 def _random_run(value: str) -> bool:
-    """A run of letters and digits, with the signs of base64."""
+    """Whether a run of letters, digits and base64 signs looks random."""
     letters, digits = sum(map(str.isalpha, value)), sum(map(str.isdigit, value))
     if re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value):
         return len(value) >= 16 and letters >= 3 and digits >= 3
@@ -265,7 +265,7 @@ def _random_run(value: str) -> bool:
 
 
 def _generated(value: str) -> bool:
-    """A generated password: letters of both cases or digits among signs, without words in it."""
+    """Whether a value looks like a generated password: at least three character classes that alternate often."""
     kinds = len({_class(character) for character in value} - {" "})
     if kinds < 3 or value.count(" ") * 8 > len(value) or _CALL.match(value):
         return False
@@ -282,7 +282,7 @@ def _class(character: str) -> str:
 
 
 def unnatural(text: str) -> bool:
-    """Whether its letters follow each other as in no word; only those of the Latin alphabet are judged."""
+    """Whether the Latin letters of a text follow each other unlike those of words."""
     letters = "".join(re.findall("[A-Za-z]", text))
     flips = sum(a.islower() and b.isupper() for a, b in pairwise(letters))
     bits = [int(_BITS[(ord(a) - 97) * 26 + ord(b) - 97]) for a, b in pairwise(letters.lower())]
@@ -295,7 +295,7 @@ def _entropy(value: str) -> float:
 
 
 def _is_placeholder(value: str) -> bool:
-    """A word that stands for a value, or words that say which value belongs here."""
+    """Whether a value is a placeholder, or only words that say which value belongs here."""
     lowered = value.lower().strip("<>[](){}'\"`.,;:!")
     if lowered in _PLACEHOLDERS:
         return True
@@ -307,27 +307,27 @@ def _is_placeholder(value: str) -> bool:
 
 
 def _punctuated(value: str) -> bool:
-    """Signs that a name does not have, such as in `Nord!Wind`; or letters in an order no word has."""
+    """Whether a value has signs that names do not contain (`Nord!Wind`), or many letters in an unnatural order."""
     return bool(re.search(r"[^\w.\-:/ ]", value)) or (len(value) >= 16 and unnatural("".join(re.findall("[A-Za-z]", value))))
 
 
 def _is_made_up_word(value: str) -> bool:
-    """A made-up word for a password, such as `swordfish`: not a name, a label or a path of keys."""
+    """Whether a value is a word chosen as a password (`swordfish`), and not a name, a label or a key path."""
     if _punctuated(value):
         return True
     words = [word.lower() for word in _WORDS.findall(value)]
     if not words or ":" in value or any(word in _SECRET_WORDS for word in words):
         return False
-    if "." in value:  # three words of a pass phrase, not a path of keys
+    if "." in value:  # capitalized words of a pass phrase, not a key path
         return len(words) > 1 and all(len(part) > 2 and part.istitle() for part in value.split("."))
-    if value.isalpha() and value.istitle():  # one word of a language, as a label has it: long ones are rarely labels
+    if value.isalpha() and value.istitle():  # a capitalized word may be a label; long ones rarely are
         return len(value) >= 9
     joined = len(words) > 1 and len(value) >= 7 and value.isalpha() and value[0].isupper() and min(map(len, words)) > 2
     return value.islower() or "-" in value or "_" in value or joined or (len(value) >= 8 and unnatural(value))
 
 
 def _is_worded(name: str, value: str, *, literal: bool) -> bool:
-    """Several words for a secret, such as `the-llamas-are-coming`: names of things have fewer."""
+    """Whether a value is a secret of several words, such as `the-llamas-are-coming`; names have fewer."""
     last = [word.lower() for word in _WORDS.findall(name)][-2:]
     if not ("secret" in last or last[:1] in (["jwt"], ["signing"], ["encryption"], ["hmac"], ["cookie"])):
         return False
@@ -338,7 +338,7 @@ def _is_worded(name: str, value: str, *, literal: bool) -> bool:
 
 
 def _is_phrase(name: str, kind: Says, value: str) -> bool:
-    """A pass phrase of several words, which is no sentence and no label."""
+    """Whether a value is a pass phrase of several words, and not a sentence or a label."""
     words = value.split()
     if not all(word.isdigit() or (word.isalnum() and word.islower()) for word in words) or kind is Says.TOKEN:
         return False

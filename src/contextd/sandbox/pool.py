@@ -1,6 +1,6 @@
-"""The driver of the parse workers: a process each, a document at a time, a limit on every document.
+"""The driver of the parse workers. Each is a process that parses one document at a time, within a time limit.
 
-A document that hangs or kills its worker is tried once more cut by plain lines; if that fails too it is reported as failed.
+If a document hangs, crashes its worker or cannot be parsed, it is tried again, cut by plain lines, and then reported as failed.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from contextd.sandbox import wire
 from contextd.values.document import Outcome, Raw
 
 SECONDS_PER_DOCUMENT = 2.0
-_SLOW = {"pdf": 30.0, "docx": 15.0, "notebook": 5.0}  # what is extracted takes longer than what is read
-_START = 30.0  # a cold start on a busy machine
-_STARVED = 20.0  # seconds more for a document whose worker gets no processor
-_EACH = 8  # documents for which a further worker is started: to start one takes as long as to parse some of them
-_ALONE = 2.0  # seconds after which it is started for fewer, large ones
-_COMMAND = (sys.executable, "-P", "-m", "contextd.sandbox.parse")  # -P: no module of the folder we stand in
+_SLOW = {"pdf": 30.0, "docx": 15.0, "notebook": 5.0}  # seconds for formats whose text has to be extracted
+_START = 30.0  # seconds for a cold start on a busy machine
+_STARVED = 20.0  # more seconds if the worker gets no processor time
+_EACH = 8  # documents per additional worker: starting one takes as long as parsing a few
+_ALONE = 2.0  # seconds after which it is started even for fewer documents
+_COMMAND = (sys.executable, "-P", "-m", "contextd.sandbox.parse")  # -P: import no module of the current folder
 
 
 def cpu_seconds(process: int) -> float | None:
-    """The processor time of a process, where the system tells it cheaply."""
+    """Return the processor time of a process; None if the system does not provide it."""
     try:
-        with open(f"/proc/{process}/stat", "rb") as file:  # noqa: PTH123 - asked twenty times a second
+        with open(f"/proc/{process}/stat", "rb") as file:  # noqa: PTH123 - called twenty times a second
             fields = file.read().rpartition(b")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, AttributeError):
@@ -47,7 +47,7 @@ class Died(Exception):
 
 
 class Worker:
-    """One worker process; started on its first document and again after each death."""
+    """One worker process, started on its first document and again after it has ended."""
 
     def __init__(self, settings: Any, seconds: float, command: Sequence[str] = _COMMAND) -> None:
         self._settings, self._seconds, self._command = settings, seconds, command
@@ -56,7 +56,7 @@ class Worker:
         self._used, self._allowed = 0.0, seconds
 
     def ask(self, raw: Raw, *, plain: bool) -> Outcome:
-        """The outcome of one document; raises Died when the process did not survive it."""
+        """Return the outcome of one document. Raises Died if the process ended or was killed."""
         process = self._process
         if process is None or process.poll() is not None:
             process = self._start()
@@ -64,12 +64,12 @@ class Worker:
         head, body = self._exchange(process, {"language": raw.language, "plain": plain, "path": raw.uri}, [raw.data], seconds)
         try:
             return Outcome(raw, None, str(head["error"])) if "error" in head else Outcome(raw, wire.unpack(head, body))
-        except (KeyError, TypeError, ValueError):  # not a frame of ours: a parser has run wild
+        except (KeyError, TypeError, ValueError):  # an invalid frame: the worker cannot be trusted any more
             self.stop()
             raise Died from None
 
     def _exchange(self, process: subprocess.Popen[bytes], head: Any, body: list[bytes], seconds: float) -> tuple[Any, bytes]:
-        """Send a frame and wait for the answer, not longer than so many seconds."""
+        """Send a frame and wait for the answer, at most the given seconds. Raises Died."""
         frame = None
         self._used, self._allowed = cpu_seconds(process.pid) or 0.0, seconds
         self.deadline = time.monotonic() + seconds
@@ -93,7 +93,7 @@ class Worker:
             return
         used = cpu_seconds(process.pid)
         if used is not None and used - self._used < self._allowed and time.monotonic() < deadline + _STARVED:
-            return  # the machine is busy; the document has not had its time yet
+            return  # the machine is busy; the document has not had its processor time yet
         process.kill()
 
     def stop(self) -> None:
@@ -103,12 +103,12 @@ class Worker:
             process.kill()
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
-                    with suppress(OSError):  # what was not sent is not wanted any more
+                    with suppress(OSError):  # unsent data is no longer needed
                         stream.close()
             process.wait()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        """A new process that has said it is ready."""
+        """Start a process and wait until it is ready. Raises Unavailable."""
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -156,12 +156,12 @@ class Pool:
             worker.stop()
 
     def parse(self, raws: Iterable[Raw]) -> Iterator[Outcome]:
-        """The outcome of every document as it comes; few are held in memory at a time."""
+        """Yield the outcome of every document, in any order. Few are in memory at a time."""
         return _Run(self._workers, iter(raws), self._kept).outcomes()
 
 
 class _Run:
-    """One pass over some documents: a thread for each worker, one that watches the clock."""
+    """One pass over some documents: a thread per worker, and one that enforces the time limits."""
 
     def __init__(self, workers: list[Worker], raws: Iterator[Raw], kept: list[Worker]) -> None:
         self._workers, self._raws, self._kept = workers, raws, kept
@@ -169,7 +169,7 @@ class _Run:
         self._done: queue.Queue[Outcome | BaseException | None] = queue.Queue(maxsize=4 * len(workers))
         self._over = threading.Event()
         self._taken = 0
-        self._wanted = [threading.Event() for _ in workers]  # set for each worker when there is enough to do for it
+        self._wanted = [threading.Event() for _ in workers]  # set for each worker when there are enough documents for it
 
     def outcomes(self) -> Iterator[Outcome]:
         threads = [threading.Thread(target=self._work, args=one, daemon=True) for one in enumerate(self._workers)]
@@ -195,7 +195,7 @@ class _Run:
             watch.join()
 
     def _drain(self) -> None:
-        """Let threads that wait to hand in their outcome see that the run is over."""
+        """Unblock threads that wait to deliver an outcome, so that they see that the run is over."""
         try:
             self._done.get(timeout=0.05)
         except queue.Empty:
@@ -207,14 +207,14 @@ class _Run:
         try:
             while not self._over.is_set() and (raw := self._next()) is not None:
                 self._done.put(_settled(worker, raw))
-        except BaseException as error:  # the reader of the documents failed: its error belongs to the caller
+        except BaseException as error:  # reading a document failed: the error is raised in the caller
             self._done.put(error)
         if worker not in self._kept:
-            worker.stop()  # its memory is wanted for what comes after; the next run starts it again
+            worker.stop()  # releases its memory; the next run starts it again
         self._done.put(None)
 
     def _next(self) -> Raw | None:
-        """The next document; says which workers are wanted by now, all of them when there is none."""
+        """Return the next document. Wakes the workers that are needed by now; all of them after the last document."""
         with self._take:
             raw = next(self._raws, None)
             self._taken += 1
@@ -230,7 +230,7 @@ class _Run:
 
 
 def _settled(worker: Worker, raw: Raw) -> Outcome:
-    """Try a document as it is, then by plain lines."""
+    """Parse a document; if that fails, cut it by plain lines."""
     try:
         outcome = worker.ask(raw, plain=False)
         if outcome.parsed is not None:

@@ -1,6 +1,6 @@
-"""The worker that reads exports: a request comes in on standard input, what is read goes out on standard output as frames.
+"""The worker that reads exports: takes a request on standard input, and writes what it reads to standard output as frames.
 
-Started as `python -m contextd.sandbox.read`. It opens only the files it was asked to read and knows no database.
+Started as `python -m contextd.sandbox.read`. It opens only the requested files, and no database.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from contextd.values.conversation import Conversation, Forgotten, Message, Note
 
 _BATCH = 1 << 20  # characters of messages in a frame
 _LARGEST_ENTRY = 64 << 20  # characters of a memory with its history
-_EVERY = 1.0  # seconds between two signs of life
+_EVERY = 1.0  # seconds between two heartbeats
 
 
 def main() -> None:
     """Answer one request."""
     limit_memory()
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not reach the frames
+    os.dup2(2, 1)  # output of libraries must not mix with the frames
     request = wire.receive(source)
     if request is None:
         return
@@ -39,7 +39,7 @@ def main() -> None:
         wire.send(sink, {"end": True})
     except InvalidInput as error:
         wire.send(sink, {"refused": str(error)})
-    except Exception as error:  # a parser may raise anything; the driver decides what it costs
+    except Exception as error:  # a parser may raise anything; the driver handles the error
         wire.send(sink, {"refused": f"{request[0].get('path', 'the file')}: {_reason(error)}"})
 
 
@@ -50,7 +50,7 @@ def _reason(error: Exception) -> str:
 
 
 class _Sink:
-    """Signs of life: of bytes that are read, now and then, and of every file that is begun."""
+    """Sends heartbeats while bytes are read, and the name of every file that is begun."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._last = stream, time.monotonic()
@@ -76,7 +76,7 @@ def _answer(head: Any, data: bytes, sink: _Sink) -> Iterator[dict[str, Any]]:
 
 
 def _frames(one: exports.Read) -> Iterator[dict[str, Any]]:
-    """What was read as frames; a conversation is one that opens it and its messages in batches."""
+    """Yield the frames of what was read. A conversation has an opening frame, batches of messages, and a closing frame."""
     if isinstance(one, Conversation):
         yield {"conversation": [one.place, one.title, one.name, one.sitting, sorted(one.principals)]}
         yield from ({"said": batch} for batch in _batches(one.messages))

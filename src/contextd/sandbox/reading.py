@@ -1,6 +1,6 @@
-"""The driver of the worker that reads exports: a process for each import, with limits of memory and of time without progress.
+"""The driver of the worker that reads exports: a process per import, with limits on memory and on time without progress.
 
-What was read before a failure counts; the failure itself is told as something that could not be read.
+Documents that were read before a failure are used; the failure is returned as `Unread`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from contextd.values.conversation import Conversation, Forgotten, Message, Note,
 
 SECONDS_WITHOUT_PROGRESS = 60.0
 LARGEST_MEMORIES = 200 << 20  # bytes of a file of memories
-_START = 30.0  # a cold start on a busy machine
-_STARVED = 60.0  # seconds more for a worker that gets no processor
+_START = 30.0  # seconds for a cold start on a busy machine
+_STARVED = 60.0  # more seconds if the worker gets no processor time
 _LOOK = 0.1  # seconds between two readings of the processor time of a worker
-_COMMAND = (sys.executable, "-P", "-m", "contextd.sandbox.read")  # no module of the current folder
+_COMMAND = (sys.executable, "-P", "-m", "contextd.sandbox.read")  # -P: import no module of the current folder
 
 Read = Conversation | Note | Forgotten | Unread
 
 
 def kind_of(path: str) -> str:
-    """What a file or folder from elsewhere is; raises InvalidInput when it is nothing known or cannot be read."""
+    """Return the import format of a file or folder. Raises InvalidInput if it is unknown or cannot be read."""
     with _asked({"ask": "kind", "path": path}) as frames:
         for frame in frames:
             if isinstance(frame.get("kind"), str):
@@ -44,7 +44,7 @@ def kind_of(path: str) -> str:
 
 
 def read_export(path: str, kind: str, *, seconds: float = SECONDS_WITHOUT_PROGRESS) -> Iterator[Read]:
-    """What is in a file or folder from elsewhere, one at a time; raises InvalidInput when it cannot be begun."""
+    """Yield the documents of a file or folder to import, one at a time. Raises InvalidInput if reading cannot begin."""
     file, waiting, begun = Path(path).name, _Waiting(), False
     with _asked({"ask": "read", "path": path, "kind": kind}, seconds=seconds) as frames:
         try:
@@ -61,7 +61,7 @@ def read_export(path: str, kind: str, *, seconds: float = SECONDS_WITHOUT_PROGRE
 
 
 def memory_file(path: str) -> bytes:
-    """The bytes of a file of memories, of standard input for `-`; raises InvalidInput for what is too large or no file."""
+    """Return the bytes of a file of memories, or of standard input for `-`. Raises InvalidInput if too large or not a file."""
     if path != "-" and not is_regular(Path(path).resolve()):
         raise InvalidInput(f"{path} is not a regular file; save its contents to a file first")
     with open(path, "rb") if path != "-" else nullcontext(sys.stdin.buffer) as stream:  # noqa: PTH123 - one of two
@@ -75,7 +75,7 @@ def _within_limit(data: bytes) -> bytes:
 
 
 def read_memories(data: str | bytes) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-    """An export of our own by its parts, or None; and the entries that a file of another kind tells."""
+    """Return the parts of a contextd export, or None; and the entries of a file in another format."""
     data = _within_limit(data.encode("utf-8", "replace") if isinstance(data, str) else data)
     payload: dict[str, Any] | None = None
     told: list[dict[str, Any]] = []
@@ -94,16 +94,16 @@ def read_memories(data: str | bytes) -> tuple[dict[str, Any] | None, list[dict[s
 
 
 class _Waiting:
-    """Puts a conversation together of its frames; a frame of a wrong shape raises InvalidInput."""
+    """Assembles conversations from frames. A malformed frame raises InvalidInput."""
 
     def __init__(self) -> None:
         self._opened, self._messages = Conversation("", "", ()), list[Message]()
 
     def take(self, frame: dict[str, Any]) -> Read | None:
-        """What a frame completes."""
+        """Return the document that a frame completes, or None."""
         try:
             return self._taken(frame)
-        except (TypeError, ValueError, OverflowError):  # not a frame of ours: a parser has run wild
+        except (TypeError, ValueError, OverflowError):  # an invalid frame: the worker cannot be trusted any more
             raise InvalidInput("the import process returned invalid data and was stopped") from None
 
     def _taken(self, frame: dict[str, Any]) -> Read | None:
@@ -131,7 +131,7 @@ class _Waiting:
 def _asked(
     request: dict[str, Any], body: bytes = b"", *, seconds: float = SECONDS_WITHOUT_PROGRESS
 ) -> Iterator[Iterator[dict[str, Any]]]:
-    """The frames of a worker's answer. One called `failed` ends them when the worker crashed or made no progress."""
+    """Start a worker and yield the frames of its answer. The last is `failed` if it crashed or made no progress."""
     try:
         process = subprocess.Popen(  # noqa: S603 - our own module
             _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -161,18 +161,18 @@ def _frames(watched: _Watched, seconds: float) -> Iterator[dict[str, Any]]:
 
 
 class _Watched:
-    """A process and the thread that kills it when it is asked for a frame and gives none in time."""
+    """A process, and a thread that kills it if a frame does not arrive in time."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process, self._deadline, self._used, self._allowed = process, float("inf"), 0.0, 0.0
-        self._looked = float("-inf")  # when its processor time was read: a file of the system, too slow for every frame
+        self._looked = float("-inf")  # when its processor time was read, which is too slow for every frame
         self.late = False
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
     def exchanged(self, request: dict[str, Any], body: bytes) -> dict[str, Any] | None:
-        """Send the request; the first frame, None if the process does not live to send one."""
+        """Send the request and return the first frame; None if the process ends before it."""
         try:
             if self._process.stdin is not None:
                 wire.send(self._process.stdin, request, [body])
@@ -181,7 +181,7 @@ class _Watched:
         return self.received(_START)
 
     def received(self, seconds: float) -> dict[str, Any] | None:
-        """The next frame, None when there is none in time."""
+        """Return the next frame; None if none arrives in time."""
         now = time.monotonic()
         if now - self._looked > _LOOK:
             self._used, self._looked = cpu_seconds(self._process.pid) or 0.0, now
@@ -214,6 +214,6 @@ class _Watched:
                 return
 
     def _is_starved(self) -> bool:
-        """Whether the machine is busy: the worker has not had its time yet."""
+        """Whether the machine is busy, so that the worker has not had its processor time yet."""
         used = cpu_seconds(self._process.pid)
         return used is not None and used - self._used < self._allowed

@@ -1,4 +1,4 @@
-"""Frames between the driver and its workers: a length, a JSON head, and raw bytes. No pickles: a parser may be hostile."""
+"""Frames between the driver and its workers: two lengths, a JSON head, and raw bytes. No pickles: input may be hostile."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def receive(stream: IO[bytes]) -> tuple[Any, bytes] | None:
 
 
 def pack(parsed: Parsed) -> tuple[Any, list[bytes]]:
-    """A parsed document as a frame."""
+    """Return head and body of the frame of a parsed document."""
     text = parsed.text.encode("utf-8")
     pieces = [(p.start, p.end, p.start_line, p.end_line, p.kind, p.label, p.heading, p.tokens, p.names) for p in parsed.pieces]
     head = {
@@ -53,7 +53,7 @@ def pack(parsed: Parsed) -> tuple[Any, list[bytes]]:
 
 
 def unpack(head: Any, body: bytes) -> Parsed:
-    """The document a frame holds."""
+    """Return the parsed document of a frame."""
     position = head["text"]
     text, words = body[:position].decode("utf-8"), []
     for size in head["words"]:

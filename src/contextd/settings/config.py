@@ -6,7 +6,6 @@ file is not trusted to widen anything: it cannot name places outside the project
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -14,9 +13,11 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from contextd.errors import InvalidInput
-from contextd.settings.defaults import Settings
-from contextd.settings.limits import checked_path
+from contextd.settings.data_directory import home
+from contextd.settings.defaults import Engine, Settings
 from contextd.settings.other_keys import BUILT_IN, NAMED_TABLES, WITHOUT_EFFECT, flattened
+
+__all__ = ["FILE_NAME", "Loaded", "home", "known_keys", "load", "stamp", "value_from", "value_of"]
 
 FILE_NAME = "context.toml"
 _LARGEST = 1 << 20
@@ -31,11 +32,14 @@ _UNTRUSTED = {
     "embedders": "a project cannot choose models",
     "security.allow": "a project cannot switch scrubbing off",
     "projects": "a project cannot name other projects",
+    "mode": "a project cannot choose the service",
+    **{f"engine.{one.name}": "a project cannot choose the service" for one in fields(Engine)},
 }
 
 
 _ENVIRONMENT = "environment"  # origin of values from variables
-_ADDED = "security.secret_patterns"  # layers add to it; none can remove patterns of another
+_ADDED = ("security.secret_patterns", "privacy.paths")  # layers add to these; none can remove patterns of another
+_CHOICES = {"query.fusion": ("weighted", "rrf"), "mode": ("hybrid", "standalone", "embedded")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ def load(
 
 def _together(key: str, before: Any, now: Any) -> Any:
     """Combine the values of two layers: the later one wins, patterns of secrets add up, tables are merged."""
-    if key == _ADDED:
+    if key in _ADDED:
         return (before or ()) + now
     if key != "providers":
         return now
@@ -102,7 +106,7 @@ def known_keys() -> dict[str, Any]:
         group = getattr(defaults, section.name)
         if is_dataclass(group):
             found |= {f"{section.name}.{one.name}": getattr(group, one.name) for one in fields(group)}
-        elif isinstance(group, bool):
+        elif isinstance(group, bool | str):
             found[section.name] = group
     return found
 
@@ -316,6 +320,10 @@ RANGES: dict[str, tuple[float, float]] = {
     "bootstrap.progress_interval_seconds": (0, 86_400),
     "git.max_commits": (0, 1_000_000),
     "storage.max_mb": (0, 1_000_000_000),
+    "engine.port": (0, 65_535),
+    "engine.timeout_ms": (100, 600_000),
+    "engine.retry_attempts": (0, 10),
+    "engine.idle_minutes": (1, 100_000),
 }
 
 
@@ -334,8 +342,9 @@ def _typed(key: str, value: Any, default: Any, origin: str) -> Any:
     if key in RANGES and not RANGES[key][0] <= number <= RANGES[key][1]:  # also false for NaN
         low, high = RANGES[key]
         raise InvalidInput(f"{origin}: {key} must be a number from {low:,} to {high:,}, not {_shown(value)}")
-    if key == "query.fusion" and value not in ("weighted", "rrf"):
-        raise InvalidInput(f"{origin}: {key} must be weighted or rrf, not {_shown(value)}")
+    if key in _CHOICES and value not in _CHOICES[key]:
+        *some, last = _CHOICES[key]
+        raise InvalidInput(f"{origin}: {key} must be {', '.join(some)} or {last}, not {_shown(value)}")
     return value
 
 
@@ -362,22 +371,10 @@ def _build(values: Mapping[str, Any]) -> Settings:
         if section.name in NAMED_TABLES:
             sections[section.name] = values.get(section.name, {})
             continue
-        if section.type in (bool, "bool"):
+        if section.type in ("bool", "str"):
             sections[section.name] = values.get(section.name, section.default)
             continue
         prefix = f"{section.name}."
         own = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
         sections[section.name] = hints[section.name](**own)
     return Settings(**sections)
-
-
-def home(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the user's data directory. Raises InvalidInput if CONTEXTD_HOME is not a directory."""
-    if named := environment.get("CONTEXTD_HOME"):
-        path = checked_path(named).absolute()
-        if path.exists() and not path.is_dir():
-            raise InvalidInput(f"CONTEXTD_HOME is not a directory: {path}; set it to a directory, or unset it")
-        return path
-    from platformdirs import user_data_path
-
-    return user_data_path("contextd", appauthor=False)

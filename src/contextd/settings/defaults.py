@@ -15,8 +15,9 @@ _IGNORED = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Which files belong to the project."""
+    """Which files belong to the project, and whether a server follows their changes."""
 
+    enabled: bool = True  # false: servers do not follow changes of files
     watch_paths: tuple[str, ...] = ("auto",)
     ignore_patterns: tuple[str, ...] = _IGNORED
     use_gitignore: bool = True
@@ -82,6 +83,7 @@ class Budget:
 class Bootstrap:
     """How an index run works."""
 
+    enabled: bool = True  # false: servers do not index a project that was never indexed
     parallel_workers: int = 0  # 0: one per core, at most eight
     batch_size: int = 512
     priority_extensions: tuple[str, ...] = ()
@@ -114,9 +116,29 @@ class Git:
 
 
 @dataclass(frozen=True, slots=True)
+class Privacy:
+    """What answers on this machine only: not over MCP, hooks or HTTP, unless a token allows it."""
+
+    paths: tuple[str, ...] = ()  # folders and patterns, relative to the project
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The service: where it listens, and how the command line and the library use it."""
+
+    host: str = "127.0.0.1"
+    port: int = 8710
+    timeout_ms: int = 10_000  # of one request of a client
+    retry_attempts: int = 3  # of a client, for requests that change nothing
+    idle_minutes: int = 30  # after which a project that nobody asks for is no longer followed
+    roots: tuple[str, ...] = ()  # directories below which projects may be added over HTTP
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings, by section."""
 
+    mode: str = "hybrid"  # the service if it runs, else this process; "standalone": the service; "embedded": this process
     enabled: bool = True  # false: tasks get no context
     fallback_enabled: bool = True  # a task whose context fails continues without it; false: it is an error
     watcher: Watcher = field(default_factory=Watcher)
@@ -129,6 +151,8 @@ class Settings:
     security: Security = field(default_factory=Security)
     git: Git = field(default_factory=Git)
     storage: Storage = field(default_factory=Storage)
+    privacy: Privacy = field(default_factory=Privacy)
+    engine: Engine = field(default_factory=Engine)
     templates: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tables of embedder plug-ins

@@ -34,6 +34,8 @@ LIMITS: Mapping[str, Limit] = MappingProxyType(
         "facets": Limit(20, 2000),
         "name": Limit(1, 4096),  # of a symbol or a file
         "reader": Limit(1, 200),
+        "group": Limit(100, 200),
+        "token": Limit(1, 100),
         "principal": Limit(100, 200),
         "also": Limit(20, 4096),
         "vector": Limit(10_000, 0),

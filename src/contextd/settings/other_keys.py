@@ -15,21 +15,14 @@ RENAMED = {
     "providers.git_history.max_commits": "git.max_commits",
     "providers.hybrid.fusion_strategy": "query.fusion",
 }
-_SERVICE = "contextd has no background service yet; every command runs on its own"
 _ALWAYS = "always on"
 _BACKUPS = "there are no automatic backups yet; `contextd memories export` writes one"
 _METRICS = "there are no metrics yet"
 # Keys without effect, and why.
 WITHOUT_EFFECT = {
-    "mode": _SERVICE,
-    "engine.host": _SERVICE,
-    "engine.port": _SERVICE,
-    "engine.timeout_ms": _SERVICE,
-    "engine.retry_attempts": _SERVICE,
     "storage.db_path": "all data is in one directory, CONTEXTD_HOME",
     "storage.backup_enabled": _BACKUPS,
     "storage.backup_interval_hours": _BACKUPS,
-    "watcher.enabled": "`contextd watch` watches; `contextd mcp --no-watch` does not",
     "indexing.max_symlink_depth": "links to folders are never followed",
     "indexing.binary_detection": "extension, magic bytes and content are all looked at",
     "embedding.dimension": "the model decides",
@@ -55,7 +48,6 @@ WITHOUT_EFFECT = {
     "metrics.track_token_usage": _METRICS,
     "metrics.track_cache_hits": _METRICS,
     "metrics.export_interval_minutes": _METRICS,
-    "bootstrap.enabled": "indexing starts when you run `contextd index`, or when `contextd mcp` finds no index",
     "security.scrub_secrets": _ALWAYS,
     "security.encrypt_db": "there is no encryption yet",
 }

@@ -15,25 +15,12 @@ from hashlib import blake2b
 from pathlib import Path
 
 from contextd.chunking.extraction import missing
-from contextd.errors import InvalidInput, NotFound
 from contextd.ports.world import FileState, Skip
 from contextd.privacy.formats import Rule
 from contextd.sources.filetypes import BINARY, DOCUMENTS, binary_reason, language_of, never_read
 from contextd.sources.ignore import UNLISTED, Ignore, inherited, is_below, is_folder, walk
 from contextd.values.document import Stamp
 
-_MARKERS = (
-    "package.json",
-    "pom.xml",
-    "build.gradle",
-    "build.gradle.kts",
-    "Cargo.toml",
-    "pyproject.toml",
-    "setup.py",
-    "go.mod",
-)
-_SYSTEM = ("/", "/etc", "/proc", "/sys", "/usr", "/var", "/dev", "/bin", "/sbin", "/lib", "/boot", "/root", "/home",
-           "/System", "/Library", "C:\\", "C:\\Windows")  # fmt: skip
 _SUSPECT = re.compile(r"(?i)[A-Za-z0-9_-]{20}|pass|pwd|secret|token|key")  # other names cannot contain a secret
 _ALTERED = re.compile(r"~[0-9a-f]{8}$")
 _MOST = (1 << 63) - 1
@@ -57,58 +44,6 @@ class Boundaries:
     size_exceptions: tuple[str, ...] = ()
     follow_symlinks: bool = False
     binary_threshold: int = 30
-
-
-def find_root(start: Path) -> Path:
-    """Return the project root of a path: by git, by a package file, by typical folders, or the path itself."""
-    here = start.resolve()
-    here = here if here.is_dir() else here.parent
-    lineage = (here, *here.parents)
-    for is_root in (_has_git, _has_marker, _looks_like_a_project):
-        for folder in lineage:
-            if is_root(folder) and not refusal(folder):
-                return folder
-    return here
-
-
-def _has_git(folder: Path) -> bool:
-    return (folder / ".git").exists()
-
-
-def _has_marker(folder: Path) -> bool:
-    return any((folder / marker).is_file() for marker in _MARKERS)
-
-
-def _looks_like_a_project(folder: Path) -> bool:
-    return ((folder / "src").is_dir() and (folder / "tests").is_dir()) or any(folder.glob("README*"))
-
-
-_ELSEWHERE = "run this inside a project, or use --project PATH"
-
-
-def refusal(folder: Path) -> str:
-    """Return why a folder must not be indexed; empty if it may."""
-    resolved = folder.resolve()
-    if resolved == Path.home().resolve():
-        return f"{resolved} is your home directory; {_ELSEWHERE}"
-    if str(resolved) in _SYSTEM or any(resolved.is_relative_to(path) for path in ("/etc", "/proc", "/sys", "/dev")):
-        return f"{resolved} is a system folder; {_ELSEWHERE}"
-    return ""
-
-
-def checked_root(path: Path) -> Path:
-    """Return the real path of a folder that may be indexed. Raises InvalidInput otherwise."""
-    try:
-        resolved = path.resolve(strict=True)
-    except (OSError, RuntimeError):
-        raise NotFound(f"no such project or directory: {path}; run `contextd projects` for a list") from None
-    if not resolved.is_dir():
-        raise InvalidInput(f"{path} is not a directory; give the directory that contains it")
-    if reason := refusal(resolved):
-        raise InvalidInput(reason)
-    if not os.access(resolved, os.R_OK | os.X_OK):
-        raise InvalidInput(f"cannot read {path}; check its permissions")
-    return resolved
 
 
 @dataclass(slots=True)

@@ -68,6 +68,19 @@ def lease(folder: Path, who: str, wait: float = 0.0) -> Iterator[HeldLease]:
             _unlock(file)
 
 
+def is_held(folder: Path) -> bool:
+    """Return whether a process holds the lease now. Nothing is created."""
+    try:
+        file = (folder / "writer.lock").open("r+b")
+    except OSError:
+        return False
+    with file:
+        if not _lock(file):
+            return True
+        _unlock(file)
+        return False
+
+
 def holder(folder: Path) -> str:
     """Return who holds the lease now, judged by the last heartbeat; empty if nobody does."""
     shown, at = _holder(folder / "writer.lock")

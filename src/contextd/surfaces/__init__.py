@@ -1,1 +1,1 @@
-"""The command line and the MCP server: they translate requests and answers, nothing else."""
+"""The command line, the MCP server, the HTTP service and its client: they translate requests and answers, nothing else."""

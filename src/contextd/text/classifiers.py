@@ -1,8 +1,7 @@
-"""Guesses learned from examples: what kind of fact a text is, what a person does by saying it, what it is about.
+"""Classifiers learned from examples: the kind of a fact, and the act and subject of a text.
 
-A softmax regression on the vector of a text and on its words, one for each tier of vectors. The weights are made from the
-examples in `benchmarks/examples` by `python -m benchmarks.guesses --learn`; the benchmarks page tells how often they are
-right on items that were written without sight of them.
+Each is a softmax regression on the vector and the words of a text, one per tier of vectors. `python -m benchmarks.guesses
+--learn` learns the weights from `benchmarks/examples`; the benchmarks page reports the accuracy on items written independently.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from numpy.typing import NDArray
 
 _TOKEN = re.compile(r"[\w']+|[€$£:?>=]")
 _TIERS = ("deep", "static")
-_TOGETHER = frozenset({"act"})  # what somebody does by saying something, the tiers know better together than either
+_TOGETHER = frozenset({"act"})  # most accurate as the mean of all tiers
 
 
 class Guess(NamedTuple):
-    """A label, and how likely it is right."""
+    """A label and its probability."""
 
     label: str
     confidence: float
 
 
 class Learned(NamedTuple):
-    """The weights of one guess in one tier: rows for the vector, for each known word, and a last one for the bias."""
+    """The weights of a classifier in one tier: rows for the vector, a row per known word, and the bias as last row."""
 
     labels: tuple[str, ...]
     words: Mapping[str, int]
@@ -39,7 +38,7 @@ class Learned(NamedTuple):
 
 
 def guess(what: str, text: str, vectors: Mapping[str, NDArray[np.float32]]) -> Guess | None:
-    """The most likely label of a text, by the best tier it has a vector in, or by all where that is better."""
+    """Return the most likely label of a text, by its best tier, or by all tiers if that is better; None without vectors."""
     spaces = [space for tier in _TIERS for space in vectors if space.startswith(f"{tier}/")]
     if not spaces:
         return None
@@ -50,7 +49,7 @@ def guess(what: str, text: str, vectors: Mapping[str, NDArray[np.float32]]) -> G
 
 
 def likelihoods(what: str, texts: Sequence[str], space: str, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """How likely each label of a guess is, a row for each text by its vector."""
+    """Return the probability of each label, one row per text."""
     model = learned(f"{what}-{space.split('/')[0]}")
     size = len(model.weights) - len(model.words) - 1
     scores = (vectors @ model.weights[:size]).astype(np.float64) + model.weights[-1]
@@ -62,14 +61,14 @@ def likelihoods(what: str, texts: Sequence[str], space: str, vectors: NDArray[np
 
 
 def grams(text: str) -> set[str]:
-    """The words of a text and its pairs of words; `^` and `$` are its ends, `#` is any number."""
+    """Return the words and word pairs of a text; `^` and `$` are its ends, `#` is any number."""
     words = ["^", *("#" if word.isdigit() else word for word in _TOKEN.findall(text.lower())), "$"]
     return {*words[1:], *(f"{first} {second}" for first, second in pairwise(words))}
 
 
 @lru_cache
 def learned(name: str) -> Learned:
-    """Weights that come with the package."""
+    """Load weights that come with the package."""
     data = files("contextd.text").joinpath("learned", f"{name}.npz").read_bytes()
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
         words = {str(word): place for place, word in enumerate(stored["words"])}

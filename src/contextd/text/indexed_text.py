@@ -1,4 +1,4 @@
-"""What of a piece is searched by words, and what of it is embedded."""
+"""The text of a chunk that is searched by words, and the text that is embedded."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from contextd.values.document import MEMORY, Parsed, Piece
 
 
 def words_of(piece: Piece, text: str) -> bytes:
-    """The terms of a piece: its text, label, headings and the names it defines.
+    """Return the encoded terms of a chunk: of its text, label, headings and the names it defines.
 
-    Of a memory, which is short, also parts of words, and what they are about.
+    For a memory, which is short, also parts of words and concepts.
     """
     labels = (piece.label, *piece.names) if piece.names else ()
     whole = with_context(text[piece.start : piece.end], piece.label, piece.heading)
@@ -25,11 +25,11 @@ def _parts_of(text: str) -> set[str]:
 
 
 def texts_of(parsed: Parsed) -> list[str]:
-    """What is embedded of each piece."""
+    """Return the text to embed of each chunk."""
     return [with_context(parsed.text[p.start : p.end], p.label, p.heading) for p in parsed.pieces]
 
 
 def with_context(text: str, label: str, heading: Sequence[str]) -> str:
-    """A piece's text below the names of where it stands; the path stays out, so that equal contents are equal."""
+    """Put headings and label above the text of a chunk. The path is left out, so that equal contents have equal texts."""
     context = " ".join((*heading, label)).strip()
     return f"{context}\n{text}" if context else text

@@ -8,7 +8,7 @@ CODE = frozenset(
 )
 PROSE = frozenset("markdown rst asciidoc text".split())
 _OTHER = frozenset("commit memory chat pdf docx notebook".split())
-# What people call a language, beside its name.
+# Other names of languages.
 ALIASES = {
     "py": "python", "js": "javascript", "jsx": "javascript", "ts": "typescript", "rs": "rust", "rb": "ruby", "kt": "kotlin",
     "cs": "csharp", "c#": "csharp", "c++": "cpp", "cc": "cpp", "golang": "go", "md": "markdown", "yml": "yaml", "sh": "shell",

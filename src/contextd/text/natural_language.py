@@ -1,4 +1,4 @@
-"""The language of a short text, by its script or its small words; and those words, which say nothing of its subject."""
+"""The language of a short text, by its script or its stop words; and the stop words of each language."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SMALL = {
         wanneer wie welke hoe hoeveel mij je jij dit deze moet kan""",
 }
 _WORDS = {language: frozenset(words.split()) for language, words in _SMALL.items()}
-# What an apostrophe leaves of small words, and more of them: they say nothing of a subject, nor which language it is.
+# More stop words, and parts of contractions. They do not count for recognizing the language.
 _MORE = {
     "en": "s t d m ll re ve",
     "de": "welchem wird werden wurde diese diesen dieser dieses diesem womit wovon wovor wohin woher wofür seit schon",
@@ -44,8 +44,8 @@ _MORE = {
     "it": "l d c un dell nell all più molto",
 }
 _SAY_NOTHING = {language: words | frozenset(_MORE.get(language, "").split()) for language, words in _WORDS.items()}
-ANY_SMALL = frozenset().union(*_WORDS.values())  # in any of them
-_WHOLE = re.compile(r"(?<![\w-])[^\W\d_]+(?![\w-])")  # no half of an `e-mail`
+ANY_SMALL = frozenset().union(*_WORDS.values())  # stop words of any language
+_WHOLE = re.compile(r"(?<![\w-])[^\W\d_]+(?![\w-])")  # whole words, no part of `e-mail`
 _HOLDING = re.compile(
     r"[\u3041-\u309f]|[はがをにでとものかよすましたているなんれど]+|どこ|いつ|なに|だれ|どれ|です"
     r"|[私我你您他她它们的了是在有和与吗呢吧什么哪几个多少怎样谁不很都也要会能可以这那就还把被给对何はがをにでとものか]+"
@@ -54,7 +54,7 @@ _LETTERS = {"de": "äöüß", "fr": "éèêàçùœ", "es": "ñ¿¡áíóú", "p
 
 
 def language_of(text: str) -> str:
-    """A code of two letters; empty when nothing tells."""
+    """Return the two-letter code of the language of a text; empty if unknown."""
     for language, script in _SCRIPTS:
         if script.search(text):
             return language
@@ -67,12 +67,12 @@ def language_of(text: str) -> str:
 
 
 def other_script(text: str) -> bool:
-    """Whether a text is in a script that models of English have no words for."""
+    """Whether a text has letters of a script that English models do not know."""
     return any(script.search(text) for _, script in _SCRIPTS)
 
 
 def is_foreign(text: str) -> bool:
-    """Whether a text is in a language that models of English know little of: a word or name ("à la carte") does not say so."""
+    """Whether a text is in a language that English models hardly know. Single words ("à la carte") do not count."""
     language = language_of(text)
     if other_script(text) or language in ("en", ""):
         return other_script(text)
@@ -83,10 +83,10 @@ def is_foreign(text: str) -> bool:
 
 
 def is_grammar(letters: str) -> bool:
-    """Whether some letters of a text without spaces only hold it together: endings, particles, small words of Chinese."""
+    """Whether Chinese or Japanese letters are only grammar: endings, particles, function words."""
     return bool(_HOLDING.fullmatch(letters))
 
 
 def small_words(text: str) -> frozenset[str]:
-    """The small words of the language a text is in; none where we know none."""
+    """Return the stop words of the language of a text; none if it is unknown."""
     return _SAY_NOTHING.get(language_of(text), frozenset())

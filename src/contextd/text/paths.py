@@ -1,4 +1,4 @@
-"""What the path of a file tells of it: a test, an example, or made by a program."""
+"""Properties of a file by its path: a test, an example, generated, superseded. Also splits import targets."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ _MADE = re.compile(r"(_pb2|\.pb|\.generated|_generated|\.g)\.\w+$|(^|/)generated
 
 
 def without_ending(target: str) -> str:
-    """What an import says, without the ending some languages write."""
+    """Return an import target without its file extension."""
     return _ENDING.sub("", target)
 
 
 def parts_of_target(target: str) -> list[str]:
-    """The parts of what an import says: `a.b.C`, `./x/y.js`, `a::b` and `A\\B` alike."""
+    """Split an import target into its parts: `a.b.C`, `./x/y.js`, `a::b` and `A\\B` alike."""
     return [part for part in _SPLIT.split(without_ending(target)) if part]
 
 
 def names_file(path: str, uri: str) -> bool:
-    """Whether a path that somebody wrote means this file: the same, its end, or one that leads to it from outside."""
+    """Whether a path given by a user means this file: the same path, the end of it, or a longer path that ends with it."""
     return uri == path or uri.endswith("/" + path) or path.endswith("/" + uri)
 
 
 @lru_cache(maxsize=1 << 15)
 def is_test(uri: str) -> bool:
-    """Whether a file is a test, or there for one."""
+    """Whether a file is a test or test data."""
     return bool(_TEST.search(uri))
 
 
 @lru_cache(maxsize=1 << 15)
 def is_example(uri: str) -> bool:
-    """Whether a file shows how something is used, or is somebody else's; a test is neither."""
+    """Whether a file is an example, a benchmark, legacy or third-party code, and not a test."""
     return not is_test(uri) and bool(_EXAMPLE.search(uri))
 
 
 @lru_cache(maxsize=1 << 15)
 def is_generated(uri: str) -> bool:
-    """Whether a program made the file."""
+    """Whether a file is generated."""
     return bool(_MADE.search(uri))
 
 
@@ -53,7 +53,7 @@ _VERSION = re.compile(r"(?:^|/)v(\d{1,3})(?=/)")
 
 
 def superseded(uris: Iterable[str], kept: Iterable[str] = ()) -> frozenset[str]:
-    """Files in the folder of a version (`v1/`) beside a later one (`v2/`); not of a version that is `kept`, such as v1."""
+    """Return the files in folders of old versions (`v1/` beside `v2/`), except the versions in `kept`, such as `v1`."""
     versions: dict[str, list[tuple[int, str]]] = {}
     for uri in uris:
         if match := _VERSION.search(uri):

@@ -1,8 +1,8 @@
-"""Text to search terms: one tokenizer for every field, engine and query.
+"""Split text into search terms: one tokenizer for every field, engine and query.
 
-A word is lower-cased and stemmed. An identifier counts whole and by its parts (`getUserName` is
-getusername, get, user, name). Runs of Chinese, Japanese and Korean letters count as pairs of letters.
-Terms are kept as 64-bit keys, salted by field, so that word lists are arrays of integers.
+A word is lower-cased and stemmed. An identifier is indexed whole and by its parts (`getUserName` is
+getusername, get, user, name). Runs of Chinese, Japanese and Korean letters are indexed as pairs of letters.
+Terms are stored as 64-bit keys, salted by field, so that word lists are arrays of integers.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import Stemmer
 BODY, NAME, STEM, FOLDER, DEFINED, PARTS = "", "\x00", "\x01", "\x02", "\x03", "\x04"
 
 _LONGEST = 64  # longer runs are data, not words
-_MOST_TOKENS = 1 << 16  # most tokens of a project are among these; more would only cost memory in every worker
+_MOST_TOKENS = 1 << 16  # size of the cache: enough for most tokens of a project; more would cost memory in every worker
 _PART_LENGTH = 4  # letters of a part of a word; most stems are longer, most endings shorter
 _TOKEN = re.compile(r"[CcFf]#(?!\w)|[Cc]\+\+|[€£¥]|\w+")
-_WORD = re.compile(r"\w+")  # the same in a text without signs such as these
+_WORD = re.compile(r"\w+")  # for texts without such signs
 _SIGNS = ("++", "€", "£", "¥")
 _SHARP = ("C#", "c#", "F#", "f#")
-_SPACED = "".join(sign if sign.isalnum() or sign == "_" else " " for sign in map(chr, range(128)))  # what words are made of
+_SPACED = "".join(sign if sign.isalnum() or sign == "_" else " " for sign in map(chr, range(128)))  # others become spaces
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _ENTRIES = frozenset("mod index __init__ init lib package-info".split())
@@ -52,24 +52,24 @@ def split(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """All runs of letters, digits and underscores. In ASCII a table finds them in a third of the time of a pattern."""
+    """Return all runs of letters, digits and underscores. For ASCII, a table is three times as fast as a pattern."""
     return text.translate(_SPACED).split() if text.isascii() else _WORD.findall(text)
 
 
 def _tokens(text: str) -> list[str]:
-    """All tokens of a text. Nearly all texts have words alone."""
+    """Return all tokens of a text. The slow pattern is used only if there are signs, which is rare."""
     signs = any(sign in text for sign in _SIGNS) or ("#" in text and any(sign in text for sign in _SHARP))
     return _TOKEN.findall(text) if signs else words(text)
 
 
 def matches(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
-    """The places of the words of a text that have one of some terms: first character, and the one behind the last."""
+    """Return start and end of each word of a text that has one of the wanted terms."""
     found = ((token.span(), terms_of(token[0])) for token in _TOKEN.finditer(text))
     return [span for span, terms in found if any(term in wanted for term in terms)]
 
 
 def plain(text: str) -> str:
-    """A text without case, spaces and punctuation: the same for what is said twice. Signs alone are what they are."""
+    """Normalize case, white space and punctuation, to compare texts. A text of only signs stays as it is."""
     kept = "".join(sign if sign.isalnum() or sign in "+#€$£%.," else " " for sign in text.casefold())
     return " ".join(kept.split()).rstrip(".,") or text.strip()
 
@@ -92,7 +92,7 @@ def key(term: str, field: str = BODY) -> int:
 
 
 class _Keys(dict[str, tuple[int, ...]]):
-    """Token → keys of its terms, made once for each token. A full table begins anew: what is common is soon in it again."""
+    """Cache: token → keys of its terms. A full cache is cleared; common tokens are soon in it again."""
 
     def __missing__(self, token: str) -> tuple[int, ...]:
         if len(self) >= _MOST_TOKENS:
@@ -109,7 +109,7 @@ def _body_key(term: str) -> int:
     return key(term)
 
 
-@lru_cache(maxsize=1 << 12)  # a name is asked for again at once: it stands in its label, too
+@lru_cache(maxsize=1 << 12)  # a name is looked up twice in a row: it is in its label, too
 def _name_key(name: str) -> int:
     return key(name, NAME)
 
@@ -125,7 +125,7 @@ def _defined_key(term: str) -> int:
 
 
 def parts_of_words(text: str) -> set[str]:
-    """Pieces of the words of a text, without accents: what inflected and compound words of any language share."""
+    """Return n-grams of the words of a text, without accents: inflected and compound words of any language share them."""
     found: set[str] = set()
     for word in re.findall(r"\w+", text.casefold()):
         if _WIDE.search(word):
@@ -137,17 +137,17 @@ def parts_of_words(text: str) -> set[str]:
 
 
 def about(concept: str, *, wide: bool = False) -> str:
-    """A concept among the parts of words, or what is in a wide sense of it; no part of a word has such a sign in it."""
+    """Return the term of a concept, or of its wide sense. The colon keeps it apart from parts of words."""
     return f"::{concept}" if wide else f":{concept}"
 
 
 def encode(text: str, labels: Iterable[str] = (), parts: Iterable[str] = ()) -> bytes:
     """Count the terms of a text: the keys (8 bytes each), then a count (1 byte) for each.
 
-    A name that the text defines, by its label, is a key of its own field, and so are the words in it, parts of words and
-    concepts. Their count is 0, so that lengths stay those of the text.
+    Names that the text defines (labels), the words in them, parts of words and concepts are keys of separate fields. Their
+    count is 0, so that they do not change the length of the text.
     """
-    # No loop of ours over the words: most of the time of an index went there.
+    # No Python loop over the words: it took most of the time of an index run.
     counts: dict[int, int] = Counter(chain.from_iterable(map(_keys.__getitem__, _tokens(text))))
     for label in labels:
         for number in chain(map(_name_key, defined_names(label)), _defined_keys(label.rpartition(".")[2])):
@@ -159,7 +159,7 @@ def encode(text: str, labels: Iterable[str] = (), parts: Iterable[str] = ()) -> 
 
 @lru_cache(maxsize=1 << 15)
 def stem_of(path: str) -> str:
-    """What a file is called; one that stands for its folder (`mod.rs`, `__init__.py`) is called like the folder."""
+    """Return the name of a file without extension; for an entry file (`mod.rs`, `__init__.py`), the name of its folder."""
     *folders, name = path.split("/")
     stem = name.split(".")[0] or name
     return folders[-1] if folders and stem.lower() in _ENTRIES else stem
@@ -172,7 +172,7 @@ def encode_path(path: str) -> bytes:
     return array("Q", sorted(keys.union(*map(_folder_keys, folders)))).tobytes()
 
 
-@lru_cache(maxsize=1 << 12)  # of the folders of one place most are the same
+@lru_cache(maxsize=1 << 12)  # most files share their folders
 def _folder_keys(folder: str) -> frozenset[int]:
     return frozenset(key(term, FOLDER) for term in split(folder))
 

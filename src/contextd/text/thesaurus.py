@@ -1,8 +1,8 @@
-"""What the words of everyday life are about, in six languages: so that "Where do I live?" meets "Ich wohne in Hamburg".
+"""Concepts of everyday words in six languages, so that "Where do I live?" matches "Ich wohne in Hamburg".
 
-A thesaurus written by hand (`learned/concepts.json`): stems of words, whole words (with a `$`), for Chinese and Japanese pieces
-of text; and of which other concepts each `is` a part. A word may be about several things; a word that is not there is about
-nothing here, and is found by itself.
+The thesaurus is written by hand (`learned/concepts.json`). A concept has word stems, whole words (with a `$`), substrings for
+Chinese and Japanese, and broader concepts (`is`). A word may have several concepts. A word that is not listed has none, and
+matches only itself.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from typing import NamedTuple
 _WORD = re.compile(r"[^\W\d_]+")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _UNSPACED = ("zh", "ja")
-_COMPOUND = 9  # letters of a word that may be made of two: Schuhgröße
-_LONGEST = 40  # letters; what is longer is data
-_INNER = 5  # letters of a stem that is looked for inside of one
+_COMPOUND = 9  # minimum letters of a word that may be a compound: Schuhgröße
+_LONGEST = 40  # letters; longer words are data
+_INNER = 5  # minimum letters of a stem inside a compound
 
 
 class _Thesaurus(NamedTuple):
-    """Concepts by whole words, by beginnings of words, and by pieces of text without spaces."""
+    """Concepts by whole words, by stems, and by substrings of text without spaces (`pieces`)."""
 
     words: Mapping[str, Sequence[str]]
     stems: Mapping[str, Sequence[str]]
     pieces: Mapping[str, Sequence[str]]
-    longest: int  # of the pieces
+    longest: int  # letters of the longest piece
     wider: Mapping[str, Sequence[str]]
 
 
 def concepts_of(text: str) -> frozenset[str]:
-    """What a text is about, as far as the thesaurus knows."""
+    """Return the concepts of the words of a text."""
     words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
     return frozenset(concept for word in words for about in _about(word) for concept in about)
 
 
 def widened(concepts: frozenset[str]) -> frozenset[str]:
-    """Concepts with those they are part of, by one step: who swims does a sport."""
+    """Add the broader concepts of each concept, by one step: swimming is a sport."""
     return concepts.union(*(_known().wider.get(concept, ()) for concept in concepts))
 
 

@@ -1,7 +1,7 @@
-"""Time expressions as windows: "last Tuesday", "in May 2023", "four weeks ago". They raise what was said then, never filter.
-Timestamps of other programs as microseconds.
+"""Parse time expressions ("last Tuesday", "in May 2023", "four weeks ago") into windows, and timestamps into microseconds.
 
-By rules, in English and German: libraries that parse dates give one moment, and are far too slow for every question.
+Windows raise the rank of documents of that time and never filter. Rules cover English and German: libraries that parse dates
+return one moment, and are too slow for every question.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Window = tuple[int, int]  # first and last moment, microseconds
 
 _DAY = 86_400_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SECONDS_END = 10**11  # more seconds than this are milliseconds
+_SECONDS_END = 10**11  # larger numbers are milliseconds
 _LONGEST_TIMESTAMP = 40  # characters
 MONTHS = {
     name: number
@@ -52,9 +52,9 @@ _THIS = r"(?:this|current|diese[nrsm]?)"
 
 
 def moment(value: Any) -> int:
-    """A timestamp of any program in microseconds since 1970; 0 where none is given. Raises ValueError for anything else.
+    """Return a timestamp in microseconds since 1970; 0 if it is empty. Raises ValueError if it cannot be parsed.
 
-    A number is in seconds, milliseconds, microseconds or nanoseconds: their ranges, from 1973 to 5138, do not overlap.
+    A number is in seconds, milliseconds, microseconds or nanoseconds: for 1973 to 5138, their ranges do not overlap.
     """
     if value is None or (isinstance(value, str) and not value.strip()):
         return 0
@@ -77,7 +77,7 @@ def moment(value: Any) -> int:
 
 
 def _microseconds(value: float) -> int:
-    if not 0 <= value < _SECONDS_END * 10**9:  # NaN and the infinities as well
+    if not 0 <= value < _SECONDS_END * 10**9:  # also true for NaN and infinities
         raise ValueError(f"not a time: {float(value) if abs(value) < _SECONDS_END * 10**9 else 'a number out of range'}")
     for factor in (1_000_000, 1000, 1):
         if value * factor < _SECONDS_END * 1_000_000:
@@ -86,7 +86,7 @@ def _microseconds(value: float) -> int:
 
 
 def windows(text: str, now: int) -> tuple[Window, ...]:
-    """The windows a text speaks of, as far as they can be told; none for most texts."""
+    """Return the time windows that a text mentions, at most eight; none for most texts."""
     if not any(sign in lowered for lowered in [text.lower()] for sign in _SIGNS) and not re.search(r"\d{4}|\d\.", text):
         return ()
     today = datetime.fromtimestamp(now / 1e6).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -97,14 +97,14 @@ def windows(text: str, now: int) -> tuple[Window, ...]:
             try:
                 for first, last in read(match, today):
                     found[int(first.timestamp() * 1e6), int(last.timestamp() * 1e6) - 1] = None
-            except (OverflowError, ValueError, OSError):  # the end of the calendar
+            except (OverflowError, ValueError, OSError):  # outside the range of the calendar
                 continue
         rest = pattern.sub(" ", rest)
     return tuple(found)[:8]
 
 
 def without_times(text: str) -> str:
-    """What is left of a text when it no longer says when."""
+    """Return a text in lower case without its time expressions."""
     rest = text.lower()
     for pattern, _ in _PATTERNS:
         rest = pattern.sub(" ", rest)
@@ -143,7 +143,7 @@ def _dotted(match: re.Match[str], today: datetime) -> Days:
 
 
 def _latest(today: datetime, month: int, day: int) -> int:
-    """The year of the latest such day that is not in the future."""
+    """Return the year of the latest such day that is not in the future."""
     return today.year if (month, day) <= (today.month, today.day) else today.year - 1
 
 
@@ -174,7 +174,7 @@ def _weekday(match: re.Match[str], today: datetime) -> Days:
 
 
 def _ago(match: re.Match[str], today: datetime) -> Days:
-    """So many units ago: the larger the unit, the vaguer the person."""
+    """A number of units ago: the larger the unit, the wider the window."""
     number = int(match[1]) if match[1].isdigit() else NUMBERS[match[1]]
     unit = UNITS[match[2]]
     middle, slack = number * unit, {1: 1, 7: 4, 30: 16, 365: 183}[unit]
@@ -183,7 +183,7 @@ def _ago(match: re.Match[str], today: datetime) -> Days:
 
 
 def _past(match: re.Match[str], today: datetime) -> Days:
-    """Since so many units: until now."""
+    """A number of units up to now."""
     number = int(match[1]) if match[1] and match[1].isdigit() else NUMBERS.get(match[1] or "a", 1)
     days = min(number * UNITS[match[2]], 60_000)
     yield today - timedelta(days=days), today + timedelta(days=1)

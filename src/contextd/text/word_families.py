@@ -1,8 +1,8 @@
-"""Words of one family: how else a word of a question may be written in code.
+"""Word families: other forms in which a word of a question may occur in code.
 
-English word formation that a stemmer leaves apart (`parser` and `parse`, `resolution` and `resolve`, `indices` and `index`)
-and the usual abbreviations of programming (`config` for configuration). No project's vocabulary, and no synonyms: those depend
-on what a text is about.
+Covers English word formation that a stemmer does not (`parser` and `parse`, `resolution` and `resolve`, `indices` and `index`)
+and common abbreviations of programming (`config` for configuration). There is no project's vocabulary, and no synonyms: those
+depend on the subject of a text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from contextd.text.terms import terms_of
 
-# Endings that change the stem: of the noun, and of the verbs it may come from.
+# Endings that change the stem: of a noun, and of the verbs it may derive from.
 _CHANGES = (
     ("olution", ("olve",)), ("version", ("vert",)), ("ansion", ("and",)), ("ension", ("end",)), ("ision", ("ide",)),
     ("usion", ("ude",)), ("mission", ("mit",)), ("ription", ("ribe",)), ("umption", ("ume",)), ("eption", ("eive", "ept")),
@@ -37,7 +37,7 @@ _ABBREVIATIONS = (
     "stmt statement", "expr expression", "decl declaration", "buf buffer", "addr address", "fmt format", "pos position",
     "prev previous", "iter iterator iterate", "alloc allocate allocation allocator", "concat concatenate", "sep separator",
 )  # fmt: skip
-_NO_AGENTS = frozenset(  # they end like one
+_NO_AGENTS = frozenset(  # not agent nouns, though they end like one
     "author number factor vector sector doctor corner member letter matter order border folder header footer paper power "
     "tower water winter summer center master cluster chapter charter character quarter register semester layer later other "
     "rather under over never ever however whether former proper super upper lower inner outer after minor major prior error "
@@ -49,7 +49,7 @@ _VOWELS = "aeiouy"
 
 @lru_cache(maxsize=1 << 12)
 def family(word: str) -> frozenset[str]:
-    """The terms of other words that a lower-case word may stand for; its own is not among them."""
+    """Return the terms of related words of a lower-case word, without its own terms."""
     if not word.isascii() or not word.isalpha():
         return frozenset()
     others = {*_TABLE.get(word, ()), *_TABLE.get(_singular(word), ())}
@@ -63,7 +63,7 @@ def _singular(word: str) -> str:
 
 
 def _base(word: str) -> str:
-    """A verb without the ending of its form: rout of route, routes, routed, routing; log of logging."""
+    """Return a verb without its inflection: rout of route, routes, routed, routing; log of logging."""
     for ending in ("ing", "ed", "es", "s", "e"):
         if ending == "s" and word.endswith("ss"):
             break
@@ -78,7 +78,7 @@ def _undoubled(base: str) -> str:
 
 
 def _agents(word: str) -> set[str]:
-    """Who or what does it: router of routing, logger of log."""
+    """Return possible agent nouns: router of routing, logger of log."""
     base = _base(word)
     if base.endswith(("er", "or", "ion", "ment", "ity", "nes")):
         return set()
@@ -87,7 +87,7 @@ def _agents(word: str) -> set[str]:
 
 
 def _verbs(word: str) -> set[str]:
-    """What an agent or a noun of action does: parse of parser, resolve of resolution."""
+    """Return possible verbs of an agent or action noun: parse of parser, resolve of resolution."""
     one = _singular(word)
     found = {one[: -len(ending)] + verb for ending, verbs in _CHANGES if one.endswith(ending) for verb in verbs}
     if one.endswith(("er", "or")) and len(one) > 5 and one not in _NO_AGENTS:

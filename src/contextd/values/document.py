@@ -15,6 +15,8 @@ MEMORIES = 1  # source id of all memories
 
 CHATS = 2  # source id of all imported chats and notes
 
+PUSHED = 3  # source id of all documents that programs pushed
+
 COMMIT = "commit"  # language of a commit as a document
 
 MEMORY = "memory"  # language of a memory

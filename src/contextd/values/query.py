@@ -45,6 +45,7 @@ class Scope:
     until: int | None = None
     recall: Recall | None = None  # filters for memories
     excluded: tuple[str, ...] = ()  # paths and patterns to exclude
+    hidden: tuple[str, ...] = ()  # paths and patterns that do not exist for this reader: not in statistics either
     now: int = 0  # time of the query, in microseconds; 0 for the time at which it is answered
 
 

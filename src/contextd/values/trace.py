@@ -16,6 +16,7 @@ class DeadlineExceeded(Unavailable):
     """The caller's deadline passed before a required step could start."""
 
     code = "deadline"
+    http_status = 504
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,11 @@ class Masks:
     @cached_property
     def allowed(self) -> Bools:
         """Visible documents: the reader may see them, and their source is in the scope."""
-        allowed = one_of(self._snapshot.documents.acls, self._acls()) & self._snapshot.documents.alive
-        return allowed & one_of(self._snapshot.documents.sources, self._scope.sources) if self._scope.sources else allowed
+        scope, documents = self._scope, self._snapshot.documents
+        allowed = one_of(documents.acls, self._acls()) & documents.alive
+        if scope.hidden:
+            allowed &= ~documents.below(scope.hidden)
+        return allowed & one_of(documents.sources, scope.sources) if scope.sources else allowed
 
     def _acls(self) -> Sequence[int]:
         """Return the access lists that name the reader; looked up once per reader and snapshot.

@@ -9,12 +9,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from contextd.errors import ContextdError
+from contextd.ports.catalog import KnownProject
 from contextd.stores.lease import lease
 from contextd.stores.sqlite.record import SqliteRecord
 from contextd.stores.sqlite.store import open_index
@@ -22,23 +22,11 @@ from contextd.values.query import THE_OWNER
 
 ROOT, INDEXED = "root ", "indexed "  # settings of an index, for each source
 _REGISTRY = "select workspace_id, name, place from registry where kind = 'project' order by name, place"
+_ONE = "select workspace_id, name, place from registry where kind = 'project' and workspace_id = ?"
 _SETTINGS = "select name, value from setting where workspace_id = ? and (instr(name, ?) = 1 or instr(name, ?) = 1)"
-_STORED = (
-    """select (select count(*) from memory where workspace_id = ?1) + (select count(*) from chat where workspace_id = ?1)"""
-)
+_STORED = """select (select count(*) from memory where workspace_id = ?1) + (select count(*) from chat where workspace_id = ?1)
++ (select count(*) from document where workspace_id = ?1 and source_id = 3 and dead_seq is null)"""
 _UNREGISTER = ("delete from source_right where workspace_id = ?", "delete from registry where workspace_id = ?")
-
-
-@dataclass(frozen=True, slots=True)
-class KnownProject:
-    """A project of a data directory: its folders (worktrees share an index), its size in bytes, the last index run."""
-
-    workspace: int
-    name: str
-    roots: tuple[str, ...]
-    size: int
-    indexed: int | None  # in microseconds
-    memories: int  # number of memories, chats and notes stored for it
 
 
 class Catalog:
@@ -50,6 +38,11 @@ class Catalog:
     def all(self) -> list[KnownProject]:
         """Return every project, by name."""
         return [self._known(*row) for row in self.record.database.query(_REGISTRY)]
+
+    def get(self, workspace: int) -> KnownProject | None:
+        """Return a project by its workspace."""
+        found = self.record.database.query(_ONE, (workspace,))
+        return self._known(*found[0]) if found else None
 
     def remove(self, project: KnownProject) -> None:
         """Delete the index of a project, and its registration if it has no memories. Raises `Busy` while it is written."""

@@ -18,8 +18,10 @@ from contextd.stores.sqlite.clocks import Clocks
 from contextd.stores.sqlite.database import Database
 from contextd.stores.sqlite.exchange import SqliteExchange
 from contextd.stores.sqlite.memories import SqliteMemories
+from contextd.stores.sqlite.pushed import PushedStore
 from contextd.stores.sqlite.recall import MemoryStore
 from contextd.stores.sqlite.relations import SqliteRelations
+from contextd.stores.sqlite.tokens import SqliteTokens
 
 _SCHEMAS = ("index", "record")
 _PLACE = "select workspace_id, name from registry where kind = ? and place = ?"
@@ -43,6 +45,7 @@ class SqliteRecord:
         self.memories = SqliteMemories(self)
         self.relations = SqliteRelations(self)
         self.exchange = SqliteExchange(self)
+        self.tokens = SqliteTokens(self.database)
 
     # Workspaces
 
@@ -80,6 +83,10 @@ class SqliteRecord:
     def chats(self, workspace: int) -> ChatStore:
         """Return the chats and notes of one workspace."""
         return ChatStore(self.store(workspace), self.clocks.tick)
+
+    def pushed(self, workspace: int) -> PushedStore:
+        """Return the documents that programs pushed to one workspace."""
+        return PushedStore(self.store(workspace))
 
     def close(self) -> None:
         """Close idle connections."""

@@ -19,10 +19,11 @@ from contextd.stores.sqlite.chats import ChatStore
 from contextd.stores.sqlite.database import packed, request_wipe, rows, unpacked
 from contextd.stores.sqlite.forgotten import whole
 from contextd.stores.sqlite.memories import fields_of, row_of, versions_of
+from contextd.stores.sqlite.pushed import PushedStore
 from contextd.stores.sqlite.record import SqliteRecord
 from contextd.text.indexed_text import texts_of, words_of
 from contextd.values.conversation import told_apart
-from contextd.values.document import CHATS, OWNER, DocumentRow, Parsed, Piece, Stamp
+from contextd.values.document import CHATS, OWNER, PUSHED, DocumentRow, Parsed, Piece, Stamp
 from contextd.values.memory import Memory
 
 _MARK = "insert or replace into setting values (0, 'scrubbed', ?)"  # workspace 0 does not exist: for the whole record
@@ -62,9 +63,9 @@ def rescrub(record: SqliteRecord, with_: Rescrubber) -> int:
         workspaces = [row[0] for row in rows(connection, "select workspace_id from registry")]
         found = sum(_names(connection, table, column, with_) for table, column in _NAMES)
         for workspace in workspaces:
-            found += _memories(connection, record, workspace, with_) + _chats(
-                connection, record.chats(workspace), workspace, with_
-            )
+            found += _memories(connection, record, workspace, with_)
+            found += _chats(connection, record.chats(workspace), workspace, with_)
+            found += _pushed(connection, record.pushed(workspace), workspace, with_)
         connection.execute(_MARK, (with_.mark,))
         if found:
             request_wipe(connection)
@@ -153,6 +154,19 @@ def _chat(connection: apsw.Connection, chats: ChatStore, workspace: int, row: Se
             "insert or replace into chat values (?, ?, ?, ?, ?)", (workspace, target, first, chain, packed(_json(described)))
         )
     return found
+
+
+def _pushed(connection: apsw.Connection, pushed: PushedStore, workspace: int, with_: Rescrubber) -> int:
+    total = 0
+    for number, uri, content, acl, language, digest, modified, stored, *_ in rows(connection, _CHATS, (workspace, PUSHED)):
+        old = Parsed(unpacked(stored), tuple(_piece(one) for one in rows(connection, _PIECES, (workspace, content))), (), ())
+        parsed, found = _clean_parsed(old, with_)
+        name, in_name = with_.clean(uri)
+        if found + in_name:
+            row = DocumentRow(number, PUSHED, name, content, acl, language, Stamp(0, 0, 0, 0), digest, modified)
+            pushed.rewrite(connection, row, parsed, with_.embed(texts_of(parsed)))
+        total += found + in_name
+    return total
 
 
 def _clean_json(value: Any, with_: Rescrubber) -> tuple[Any, int]:

@@ -61,6 +61,10 @@ COMMANDS = {
     "project-stats": ("look", "Count the included and excluded files of the project."),
     "models": ("models", "List, download and verify model weights."),
     "mcp": ("serve", "Serve this project to an agent over MCP (stdio)."),
+    "serve": ("service", "Serve all projects over HTTP, to programs with an access token."),
+    "stop": ("service", "Stop the service."),
+    "service": ("service", "Start the service at login, or not."),
+    "token": ("service", "Create, list and revoke access tokens of the service."),
     "eval": ("evaluate", "Measure retrieval quality on questions with known answers."),
 }
 

@@ -13,20 +13,19 @@ from contextd.app.tasks import TYPES
 from contextd.surfaces.cli.find import outline_of, show_occurrences, show_outline
 from contextd.surfaces.cli.show import (
     as_json,
-    asked,
     block,
     limited,
     note,
     out,
     project_options,
     query_from,
+    served,
     styled,
     table,
     terminal,
     text_from,
     warn,
 )
-from contextd.surfaces.wire.convert import plain
 from contextd.text.invisible import visible, visible_line
 from contextd.values.document import CHAT, COMMIT, MEMORY
 
@@ -115,11 +114,12 @@ def _answer(
     query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, limit: int | None,
     template: str, paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None,
     timeout: float | None, rerank: bool, ranker: str, history: tuple[str, ...], exclude: tuple[str, ...],
-    mmr_lambda: float | None,
+    mmr_lambda: float | None, explained: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the context of a question, for any command."""
+    """Return the context of a question, with its whole trace if it is to be explained."""
     text = query_from(query)
-    return asked(project, reader, also).context(
+    session = served(project, reader, also)
+    return (session.preview if explained else session.context)(
         text,
         budget=budget,
         **({"k": limit} if limit else {}),
@@ -163,7 +163,7 @@ def search(
       pbpaste | contextd search -
     """
     text = text_from(query) if exact or regex else query_from(query)
-    session = asked(project, reader, also)
+    session = served(project, reader, also)
     narrow = _narrow(paths, languages, kinds, exclude)
     order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda}
     if exact or regex:
@@ -177,6 +177,7 @@ def search(
     found = session.search(text, k=limit, min_score=min_score, narrow=narrow, deadline=timeout, **order)
     if json_output:
         from contextd.surfaces.wire.answers import SearchAnswer
+        from contextd.surfaces.wire.convert import plain
 
         more = {"outline": [asdict(one) for one in outline]} if outline else {}
         as_json(plain(SearchAnswer.of(found.hits, found.plan, found.trace, text)) | more)
@@ -275,8 +276,9 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
       contextd explain "how does login work"
     """
     from contextd.surfaces.wire.answers import ContextAnswer, TraceAnswer
+    from contextd.surfaces.wire.convert import plain
 
-    answer = _answer(query, **options)
+    answer = _answer(query, **options, explained=True)
     if json_output:
         as_json(plain(ContextAnswer.of(answer)) | {"trace": TraceAnswer.of(answer.trace), "terms": dict(answer.plan.terms)})
         return 0 if answer.hits else 1
@@ -325,7 +327,7 @@ def task(
 
     text = text_from((description,)) if description == "-" else description
     wanted = Task(title, text, kind, complexity, number, _narrow(paths, languages, kinds, exclude))
-    found = asked(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
+    found = served(project, reader, also).task(wanted, min_score=min_score, deadline=timeout)
     if json_output:
         inner = ContextAnswer.of(found.context) if found.context is not None else None
         as_json({"prompt": found.prompt, "budget": found.budget, "context": inner, "warnings": list(found.warnings)})

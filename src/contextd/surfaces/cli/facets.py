@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.show import as_json, asked, block, note, personal_options, query_from, table, warn
+from contextd.surfaces.cli.show import as_json, block, note, personal_options, query_from, served, table, warn
 from contextd.surfaces.wire.convert import plain
 
 
@@ -48,7 +48,7 @@ def facets(
     from contextd.surfaces.wire.answers import ContextAnswer, PlanAnswer, TraceAnswer
 
     text = query_from(query)
-    answer = asked(project, reader).facets(
+    answer = served(project, reader).facets(
         text, budget=budget, count=count, own=[_facet(one) for one in own], min_score=min_score, history=history
     )
     if json_output:

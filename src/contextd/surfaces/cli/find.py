@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from contextd.errors import Forbidden, NotFound
 from contextd.surfaces.cli.show import as_json, here, note, styled, table
 from contextd.text.invisible import visible_line
 
@@ -50,12 +51,14 @@ def _marked(one: Any) -> str:
 
 def outline_of(session: Any, text: str, project: str) -> list[Any] | None:
     """Return the outline of an indexed file, if its path is the whole query; else None."""
-    if session.project is None or len(text.split()) != 1:
+    if len(text.split()) != 1:
         return None
     try:
         path = here(text, project)
-        found: list[Any] | None = session.structure.outline(path) if (session.project.root / path).is_file() else None
+        found: list[Any] | None = session.structure.outline(path) if (session.root() / path).is_file() else None
     except (OSError, ValueError):  # too long for a path, or with a character that no path has
+        return None
+    except (NotFound, Forbidden):  # no project, or not indexed yet; the answer itself says so
         return None
     return found
 

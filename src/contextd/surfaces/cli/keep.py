@@ -29,8 +29,6 @@ from contextd.surfaces.cli.show import (
     warn,
 )
 
-_LINES_PER_SECOND = 15_000  # of one core on an ordinary machine: a rough estimate
-_BYTES_PER_LINE = 36
 _BYTES_PER_CHUNK = 900
 
 
@@ -117,6 +115,8 @@ def rebuild(
 
 
 def _estimate(found: dict[str, tuple[int, int]]) -> dict[str, Any]:
+    from contextd.app.index_service import estimated_seconds
+
     size = sum(bytes_ for _, bytes_ in found.values())
     languages = {
         name or "(other)": {"files": files, "bytes": bytes_, "chunks": -(-bytes_ // _BYTES_PER_CHUNK)}
@@ -125,7 +125,7 @@ def _estimate(found: dict[str, tuple[int, int]]) -> dict[str, Any]:
     return {
         "files": sum(files for files, _ in found.values()),
         "bytes": size,
-        "seconds": max(1, round(size / _BYTES_PER_LINE / _LINES_PER_SECOND)),
+        "seconds": estimated_seconds(size),
         "languages": languages,
     }
 

@@ -6,7 +6,19 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.show import as_json, asked, counted, json_option, note, opened, out, project_options, text_from, warn
+from contextd.surfaces.cli.show import (
+    as_json,
+    asked,
+    counted,
+    json_option,
+    note,
+    opened,
+    out,
+    project_options,
+    served,
+    text_from,
+    warn,
+)
 from contextd.surfaces.wire.convert import plain
 from contextd.values.memory import UNKNOWN
 
@@ -46,7 +58,7 @@ def remember(
     from contextd.surfaces.wire.answers import MemoryAnswer
 
     known = {"kind": kind, "topics": topics or None, "valid_from": date(since), "private": private, "pinned": pin}
-    session = opened(project if here else None, reader)
+    session = opened(project, reader) if here else served(None, reader)
     topics_before = {topic.name for topic in session.memories.topics()} if topics else None
     saved = session.remember(
         text_from(text), principals=principals, in_project=here, **{name: one for name, one in known.items() if one is not None}
@@ -90,7 +102,7 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd forget 6d1c0b1e8f5a4e0d9c3b2a1908f7e6d5
     """
-    session = asked(project, reader)
+    session = served(project, reader)
     known = session.memories.get(memory)
     replaced = [one.id for one in session.memories.all() if one.replaced_by == known.id]
     state = session.forget(known.id)

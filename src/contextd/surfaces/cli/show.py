@@ -171,6 +171,13 @@ def asked(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
     return session
 
 
+def served(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
+    """Return a client of the running service, or a session of this process if none runs. Both have the same methods."""
+    from contextd.surfaces.cli.hybrid import client
+
+    return client(project, reader, also) or asked(project, reader, also)
+
+
 def here(path: str, project: str) -> str:
     """Resolve a path against the current folder if it exists there; else it is relative to the project."""
     target = Path.cwd() / path
@@ -192,9 +199,25 @@ project_option = click.option(
 
 def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of commands for a project."""
-    for option in (json_option, reader_option, project_option):
+    for option in (*_where_options(), json_option, reader_option, project_option):
         command = option(command)
     return command
+
+
+def _where_options() -> tuple[Callable[..., Any], ...]:
+    """Return the options that choose between the service and this process. They are not passed to commands."""
+
+    def choose(ctx: click.Context, parameter: click.Parameter, chosen: bool) -> None:
+        if chosen:
+            ctx.find_root().meta["contextd.mode"] = "standalone" if parameter.name == "service" else "embedded"
+
+    return tuple(
+        click.option(name, is_flag=True, expose_value=False, callback=choose, help=text)
+        for name, text in (
+            ("--embedded", "Answer in this process, even if the service runs."),
+            ("--service", "Ask the service; fail if it does not run."),
+        )
+    )
 
 
 class WholeNumber(click.IntRange):
@@ -228,6 +251,7 @@ def personal_options(project: str) -> Callable[[Callable[..., Any]], Callable[..
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
+            *_where_options(),
             json_option,
             reader_option,
             click.option("-p", "--project", default=None, metavar="PATH", help=project),

@@ -10,7 +10,6 @@ from contextd.surfaces.cli.show import (
     WholeNumber,
     as_json,
     as_list,
-    asked,
     block,
     counted,
     here,
@@ -18,6 +17,7 @@ from contextd.surfaces.cli.show import (
     note,
     out,
     project_options,
+    served,
     table,
 )
 
@@ -33,7 +33,7 @@ def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
       contextd symbols Session.close
       contextd symbols load_user --json
     """
-    found = asked(project, reader).structure.symbols(name)
+    found = served(project, reader).structure.symbols(name)
     if json_output:
         as_list(found)
     else:
@@ -59,7 +59,7 @@ def callers(name: str, project: str, reader: str, json_output: bool) -> int:
       contextd callers load_user
       contextd callers Session.close --json
     """
-    defined, found = asked(project, reader).structure.callers(name)
+    defined, found = served(project, reader).structure.callers(name)
     if json_output:
         as_json({"definitions": [asdict(one) for one in defined], "uses": [asdict(one) for one in found]})
     else:
@@ -83,7 +83,7 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
       contextd impact src/app/store.py
       contextd impact load_user --depth 1
     """
-    found = asked(project, reader).structure.impact(here(what, project), depth=depth)
+    found = served(project, reader).structure.impact(here(what, project), depth=depth)
     if json_output:
         as_list(found or ())
     elif found is None:
@@ -108,7 +108,7 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
     Example:
       contextd map --budget 800
     """
-    structure = asked(project, reader).structure
+    structure = served(project, reader).structure
     found = structure.overview(budget)
     if json_output:
         as_json(asdict(found))
@@ -134,7 +134,7 @@ def history(path: str, project: str, reader: str, json_output: bool, limit: int)
       contextd history src/app/store.py
       contextd history src/auth --json
     """
-    found = asked(project, reader).structure.history(here(path, project), limit=limit)
+    found = served(project, reader).structure.history(here(path, project), limit=limit)
     if json_output:
         as_json(
             {
@@ -167,7 +167,7 @@ def why(place: str, project: str, reader: str, json_output: bool) -> int:
     path, _, line = place.rpartition(":")
     if not path or not line.isdigit():
         raise InvalidInput("give a path and a line, such as src/app/store.py:42")
-    edit, message = asked(project, reader).structure.why(here(path, project), int(line))
+    edit, message = served(project, reader).structure.why(here(path, project), int(line))
     if json_output:
         as_json(edit._asdict() | {"message": message})
     else:

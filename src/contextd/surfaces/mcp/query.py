@@ -53,12 +53,10 @@ def answer(session: Session, arguments: Mapping[str, Any], notes: Sequence[str] 
 
 def _found(session: Session, asked: QueryContext, budget: int) -> Context:
     from contextd.querying.pipeline import MOST_HITS
-    from contextd.values.memory import Recall
     from contextd.values.query import Narrow
 
     scope, filters = asked.scope, asked.filters
     languages, kinds = ([one.lower() for one in several] for several in (scope.languages, scope.kinds))
-    recall = Recall(private=False)  # an agent may be anywhere
     return session.context(
         asked.query,
         budget=budget,
@@ -66,7 +64,7 @@ def _found(session: Session, asked: QueryContext, budget: int) -> Context:
         k=MOST_HITS if asked.k is None else asked.k,
         min_score=filters.min_score,
         mmr_lambda=filters.mmr_lambda,
-        narrow=Narrow(scope.paths, languages, kinds, recall=recall, exclude=scope.exclude_patterns),
+        narrow=Narrow(scope.paths, languages, kinds, exclude=scope.exclude_patterns),
         deadline=_SECONDS,
     )
 

@@ -6,12 +6,12 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from contextd.app.follower import Follower
 from contextd.errors import ContextdError
 from contextd.surfaces.mcp import query
-from contextd.surfaces.mcp.follow import Follower
 from contextd.surfaces.mcp.protocol import SLOW, Protocol
 from contextd.surfaces.mcp.wire import serve
 
@@ -58,7 +58,7 @@ class Server:
     def _opened(self) -> Session:
         with self._opening:
             if self._session is None:
-                self._session = self.open_session()
+                self._session = replace(self.open_session(), private=False)  # an agent may be anywhere
                 if self.watch:
                     with suppress(ContextdError):  # the follower reports it, too; existing data can be queried
                         self._first_run = self._session.index_service.request()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from contextd.surfaces.wire.convert import optional
 from contextd.surfaces.wire.groups import GroupAnswer, groups
@@ -20,15 +20,19 @@ if TYPE_CHECKING:
     from contextd.values.trace import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class ListAnswer:
-    """Items of a list: the one shape that lists have."""
+T = TypeVar("T")
 
-    items: Sequence[Any]
+
+@dataclass(frozen=True, slots=True)
+class ListAnswer(Generic[T]):
+    """Items of a list: the one shape that lists have. `next` is the cursor of the next page, if there is one."""
+
+    items: Sequence[T]
     total: int
+    next: str | None = optional()
 
     @classmethod
-    def of(cls, items: Sequence[Any], total: int | None = None) -> ListAnswer:
+    def of(cls, items: Sequence[T], total: int | None = None) -> ListAnswer[T]:
         """Some items; `total` if there are more of them."""
         return cls(items, len(items) if total is None else total)
 
@@ -58,6 +62,9 @@ class HitAnswer:
     language: str
     tokens: int
     offsets: Offsets
+    modified: str | None
+    confidence: float
+    value: str
     why: Mapping[str, float]
     facet: str | None = optional()
     relation: Mapping[str, Any] | None = optional()
@@ -82,6 +89,9 @@ class HitAnswer:
             language=chunk.language,
             tokens=chunk.tokens,
             offsets=Offsets(chunk.start, chunk.end),
+            modified=time_of(chunk.modified),
+            confidence=round(chunk.confidence, 3),
+            value=chunk.value,
             why=hit.why,
             facet=hit.facet or None,
             relation=relation and {"kind": relation.kind, "depth": relation.depth, "with": relation.uri},
@@ -130,6 +140,7 @@ class SearchAnswer:
 
     query: str
     route: str
+    terms: Mapping[str, float]
     hits: Sequence[HitAnswer]
     groups: Sequence[GroupAnswer]
     warnings: Sequence[str]
@@ -137,7 +148,8 @@ class SearchAnswer:
     @classmethod
     def of(cls, hits: Sequence[Hit], plan: Plan, trace: Trace, query: str) -> SearchAnswer:
         """The hits of a search, best first, and by document."""
-        return cls(query, plan.route, [HitAnswer.of(hit, plan.terms) for hit in hits], groups(hits), list(trace.warnings))
+        answered, warnings = [HitAnswer.of(hit, plan.terms) for hit in hits], list(trace.warnings)
+        return cls(query, plan.route, dict(plan.terms), answered, groups(hits), warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +166,13 @@ class ContextAnswer:
     ids: Sequence[str]
     scores: Mapping[str, float]
     route: str
+    terms: Mapping[str, float]
     hits: Sequence[HitAnswer]
     warnings: Sequence[str]
 
     @classmethod
-    def of(cls, answer: Context) -> ContextAnswer:
-        """A context; its hits without their texts."""
+    def of(cls, answer: Context, *, texts: bool = False) -> ContextAnswer:
+        """A context; its hits with or without their texts."""
         return cls(
             text=answer.text,
             tokens=answer.tokens,
@@ -171,7 +184,8 @@ class ContextAnswer:
             ids=answer.ids,
             scores={name: round(score, 4) for name, score in answer.scores.items()},
             route=answer.plan.route,
-            hits=[HitAnswer.of(hit, answer.plan.terms, text=False) for hit in answer.hits],
+            terms=dict(answer.plan.terms),
+            hits=[HitAnswer.of(hit, answer.plan.terms, text=texts) for hit in answer.hits],
             warnings=list(answer.trace.warnings),
         )
 

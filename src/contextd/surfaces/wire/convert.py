@@ -1,7 +1,7 @@
 """Between dataclasses and JSON: requests are checked by the types and limits of their fields, answers become objects.
 
 No validation library: the command line and the MCP server start too often to load one. A field may be a text, a number, a
-boolean, a list of texts, another dataclass, or any of these or None.
+boolean, a list of texts or of dataclasses, another dataclass, or any of these or None.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
-from functools import cache
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin
 
 from contextd.errors import InvalidInput
+from contextd.surfaces.wire.typed import hints, is_required
 
 T = TypeVar("T")
 
@@ -51,101 +51,134 @@ def plain(value: Any) -> Any:
         return {_name(one): plain(each) for one, each in pairs if each is not None or not one.metadata.get("omit")}
     if isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):  # a named tuple
+        return {key: plain(each) for key, each in value._asdict().items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(each) for each in value]
     return value
 
 
 def parsed(kind: type[T], values: Mapping[str, Any]) -> T:
-    """A request of JSON values; None counts as not given. Raises `InvalidInput` with a line for each mistake."""
+    """Return a request from JSON values that a model wrote. Raises `InvalidInput` with a line for each mistake.
+
+    None counts as not given. A text that holds the JSON of the wanted value counts as that value.
+    """
+    return _request(kind, values, strict=False)
+
+
+def parsed_strictly(kind: type[T], values: Mapping[str, Any]) -> T:
+    """Return a request from JSON values that a program wrote, with exactly the types of the schema. Raises `InvalidInput`."""
+    return _request(kind, values, strict=True)
+
+
+def _request(kind: type[T], values: Mapping[str, Any], *, strict: bool) -> T:
     mistakes: list[str] = []
-    request = _parsed(kind, values, "", kind, mistakes)
+    request = _Request(kind, strict, mistakes).parsed(kind, values, "")
     if mistakes:
         more = [f"and {len(mistakes) - _MOST} more mistakes"] if len(mistakes) > _MOST else []
         raise InvalidInput("\n".join([*mistakes[:_MOST], *more]))
     return request  # type: ignore[no-any-return]
 
 
-def schema(kind: type, description: str = "") -> dict[str, Any]:
-    """The JSON schema of a request."""
-    properties = {_name(one): _field_schema(one, _kind(kind, one)) for one in fields(kind)}
+def lists_of(kind: type) -> frozenset[str]:
+    """Return the arguments of a request that are lists."""
+    return frozenset(_name(one) for one in fields(kind) if _kind(kind, one).several)
+
+
+def schema(kind: type, description: str = "", *, nullable: bool = False) -> dict[str, Any]:
+    """Return the JSON schema of a request. `nullable` says of optional fields that they may be null."""
+    properties = {_name(one): _field_schema(one, _kind(kind, one), nullable) for one in fields(kind)}
     return {
         "type": "object",
         "properties": properties,
         **({"description": description} if description else {}),
-        "required": [_name(one) for one in fields(kind) if _is_required(one)],
+        "required": [_name(one) for one in fields(kind) if is_required(one)],
         "additionalProperties": False,
     }
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """The type of a field: `of` is a plain type or a dataclass; `several` for a list of texts."""
+    """The type of a field: `of` is a plain type or a dataclass; `several` for a list of them."""
 
     of: type
     several: bool = False
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+    optional: bool = False
 
 
 def _kind(kind: type, one: Field[Any]) -> _Kind:
-    hint = _hints(kind)[one.name]
-    if get_origin(hint) is types.UnionType:
+    hint = hints(kind)[one.name]
+    optional = get_origin(hint) is types.UnionType
+    if optional:
         hint = next(each for each in get_args(hint) if each is not types.NoneType)
-    return _Kind(str, several=True) if get_origin(hint) is tuple else _Kind(hint)
+    if get_origin(hint) is tuple:
+        return _Kind(get_args(hint)[0], several=True, optional=optional)
+    return _Kind(hint, optional=optional)
 
 
 def _name(one: Field[Any]) -> str:
     return one.metadata.get("name") or one.name
 
 
-def _is_required(one: Field[Any]) -> bool:
-    return one.default is MISSING and one.default_factory is MISSING
+def _field_schema(one: Field[Any], kind: _Kind, nullable: bool) -> dict[str, Any]:
+    made = _value_schema(one, kind, nullable)
+    if nullable and kind.optional:
+        made |= {"type": [made["type"], "null"]} | ({"enum": [*made["enum"], None]} if "enum" in made else {})
+    return made
 
 
-def _field_schema(one: Field[Any], kind: _Kind) -> dict[str, Any]:
+def _value_schema(one: Field[Any], kind: _Kind, nullable: bool) -> dict[str, Any]:
     text = one.metadata.get("about", "")
-    if is_dataclass(kind.of):
-        return schema(kind.of, text)
     if kind.several:
-        return {"type": "array", "items": {"type": "string"}, "description": text}
+        items = schema(kind.of, nullable=nullable) if is_dataclass(kind.of) else {"type": _TYPES[kind.of]}
+        return {"type": "array", "items": items, "description": text}
+    if is_dataclass(kind.of):
+        return schema(kind.of, text, nullable=nullable)
     limits = {"minimum": one.metadata.get("least"), "maximum": one.metadata.get("most"), "enum": one.metadata.get("choices")}
     extra = {key: list(value) if key == "enum" else value for key, value in limits.items() if value not in (None, ())}
     return {"type": _TYPES[kind.of], **extra, "description": text}
 
 
-def _parsed(kind: type, values: Mapping[str, Any], prefix: str, root: type, mistakes: list[str]) -> Any:
-    """A request or a part of one; None if something is wrong with it."""
-    known, found = {_name(one): one for one in fields(kind)}, dict[str, Any]()
-    before = len(mistakes)
-    for key, given in values.items():
-        if key not in known:
-            mistakes.append(f"unknown argument {(prefix + key)[:80]!r}; {_suggestion(key, root)}")
-            continue
-        one = known[key]
-        value = _converted(given, _kind(kind, one))
-        if value is None:
-            continue
-        found[one.name] = _checked(one, _kind(kind, one), value, f"{prefix}{key}", root, mistakes)
-    missing = [name for name, one in known.items() if _is_required(one) and one.name not in found]
-    mistakes += [f"argument {prefix + name!r} is missing" for name in missing]
-    return kind(**found) if len(mistakes) == before else None
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request that is checked: its type, how strictly, and the mistakes so far."""
 
+    root: type
+    strict: bool
+    mistakes: list[str]
 
-def _checked(one: Field[Any], kind: _Kind, value: Any, name: str, root: type, mistakes: list[str]) -> Any:
-    if is_dataclass(kind.of) and isinstance(value, dict):
-        return _parsed(kind.of, value, f"{name}.", root, mistakes)
-    if problem := _problem(value, kind, one.metadata):
-        mistakes.append(f"argument {name!r} {problem}")
-        return None
-    return tuple(value) if kind.several else value
+    def parsed(self, kind: type, values: Mapping[str, Any], prefix: str) -> Any:
+        """Return the request or a part of it; None if it has mistakes."""
+        known, found = {_name(one): one for one in fields(kind)}, dict[str, Any]()
+        before = len(self.mistakes)
+        for key, given in values.items():
+            if key not in known:
+                self.mistakes.append(f"unknown argument {(prefix + key)[:80]!r}; {_suggestion(key, self.root)}")
+                continue
+            one = known[key]
+            form = _kind(kind, one)
+            value = given if self.strict else _converted(given, form)
+            if value is None and (form.optional or not self.strict):
+                continue
+            found[one.name] = self._checked(one, form, value, f"{prefix}{key}")
+        missing = [name for name, one in known.items() if is_required(one) and one.name not in found]
+        self.mistakes.extend(f"argument {prefix + name!r} is missing" for name in missing)
+        return kind(**found) if len(self.mistakes) == before else None
+
+    def _checked(self, one: Field[Any], kind: _Kind, value: Any, name: str) -> Any:
+        if is_dataclass(kind.of):
+            if kind.several and isinstance(value, list) and all(isinstance(each, dict) for each in value):
+                return tuple(self.parsed(kind.of, each, f"{name}[{at}].") for at, each in enumerate(value))
+            if not kind.several and isinstance(value, dict):
+                return self.parsed(kind.of, value, f"{name}.")
+        if problem := _problem(value, kind, one.metadata):
+            self.mistakes.append(f"argument {name!r} {problem}")
+            return None
+        return tuple(value) if kind.several else value
 
 
 def _converted(value: Any, kind: _Kind) -> Any:
-    """The value. If a text holds the JSON of what is wanted, its content: some models write it so."""
+    """Return the value. If a text holds the JSON of what is wanted, return its content: some models write it so."""
     if isinstance(value, str) and (kind.several or kind.of is not str):
         try:
             value = json.loads(value)
@@ -155,10 +188,10 @@ def _converted(value: Any, kind: _Kind) -> Any:
 
 
 def _problem(value: Any, kind: _Kind, limits: Mapping[str, Any]) -> str:
-    """What is wrong with a value; empty if it fits."""
+    """Return what is wrong with a value; empty if it fits."""
     if kind.several:
-        fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
-        return "" if fits else "must be a list of strings"
+        fits = isinstance(value, list) and not any(_problem(one, _Kind(kind.of), {}) for one in value)
+        return "" if fits else f"must be a list of {_TYPES.get(kind.of, 'object')}s"
     if kind.of is str:
         return _text_problem(value, limits.get("choices", ()))
     if kind.of is bool:

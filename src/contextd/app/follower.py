@@ -22,7 +22,7 @@ from contextd.errors import Busy, ContextdError
 if TYPE_CHECKING:
     from contextd.app.session import Session
 
-_COMMAND = (sys.executable, "-P", "-m", "contextd.surfaces.mcp.follow")  # -P: do not import modules from the current folder
+_COMMAND = (sys.executable, "-P", "-m", "contextd.app.follower")  # -P: do not import modules from the current folder
 _LOOK = 1.0  # seconds between checks of a lease that another process holds
 _BEGUN = "watching\n"  # first line of a child
 _LONGEST = 30.0  # maximum seconds until a failed child is started again

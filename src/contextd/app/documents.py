@@ -1,0 +1,101 @@
+"""Documents that a program pushes: add, list, erase."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from contextd.errors import InvalidInput, NotFound, Unavailable
+from contextd.ports.record import Pushed, PushedDocument
+from contextd.ports.world import Embedder, Matrix, Parser
+from contextd.privacy import scrub_text
+from contextd.privacy.formats import Rule
+from contextd.settings.limits import checked_name, checked_text
+from contextd.text.indexed_text import texts_of
+from contextd.text.invisible import visible_line
+from contextd.text.languages import ALIASES
+from contextd.values.document import Parsed, Raw
+from contextd.values.query import Reader
+
+if TYPE_CHECKING:
+    from contextd.app.project import Project
+    from contextd.app.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The result of storing a document."""
+
+    path: str
+    document: int
+    chunks: int
+    embeddings: int
+    secrets: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentService:
+    """The pushed documents of one reader, personal or of a project. `readers` may read a document by default."""
+
+    store: Pushed
+    reader: Reader
+    readers: frozenset[str]
+    static: Embedder | None
+    parser: Callable[[], AbstractContextManager[Parser]]
+    language_of: Callable[[str, bytes], str]
+    rules: Sequence[Rule] = ()
+
+    def add(self, path: str, text: str, *, language: str | None = None, principals: Iterable[str] = ()) -> Stored:
+        """Scrub, cut and store a text. It is on disk, and found, when this returns."""
+        path = self._clean(path)
+        data = text.encode("utf-8", "replace")
+        spoken = self.language_of(path, data) if language is None else ALIASES.get(language.lower(), language.lower())
+        parsed = self._parsed(Raw(path, data, spoken))
+        names = frozenset(checked_name(one, "principal") for one in principals)
+        document = PushedDocument(path, spoken, time.time_ns() // 1000)
+        vectors = self._vectors(parsed)
+        number = self.store.put(document, parsed, vectors, self.reader.name, (names or self.readers) | {self.reader.name})
+        return Stored(path, number, len(parsed.pieces), sum(len(one) for one in vectors.values()), len(parsed.finds))
+
+    def delete(self, path: str) -> None:
+        """Erase a document of this reader. Raises `NotFound`."""
+        if not self.store.erase([self._clean(path)], self.reader.name):
+            raise NotFound(f"no such document of yours: {path}")
+
+    def all(self) -> list[PushedDocument]:
+        """Return the documents this reader may see, by path."""
+        return self.store.all(self.reader)
+
+    def _clean(self, path: str) -> str:
+        """Return a path without secrets and without parts that mean nothing here. Raises `InvalidInput`."""
+        name = checked_text("name", path).strip().removeprefix("./")
+        if not name or visible_line(name) != name:
+            raise InvalidInput(f"invalid path of a document: {visible_line(path)!r}")
+        return scrub_text(name, self.rules)[0]
+
+    def _parsed(self, raw: Raw) -> Parsed:
+        with self.parser() as parser:
+            outcome = next(iter(parser.parse([raw])))
+        if outcome.parsed is None:
+            raise InvalidInput(f"{raw.uri} cannot be read: {outcome.error}")
+        return outcome.parsed
+
+    def _vectors(self, parsed: Parsed) -> dict[str, Matrix]:
+        texts = texts_of(parsed)
+        if self.static is None or not texts:
+            return {}
+        try:
+            return {self.static.space: self.static.documents(texts)}
+        except Unavailable:
+            return {}
+
+
+def documents_of(session: Session, project: Project | None) -> DocumentService:
+    """Return the documents of a project, which its readers may read, or personal ones."""
+    home, setup = session.home, session.setup
+    readers = session.access.readers(project) if project is not None else frozenset[str]()
+    store = home.record.pushed(project.workspace if project is not None else home.personal)
+    return DocumentService(store, session.reader, readers, setup.static, setup.parser, setup.language_of, setup.rules)

@@ -1,0 +1,73 @@
+"""The root of a project, and folders that are never one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from contextd.errors import InvalidInput, NotFound
+
+_MARKERS = (
+    "package.json",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "Cargo.toml",
+    "pyproject.toml",
+    "setup.py",
+    "go.mod",
+)
+_SYSTEM = ("/", "/etc", "/proc", "/sys", "/usr", "/var", "/dev", "/bin", "/sbin", "/lib", "/boot", "/root", "/home",
+           "/System", "/Library", "C:\\", "C:\\Windows")  # fmt: skip
+
+
+_ELSEWHERE = "run this inside a project, or use --project PATH"
+
+
+def find_root(start: Path) -> Path:
+    """Return the project root of a path: by git, by a package file, by typical folders, or the path itself."""
+    here = start.resolve()
+    here = here if here.is_dir() else here.parent
+    lineage = (here, *here.parents)
+    for is_root in (_has_git, _has_marker, _looks_like_a_project):
+        for folder in lineage:
+            if is_root(folder) and not refusal(folder):
+                return folder
+    return here
+
+
+def _has_git(folder: Path) -> bool:
+    return (folder / ".git").exists()
+
+
+def _has_marker(folder: Path) -> bool:
+    return any((folder / marker).is_file() for marker in _MARKERS)
+
+
+def _looks_like_a_project(folder: Path) -> bool:
+    return ((folder / "src").is_dir() and (folder / "tests").is_dir()) or any(folder.glob("README*"))
+
+
+def refusal(folder: Path) -> str:
+    """Return why a folder must not be indexed; empty if it may."""
+    resolved = folder.resolve()
+    if resolved == Path.home().resolve():
+        return f"{resolved} is your home directory; {_ELSEWHERE}"
+    if str(resolved) in _SYSTEM or any(resolved.is_relative_to(path) for path in ("/etc", "/proc", "/sys", "/dev")):
+        return f"{resolved} is a system folder; {_ELSEWHERE}"
+    return ""
+
+
+def checked_root(path: Path) -> Path:
+    """Return the real path of a folder that may be indexed. Raises InvalidInput otherwise."""
+    try:
+        resolved = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise NotFound(f"no such project or directory: {path}; run `contextd projects` for a list") from None
+    if not resolved.is_dir():
+        raise InvalidInput(f"{path} is not a directory; give the directory that contains it")
+    if reason := refusal(resolved):
+        raise InvalidInput(reason)
+    if not os.access(resolved, os.R_OK | os.X_OK):
+        raise InvalidInput(f"cannot read {path}; check its permissions")
+    return resolved

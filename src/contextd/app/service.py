@@ -1,0 +1,202 @@
+"""Sessions for a service: many readers and projects of one data directory. Projects in use are followed by child processes."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from contextd.app.follower import Follower
+from contextd.app.home import Home
+from contextd.app.project import Project
+from contextd.app.questions import projects_of
+from contextd.app.session import Session
+from contextd.app.tokens import TokenService
+from contextd.errors import ContextdError, Forbidden, NotFound
+from contextd.ports.catalog import KnownProject, ProjectCatalog
+from contextd.settings import config
+from contextd.values.access_token import ADMIN, AccessToken
+
+_ID = re.compile(r"[0-7][0-9a-f]{15}")
+_MOST_SESSIONS = 64  # kept; the least recently used is opened again on use
+
+Open = Callable[[str | None, Sequence[str]], Session]
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A session that was opened before, the settings files it was opened with, and when it was used last."""
+
+    session: Session
+    stamp: tuple[tuple[int, ...], ...]
+    used: float
+
+
+@dataclass(slots=True)
+class Service:
+    """One per process and data directory. Any thread may call its methods.
+
+    `ask` opens a session for queries and registers nothing; `register` opens one for a project that may be new.
+    """
+
+    home: Home
+    ask: Open
+    register: Open
+    is_registered: Callable[[str], bool]  # whether a folder is a project, judged without opening it
+    catalog: ProjectCatalog
+    follow: bool = True  # whether files of projects in use are watched
+    tokens: TokenService = field(init=False)
+    _kept: dict[tuple[str | None, ...], _Kept] = field(default_factory=dict)
+    _followers: dict[Path, tuple[Follower, float]] = field(default_factory=dict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        self.tokens = TokenService(self.home.record.tokens)
+
+    def session(self, token: AccessToken, project: str | None = None, also: Sequence[str] = ()) -> Session:
+        """Return a session for the reader of a token. Raises `NotFound` for a project that is unknown or not theirs."""
+        roots = [self._root(token, one) for one in (project, *also) if one is not None]
+        main, others = (roots[0] if project is not None else None), roots[1 if project is not None else 0 :]
+        if token.may != ADMIN and not all(map(self._is_known, roots)):
+            raise NotFound(_unknown(str(project)))
+        base = self._opened(main, others)
+        session = replace(base, reader=token.reader, private=token.private)
+        if token.may != ADMIN and project is not None and (session.project is None or not _reads(session, session.project)):
+            raise NotFound(_unknown(project))
+        for one in projects_of(session):
+            if not token.reaches(one.workspace):
+                raise NotFound(_unknown(one.name if token.may == ADMIN else str(project)))
+            self._followed(one, session)
+        return session
+
+    def added(self, token: AccessToken, path: str) -> Session:
+        """Register a project below one of the configured roots, and begin to index it. Raises `Forbidden`."""
+        target = Path(path).expanduser()
+        session = self._opened(None, ())
+        roots = [Path(one).expanduser().resolve() for one in session.settings.engine.roots]
+        if not target.is_absolute() or not any(target.resolve().is_relative_to(root) for root in roots):
+            raise Forbidden(
+                f"{path} is not below a configured root; add the project with `contextd up`, or set engine.roots in config.toml"
+            )
+        made = replace(self.register(str(target.resolve()), ()), reader=token.reader, private=token.private)
+        if made.project is not None:
+            self._followed(made.project, made, begin=True)
+        return made
+
+    def start_following(self, session: Session) -> None:
+        """Make sure that a process runs the jobs of a project."""
+        if session.project is not None:
+            self._followed(session.project, session, begin=True)
+
+    def notes(self, session: Session) -> tuple[str, ...]:
+        """Return notes for answers: why changes of files are not followed at the moment."""
+        with self._lock:
+            known = self._followers.get(session.project.root) if session.project is not None else None
+        return tuple(known[0].notes()) if known is not None else ()
+
+    def known(self, token: AccessToken) -> list[KnownProject]:
+        """Return the projects that a token may be used for and its reader may read."""
+        found = [one for one in self.catalog.all() if token.reaches(one.workspace)]
+        return found if token.may == ADMIN else [one for one in found if self._readable(token, one)]
+
+    def removed(self, project: KnownProject) -> None:
+        """Stop following a project and delete its index."""
+        for root in project.roots:
+            self._stop(Path(root))
+        with self._lock:
+            self._kept.clear()
+        self.catalog.remove(project)
+
+    def rest(self) -> None:
+        """Stop following projects that were not used for `engine.idle_minutes`. Called from time to time."""
+        limit = self._opened(None, ()).settings.engine.idle_minutes * 60
+        with self._lock:
+            idle = [root for root, (_, used) in self._followers.items() if time.monotonic() - used > limit]
+            self._kept = {key: one for key, one in self._kept.items() if time.monotonic() - one.used <= limit}
+        for root in idle:
+            self._stop(root)
+
+    def close(self) -> None:
+        """End all child processes and close the data directory."""
+        for root in list(self._followers):
+            self._stop(root)
+        self.home.close()
+
+    def _root(self, token: AccessToken, project: str) -> str:
+        """Return the folder of a project given by its path, its name in the settings, or its id."""
+        named = self._opened(None, ()).settings.projects
+        if project in named:
+            return named[project]
+        if (path := Path(project).expanduser()).is_absolute():
+            return str(path)
+        known = self.catalog.get(int(project, 16)) if _ID.fullmatch(project) else None
+        if known is None:
+            raise NotFound(_unknown(project))
+        return known.roots[0]
+
+    def _is_known(self, root: str) -> bool:
+        """Return whether a folder is a project. Of other folders not even the settings file is read."""
+        with self._lock:
+            if (root,) in self._kept:
+                return True
+        return self.is_registered(root)
+
+    def _opened(self, project: str | None, also: Sequence[str]) -> Session:
+        """Return a session of the owner: the one opened before, or a new one if settings or folders have changed."""
+        key, now = (project, *also), time.monotonic()
+        roots = [Path(one) for one in key if one is not None]
+        stamp = tuple(config.stamp(root) for root in roots or [self.home.path])
+        with self._lock:
+            known = self._kept.get(key)
+            if known is not None and known.stamp == stamp and _still_there(known.session):
+                known.used = now
+                return known.session
+        session = self.ask(project, also)
+        if session.unindexed is None:
+            with self._lock:
+                self._kept[key] = _Kept(session, stamp, now)
+                while len(self._kept) > _MOST_SESSIONS:
+                    del self._kept[min(self._kept, key=lambda one: self._kept[one].used)]
+        return session
+
+    def _followed(self, project: Project, session: Session, *, begin: bool = False) -> None:
+        """Start a process that follows the files of a project, unless one runs. `begin`: even if it was never indexed."""
+        settings, root = session.settings, project.root
+        if not self.follow or not (settings.watcher.enabled or begin):
+            return
+        with self._lock:
+            if root in self._followers:
+                self._followers[root] = self._followers[root][0], time.monotonic()
+                return
+            if not begin and not settings.bootstrap.enabled and not project.store.documents(project.source.id):
+                return
+            owner = replace(session, project=project, reader=self._opened(None, ()).reader)
+            self._followers[root] = Follower(owner), time.monotonic()
+
+    def _stop(self, root: Path) -> None:
+        with self._lock:
+            known = self._followers.pop(root, None)
+        if known is not None:
+            known[0].close()
+
+    def _readable(self, token: AccessToken, project: KnownProject) -> bool:
+        with suppress(ContextdError):
+            session = replace(self._opened(project.roots[0], ()), reader=token.reader)
+            return session.project is not None and _reads(session, session.project)
+        return False
+
+
+def _reads(session: Session, project: Project) -> bool:
+    return session.access.may_read(project)
+
+
+def _still_there(session: Session) -> bool:
+    return all(one.folder.exists() for one in projects_of(session))
+
+
+def _unknown(project: str) -> str:
+    return f"no such project: {project!r}; run `contextd projects` for a list (`GET /api/v1/projects` over HTTP)"

@@ -1,0 +1,71 @@
+"""The running service of a data directory: one process holds its lock and says where it listens."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from contextd.errors import Busy, Unavailable
+from contextd.settings.permissions import make_folder, open_file
+from contextd.stores.lease import is_held, lease
+
+_FILE = "service.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A running service: its process, and the address for clients on this machine."""
+
+    pid: int
+    url: str
+    version: str
+    started: float
+
+
+def folder_of(home: Path) -> Path:
+    """Return the folder of the service in a data directory: lock, address, token of the owner, log."""
+    return home / "service"
+
+
+def running(home: Path) -> Running | None:
+    """Return the service of a data directory; None if no process holds its lock.
+
+    The lock is checked, not only the file: the port of a dead service may belong to another program by now.
+    """
+    folder = folder_of(home)
+    try:
+        found = Running(**json.loads((folder / _FILE).read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return found if is_held(folder) else None
+
+
+@contextmanager
+def announced(home: Path, url: str, version: str) -> Iterator[None]:
+    """Hold the lock of the service and publish its address. Raises `Unavailable` if another service runs."""
+    folder = folder_of(home)
+    make_folder(folder)
+    try:
+        with lease(folder, "contextd serve"):
+            _write(folder / _FILE, Running(os.getpid(), url, version, time.time()))
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    (folder / _FILE).unlink()
+    except Busy:
+        other = running(home)
+        where = f"process {other.pid} at {other.url}" if other else "another process"
+        raise Unavailable(f"the service is running already: {where}; stop it with `contextd stop`") from None
+
+
+def _write(path: Path, value: Running) -> None:
+    fresh = path.with_suffix(".new")
+    with open_file(fresh, "w") as file:
+        json.dump(asdict(value), file)
+    fresh.replace(path)

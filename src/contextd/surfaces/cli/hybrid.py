@@ -1,0 +1,79 @@
+"""Which process answers a command: the service if it runs, else this one. Loads little: every query comes through here."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import click
+
+from contextd.errors import Unavailable
+
+if TYPE_CHECKING:
+    from contextd.surfaces.client.client import Client
+
+_CONNECT = 0.5  # seconds to reach a service on this machine
+_SECONDS = 120.0  # timeout of a command
+
+
+def client(project: str | None, reader: str, also: Sequence[str] = ()) -> Client | None:
+    """Return a client of the running service; None if this process is to answer. Raises `Unavailable`."""
+    from contextd.app.serving import running
+    from contextd.settings.data_directory import home
+
+    asked = click.get_current_context().find_root().meta.get("contextd.mode")
+    if asked == "embedded" or (asked is None and _has_own_settings()):
+        return None
+    known = running(home())
+    reached = known is not None and _reaches(known.url)
+    mode = asked or _mode(home(), reached)
+    if mode == "embedded":
+        return None
+    if known is None or not reached:
+        if mode == "standalone":
+            raise Unavailable("the service is not running; start it with `contextd serve --background`, or use --embedded")
+        return None
+    from contextd.surfaces.client.client import Client
+
+    others = [_place(one) or "" for one in also]
+    who = None if reader == "owner" else reader
+    return Client(known.url, project=_place(project), also=others, reader=who, home=home(), timeout=_SECONDS)
+
+
+def _mode(home: Path, reached: bool) -> str:
+    """Return the mode of the settings. The default, hybrid, needs no file to be read."""
+    if reached and not (home / "config.toml").exists():
+        return "hybrid"
+    from contextd.settings import config
+
+    return config.load(home / "config.toml", None, os.environ).settings.mode
+
+
+def _has_own_settings() -> bool:
+    """Return whether the environment sets a setting, which the service would not know."""
+    return any(name.startswith("CONTEXTD_") and "__" in name for name in os.environ)
+
+
+def _reaches(url: str) -> bool:
+    parts = urlsplit(url)
+    try:
+        socket.create_connection((parts.hostname or "", parts.port or 0), _CONNECT).close()
+    except OSError:
+        return False
+    return True
+
+
+def _place(project: str | None) -> str | None:
+    """Return the folder of a project, in full; a name of the settings as it is."""
+    from contextd.app.root import checked_root, find_root
+
+    if project is None:
+        return None
+    path = Path(project).expanduser()
+    if project != "." and not path.is_absolute() and not path.exists():
+        return project
+    return str(checked_root(find_root(path) if project == "." else path))

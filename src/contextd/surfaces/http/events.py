@@ -1,0 +1,57 @@
+"""Progress of a job as server-sent events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from contextd.app.service import Service
+from contextd.errors import ContextdError
+from contextd.surfaces.http.problems import MEDIA_TYPE, of_error
+from contextd.surfaces.wire.api_answers import JobAnswer
+from contextd.surfaces.wire.convert import plain
+from contextd.values.access_token import AccessToken
+from contextd.values.job import Job
+
+_EVERY = 0.5  # seconds between two looks at the job
+_ALIVE = 15.0  # seconds after which a comment is sent if nothing has changed
+
+
+async def job_events(
+    service: Service, token: AccessToken, request: Request, threads: anyio.CapacityLimiter, stopping: Callable[[], bool]
+) -> Response:
+    """Return a stream with an event for every change of a job, until it has ended."""
+    project, job = request.query_params.get("project"), request.path_params["job"]
+
+    def look() -> Job:
+        return service.session(token, project).jobs.get(job)
+
+    try:
+        first = await anyio.to_thread.run_sync(look, limiter=threads)
+    except ContextdError as error:
+        status, content = of_error(error, request.state.trace_id)
+        return Response(content, status, media_type=MEDIA_TYPE)
+
+    async def stream() -> AsyncIterator[bytes]:
+        found, last, silent = first, b"", 0.0
+        while True:
+            event = _event(found)
+            yield event if event != last else b": alive\n\n" if silent >= _ALIVE else b""
+            silent = 0.0 if event != last or silent >= _ALIVE else silent + _EVERY
+            if found.over or stopping():
+                return
+            last = event
+            await anyio.sleep(_EVERY)
+            found = await anyio.to_thread.run_sync(look, limiter=threads)
+
+    return StreamingResponse(stream(), media_type="text/event-stream")
+
+
+def _event(job: Job) -> bytes:
+    name = "end" if job.over else "progress"
+    return f"event: {name}\ndata: {json.dumps(plain(JobAnswer.of(job)), default=str)}\n\n".encode()

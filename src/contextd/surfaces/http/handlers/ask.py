@@ -1,0 +1,128 @@
+"""Queries: search, context, explain, find, facets, task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from contextd.querying.pipeline import MOST_HITS
+from contextd.surfaces.http.caller import Caller, moment
+from contextd.surfaces.wire import api_requests as requests
+from contextd.surfaces.wire.answers import ContextAnswer, PlanAnswer, SearchAnswer, TraceAnswer
+from contextd.surfaces.wire.api_answers import ExplainAnswer, FindAnswer, OccurrenceAnswer, TaskAnswer
+from contextd.values.memory import Recall
+from contextd.values.query import Facet, Narrow
+
+if TYPE_CHECKING:
+    from contextd.values.answer import Context
+
+_SECONDS = 30.0  # timeout of a query that names none
+
+
+def search(caller: Caller, asked: requests.SearchRequest) -> SearchAnswer:
+    """Search the project and personal memories."""
+    found = caller.session(asked, asked.also).search(asked.query, k=asked.k, **_options(asked))
+    return SearchAnswer.of(found.hits, found.plan, found.trace, asked.query)
+
+
+def context(caller: Caller, asked: requests.ContextRequest) -> ContextAnswer:
+    """Answer a question within a token budget."""
+    return ContextAnswer.of(_context(caller, asked), texts=asked.texts)
+
+
+def explain(caller: Caller, asked: requests.ContextRequest) -> ExplainAnswer:
+    """Answer a question with its whole trace."""
+    return _explained(_context(caller, asked), texts=asked.texts)
+
+
+def find(caller: Caller, asked: requests.FindRequest) -> FindAnswer:
+    """Find an exact text or a pattern."""
+    session = caller.session(asked, asked.also)
+    look = session.find_pattern if asked.regex else session.find
+    found = look(asked.query, limit=asked.limit + 1, narrow=narrow_of(asked), deadline=asked.timeout or _SECONDS)
+    matches = [
+        OccurrenceAnswer(one.uri, one.line, one.column, one.match, one.text, one.kind, one.label)
+        for one in found[: asked.limit]
+    ]
+    return FindAnswer(asked.query, matches, len(found) > asked.limit)
+
+
+def facets(caller: Caller, asked: requests.FacetsRequest) -> ExplainAnswer:
+    """Answer a question by facets of a person."""
+    own = [Facet(one.name, one.title or one.name, one.question, one.rationale, one.topics, one.weight) for one in asked.own]
+    answer = caller.session(asked).facets(
+        asked.query,
+        budget=asked.budget,
+        count=asked.count,
+        own=own,
+        min_score=asked.min_score,
+        k=asked.k,
+        history=asked.history,
+        deadline=asked.timeout or _SECONDS,
+    )
+    return _explained(answer, texts=True)
+
+
+def task(caller: Caller, asked: requests.TaskRequest) -> TaskAnswer:
+    """Make the prompt of a task, with its context."""
+    from contextd.app.tasks import Task
+
+    wanted = Task(asked.title, asked.description, asked.type, asked.complexity, asked.task_id, narrow_of(asked))
+    session = caller.session(asked, asked.also)
+    found = session.task(wanted, min_score=asked.min_score, deadline=asked.timeout or _SECONDS)
+    inner = None if found.context is None else ContextAnswer.of(found.context, texts=True)
+    keywords = list(found.context.plan.terms) if found.context is not None else []
+    return TaskAnswer(asked.task_id, found.prompt, found.budget, keywords, inner, _by_retriever(inner), found.warnings)
+
+
+def narrow_of(asked: requests.Narrowed) -> Narrow:
+    """Return the filters of a request."""
+    recall = None
+    if isinstance(asked, requests.SearchRequest):
+        as_of = moment("as_of", asked.as_of)
+        recall = Recall(frozenset(asked.topics), asked.conversation, asked.min_confidence, as_of, depth=asked.depth)
+    return Narrow(
+        asked.paths,
+        [one.lower() for one in asked.languages],
+        [one.lower() for one in asked.kinds],
+        asked.personal,
+        moment("since", asked.since),
+        moment("until", asked.until),
+        recall,
+        isinstance(asked, requests.SearchRequest) and asked.memories_only,
+        asked.exclude,
+    )
+
+
+def _options(asked: requests.SearchRequest) -> dict[str, Any]:
+    return {
+        "min_score": asked.min_score,
+        "narrow": narrow_of(asked),
+        "history": asked.history,
+        "rerank": asked.rerank,
+        "ranker": asked.ranker,
+        "mmr_lambda": asked.mmr_lambda,
+        "deadline": asked.timeout or _SECONDS,
+    }
+
+
+def _context(caller: Caller, asked: requests.ContextRequest) -> Context:
+    session, k = caller.session(asked, asked.also), MOST_HITS if asked.k is None else asked.k
+    return session.context(asked.query, budget=asked.budget, template=asked.template, k=k, **_options(asked))
+
+
+def _explained(answer: Context, *, texts: bool) -> ExplainAnswer:
+    return ExplainAnswer(
+        ContextAnswer.of(answer, texts=texts),
+        PlanAnswer.of(answer.plan),
+        dict(answer.plan.terms),
+        TraceAnswer.of(answer.trace),
+    )
+
+
+def _by_retriever(context: ContextAnswer | None) -> dict[str, list[str]]:
+    """Return the ids of hits by the retriever that contributed most to each."""
+    found: dict[str, list[str]] = {}
+    for hit in context.hits if context is not None else ():
+        best = max(hit.why, key=lambda name: hit.why[name], default="")
+        found.setdefault(best, []).append(hit.id)
+    return found

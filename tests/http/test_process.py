@@ -1,0 +1,201 @@
+"""The service as a process: lock, signals, ports, slow clients, the command line that uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from contextd.app.assemble import open_session
+from contextd.app.serving import running
+from contextd.surfaces.client.client import Client
+from tests.conftest import Run
+
+
+class Process:
+    """`contextd serve` in a process of its own."""
+
+    def __init__(self, home: Path, *arguments: str) -> None:
+        self.home = home
+        self.environment = {**os.environ, "CONTEXTD_HOME": str(home)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "contextd", "serve", "--port", "0", "--no-watch", *arguments],
+            env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        end = time.monotonic() + 60
+        while (known := running(home)) is None or known.pid != self.process.pid:
+            assert self.process.poll() is None and time.monotonic() < end, self.process.stderr and self.process.stderr.read()
+            time.sleep(0.02)
+        self.url = known.url
+        self.port = int(self.url.rpartition(":")[2])
+
+    def raw(self, data: bytes, wait: float = 15.0) -> bytes:
+        """What the service answers to bytes, until it closes the connection."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as connection:
+            connection.sendall(data)
+            found = b""
+            while part := connection.recv(65536):
+                found += part
+            return found
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(20)
+
+
+@pytest.fixture
+def process(home: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
+    monkeypatch.setenv("CONTEXTD_HOME", str(home))
+    open_session(project, home=home, environment={}).index()
+    one = Process(home)
+    yield one
+    if one.process.poll() is None:
+        one.stop(signal.SIGKILL)
+
+
+def test_the_command_line_uses_the_service_by_itself_and_answers_the_same(
+    process: Process, project: Path, contextd: Callable[..., Run]
+) -> None:
+    for command in (
+        ("search", "load user"), ("context", "how are users loaded"), ("symbols", "load_user"), ("callers", "load_user"),
+        ("search", "--exact", "def load_user"), ("search", "src/app/store.py"), ("task", "--title", "Delete users"), ("map",),
+        ("search", "load user", "--as", "ana"),
+    ):  # fmt: skip
+        there, here = contextd(*command, cwd=project), contextd(*command, "--embedded", cwd=project)
+        assert (there.code, there.out) == (here.code, here.out), command
+    client = Client(home=process.home, project=project)
+    before = client.connection.get("/memories", {})["total"]
+    assert contextd("remember", "I like figs", cwd=project).code == 0
+    assert client.connection.get("/memories", {})["total"] == before + 1
+    listed = [json.loads(contextd("memories", "--json", *more).out) for more in ((), ("--embedded",))]
+    assert listed[0] == listed[1]
+    assert contextd("recall", "figs", "--service").code == 0
+
+
+def test_a_command_falls_back_to_itself_or_fails_as_the_mode_says(
+    home: Path, project: Path, contextd: Callable[..., Run]
+) -> None:
+    open_session(project, home=home, environment={}).index()
+    assert contextd("search", "load user", cwd=project).code == 0
+    refused = contextd("search", "load user", "--service", cwd=project)
+    assert refused.code == 3 and "contextd serve" in refused.err
+    (home / "config.toml").write_text('[context]\nmode = "standalone"\n')
+    assert contextd("search", "load user", cwd=project).code == 3
+    assert contextd("search", "load user", "--embedded", cwd=project).code == 0
+
+
+def test_P17_a_second_service_names_the_first_and_a_stale_lock_is_taken_over(
+    process: Process, contextd: Callable[..., Run]
+) -> None:
+    second = contextd("serve", "--port", "0", "--no-watch")
+    assert second.code == 3 and str(process.process.pid) in second.err and process.url in second.err
+    process.stop(signal.SIGKILL)
+    assert running(process.home) is None and (process.home / "service" / "service.json").exists()
+    again = Process(process.home)
+    assert again.stop() == 0
+
+
+def test_P17_a_taken_port_is_named(home: Path, contextd: Callable[..., Run]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        run = contextd("serve", "--port", str(port))
+    assert run.code == 3 and str(port) in run.err and "--port" in run.err
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7"])
+def test_M4_another_address_needs_tls_or_a_proxy(home: Path, contextd: Callable[..., Run], host: str) -> None:
+    run = contextd("serve", "--host", host, "--port", "0")
+    assert run.code == 2 and "--behind-proxy" in run.err
+    (home / "config.toml").write_text(f'[context.engine]\nhost = "{host}"\n')
+    configured = contextd("serve", "--port", "0")
+    assert configured.code == 2 and "--host" in configured.err
+
+
+def test_P16_a_stopped_service_completes_what_it_began_and_exits_with_0(process: Process) -> None:
+    token = (process.home / "service" / "token").read_text().strip()
+    head = f"POST /api/v1/memories HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
+    body = json.dumps({"text": "I moored the boat in Kiel"}).encode()
+    with socket.create_connection(("127.0.0.1", process.port), timeout=20) as connection:
+        connection.sendall(f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body[:10])
+        time.sleep(0.3)
+        process.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        connection.sendall(body[10:])
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+    assert process.process.wait(20) == 0
+    assert running(process.home) is None
+    assert open_session(None, home=process.home, environment={}).recall("where is the boat").hits
+
+
+SMUGGLED = [
+    b"POST /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+    b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n",
+    b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: 1\r\n b\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+    b"GET http://evil.example/api/v1/projects HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+    b"GET /healthz\x00 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    b"GET /healthz HTTP/1.1\r\nHost : 127.0.0.1\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"a" * 200,
+]
+
+
+@pytest.mark.parametrize("data", SMUGGLED, ids=range(len(SMUGGLED)))
+def test_P15_a_request_that_two_readers_could_read_differently_is_refused(process: Process, data: bytes) -> None:
+    answer = process.raw(data)
+    assert not answer or answer.split(b"\r\n")[0].split()[1] in (b"400", b"401", b"421", b"405"), answer[:200]
+    assert b"HTTP/1.1 200" not in answer
+
+
+def test_P7_headers_that_do_not_end_are_cut_off(process: Process) -> None:
+    began = time.monotonic()
+    assert b"200" not in process.raw(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", wait=20)
+    assert 5 < time.monotonic() - began < 16
+    with socket.create_connection(("127.0.0.1", process.port), timeout=10) as connection, suppress(OSError):
+        for _ in range(40):
+            connection.sendall(b"X-Long: " + b"a" * 65_000 + b"\r\n")
+    assert process.process.poll() is None
+
+
+def test_serve_in_the_background_and_stop(home: Path, contextd_process: Callable[..., Run]) -> None:
+    started = contextd_process("serve", "--background", "--port", "0", "--json")
+    assert started.code == 0, started.err
+    pid = json.loads(started.out)["pid"]
+    assert json.loads(contextd_process("serve", "--background", "--json").out)["pid"] == pid, "it runs already"
+    assert (home / "service" / "token").stat().st_mode & 0o777 == 0o600
+    assert contextd_process("stop").code == 0
+    assert running(home) is None and contextd_process("stop").code == 1
+
+
+def test_tokens_on_the_command_line(home: Path, contextd: Callable[..., Run]) -> None:
+    made = contextd(
+        "token", "create", "ana", "--reader", "ana", "--group", "team", "--may", "write", "--expires", "90d", "--json"
+    )
+    token = json.loads(made.out)["token"]
+    assert contextd("token", "create", "ana").code == 2
+    listed = json.loads(contextd("token", "list", "--json").out)["items"]
+    assert listed[0]["groups"] == ["team"] and listed[0]["expires"] and token not in json.dumps(listed)
+    for path in home.glob("record.db*"):
+        assert token.encode() not in path.read_bytes() and token.split("_", 2)[2].encode() not in path.read_bytes()
+    assert contextd("token", "create", "x", "--expires", "soon").code == 2
+    assert contextd("token", "revoke", "ana").code == 0 and contextd("token", "revoke", "ana").code == 2
+
+
+def test_the_service_is_installed_as_a_unit_of_the_user(
+    home: Path, tmp_path: Path, contextd: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    shown = contextd("service", "install", "--print")
+    assert "ExecStart=" in shown.out and str(home) in shown.out and not (tmp_path / "config").exists()
+    assert contextd("service", "install").code == 0
+    unit = tmp_path / "config" / "systemd" / "user" / "contextd.service"
+    assert unit.read_text() == shown.out
+    assert contextd("service", "uninstall").code == 0 and not unit.exists()
+    assert contextd("service", "uninstall").code == 1

@@ -1,0 +1,182 @@
+"""Who gets what: readers, groups, projects of a token, private things. What a reader may not see changes nothing they get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
+from contextd.app.assemble import open_session
+from tests.http.conftest import Asked, serving
+
+READERS = ("ana", "bo", "cy")
+
+
+def test_a_reader_sees_their_own_memories_and_those_shared_with_them(fresh: Asked) -> None:
+    ana, bo = fresh.token("ana", reader="ana", may="write"), fresh.token("bo", reader="bo", groups=["team"], may="write")
+    secret = fresh.api("POST", "/memories", {"text": "Ana is allergic to hazelnuts"}, token=ana)["memory"]["id"]
+    shared = fresh.api("POST", "/memories", {"text": "The team meets on Tuesdays", "principals": ["team"]}, token=ana)[
+        "memory"
+    ]["id"]
+    assert {one["id"] for one in fresh.api("GET", "/memories", token=bo)["items"]} == {shared}
+    found = fresh.api("POST", "/search", {"query": "hazelnuts allergic team meets", "min_score": 0}, token=bo)
+    assert [hit["path"] for hit in found["hits"]] == [f"memory:{shared}"]
+    for method, path, body in (
+        ("GET", f"/memories/{secret}", None), ("PATCH", f"/memories/{secret}", {"text": "x"}), ("DELETE", f"/memories/{secret}", None),
+        ("GET", f"/memories/{secret}/versions", None), ("POST", f"/memories/{secret}/verify", {}),
+    ):  # fmt: skip
+        assert fresh.call(method, f"/api/v1{path}", body, token=bo).status_code == 404
+    assert fresh.call("PATCH", f"/api/v1/memories/{shared}", {"text": "x"}, token=bo).status_code == 403
+    assert not fresh.api("GET", "/memories")["items"], "the owner is no superuser"
+
+
+def test_a_project_that_is_not_shared_does_not_exist(fresh: Asked) -> None:
+    ana, project = fresh.token("ana", reader="ana", may="write"), str(fresh.project)
+    unknown = str(fresh.project.parent / "nothing-here")
+    for method, path, body in (
+        ("POST", "/search", {"query": "load user"}), ("POST", "/context", {"query": "load user"}), ("POST", "/find", {"query": "def"}),
+        ("GET", "/symbols", None), ("GET", "/status", None), ("GET", "/stats", None), ("GET", "/jobs", None),
+        ("POST", "/documents", {"path": "a.md", "text": "x"}), ("POST", "/jobs", {"kind": "index"}),
+        ("POST", "/memories", {"text": "x", "in_project": True}),
+    ):  # fmt: skip
+        more = {"name": "x"} if path == "/symbols" else {}
+        for place in (project, unknown):
+            query = {} if body is not None else {"project": place, **more}
+            sent = None if body is None else {**body, "project": place}
+            answer = fresh.call(method, f"/api/v1{path}", sent, token=ana, **query)
+            assert answer.status_code == 404 and answer.json()["detail"].replace(place, "") == _no_project(), (
+                path,
+                answer.text,
+            )
+    assert fresh.api("GET", "/projects", token=ana)["total"] == 0
+    fresh.service.ask(project, ()).share(["ana"])
+    assert fresh.api("GET", "/projects", token=ana)["total"] == 1
+    assert fresh.api("POST", "/search", {"query": "load user", "project": project}, token=ana)["hits"]
+
+
+def _no_project() -> str:
+    return "no such project: ''; run `contextd projects` for a list (`GET /api/v1/projects` over HTTP)"
+
+
+def test_a_token_of_one_project_reaches_no_other(fresh: Asked, make_project: Callable[..., Path], home: Path) -> None:
+    other = make_project({"b.py": "def banana():\n    return 2\n"}, name="other")
+    session = open_session(other, home=home, environment={})
+    session.index()
+    assert session.project is not None
+    token = fresh.token("narrow", may="admin", workspaces=[session.project.workspace])
+    assert fresh.api("POST", "/search", {"query": "banana", "project": str(other)}, token=token)["hits"]
+    for body in ({"project": str(fresh.project)}, {"project": str(other), "also": [str(fresh.project)]}):
+        assert fresh.call("POST", "/api/v1/search", {"query": "user", **body}, token=token).status_code == 404
+    assert fresh.api("GET", "/projects", token=token)["total"] == 1
+    for method, path, body in (
+        ("GET", "/tokens", None),
+        ("POST", "/tokens", {"name": "x"}),
+        ("POST", "/projects", {"path": "/tmp"}),
+    ):
+        assert fresh.call(method, f"/api/v1{path}", body, token=token).status_code == 403
+
+
+def test_private_things_answer_only_to_tokens_that_may_have_them(
+    home: Path, make_project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEXTD_HOME", str(home))
+    project = make_project(
+        {"src/open.py": "def pear():\n    return 1\n", "diary/june.md": "# June\n\nThe pear tree is sick.\n"}
+    )
+    (home / "config.toml").write_text('[context.privacy]\npaths = ["diary"]\n')
+    session = open_session(project, home=home, environment={})
+    session.index()
+    kept = session.remember("My pear allergy is getting worse", private=True).memory.id
+    service, client = serving(home)
+    with client:
+        asked = Asked(service, client, project, {})
+        agent, own = asked.token("agent", may="admin"), asked.token("me", may="admin", private=True)
+        query = {"query": "pear", "project": str(project), "min_score": 0}
+
+        def paths(token: str) -> set[str]:
+            return {hit["path"] for hit in asked.api("POST", "/search", query, token=token)["hits"]}
+
+        assert paths(own) == {"src/open.py", "diary/june.md", f"memory:{kept}"} and paths(agent) == {"src/open.py"}
+        assert asked.call("GET", f"/api/v1/memories/{kept}", token=agent).status_code == 404
+        assert not asked.api("GET", "/memories", token=agent)["items"]
+        assert not asked.api("POST", "/find", {"query": "tree is sick", "project": str(project)}, token=agent)["matches"]
+        assert asked.call("GET", "/api/v1/outline", path="diary/june.md", project=str(project), token=agent).status_code == 404
+        assert "diary" not in asked.call("GET", "/api/v1/map", project=str(project), token=agent).text
+        assert asked.call("GET", "/api/v1/history", path="diary", project=str(project), token=agent).status_code == 404
+        made = asked.api("POST", "/tokens", {"name": "more", "may": "read", "private": True}, token=agent)["token"]
+        assert paths(made) == {"src/open.py"}, "a token cannot make one that may have more"
+
+
+@pytest.mark.parametrize("path", [
+    "../../etc/passwd", "/etc/passwd", "file:///etc/passwd", "%2e%2e/%2e%2e/etc/passwd", "a\0b", "..", "src/../../x", "\\\\host\\share",
+    "~root/.ssh/id_rsa", "/proc/self/environ", "src/app/../../../project2/x",
+])  # fmt: skip
+def test_M8_a_path_leads_out_of_no_project(asked: Asked, path: str) -> None:
+    project = str(asked.project)
+    for route in ("outline", "history", "why", "impact"):
+        values = {"what": path} if route == "impact" else {"path": path}
+        answer = asked.call("GET", f"/api/v1/{route}", project=project, **values, **({"line": 1} if route == "why" else {}))
+        assert answer.status_code in (400, 404) or not answer.json().get("known", True), (route, answer.text)
+        assert "root:" not in answer.text
+    answer = asked.call("POST", "/api/v1/jobs", {"kind": "refresh", "paths": [path], "project": project})
+    assert answer.status_code in (400, 404), answer.text
+    added = asked.call("POST", "/add_context", {"file_path": path, "project": project})
+    assert added.status_code in (400, 404), added.text
+
+
+class Three(RuleBasedStateMachine):
+    """Three people write, share, change and erase; each gets what they would get if only their own things existed."""
+
+    asked: Asked
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: dict[str, tuple[str, str, frozenset[str]]] = {}
+        for person in READERS:
+            for one in self.asked.api("GET", "/memories", token=self._token(person), all=True)["items"]:
+                if one["author"] == person:
+                    self.asked.api("DELETE", f"/memories/{one['id']}", token=self._token(person))
+
+    def _token(self, person: str) -> str:
+        return self.asked.token(person, reader=person, may="write")
+
+    @rule(
+        person=st.sampled_from(READERS),
+        fruit=st.sampled_from(["fig", "kiwi", "plum"]),
+        others=st.sets(st.sampled_from(READERS)),
+    )
+    def remember(self, person: str, fruit: str, others: set[str]) -> None:
+        text = f"{person} noted that the {fruit} number {len(self.texts)} is ripe"
+        body = {"text": text, "principals": sorted(others), "kind": "fact"}
+        made = self.asked.api("POST", "/memories", body, token=self._token(person))["memory"]
+        self.texts[made["id"]] = (text, person, frozenset(others) | {person})
+
+    @rule(data=st.data())
+    def forget(self, data: st.DataObject) -> None:
+        if self.texts:
+            chosen = data.draw(st.sampled_from(sorted(self.texts)))
+            _, author, _ = self.texts.pop(chosen)
+            self.asked.api("DELETE", f"/memories/{chosen}", token=self._token(author))
+
+    @rule(person=st.sampled_from(READERS), fruit=st.sampled_from(["fig", "kiwi", "plum"]))
+    def ask(self, person: str, fruit: str) -> None:
+        body = {"query": f"which {fruit} is ripe", "min_score": 0, "k": 50, "memories_only": True}
+        found = self.asked.api("POST", "/search", body, token=self._token(person))["hits"]
+        allowed = {f"memory:{number}" for number, (_, _, readers) in self.texts.items() if person in readers}
+        assert {hit["path"] for hit in found} <= allowed
+        wanted = {
+            f"memory:{number}" for number, (text, _, readers) in self.texts.items() if person in readers and fruit in text
+        }
+        assert wanted <= {hit["path"] for hit in found}
+        assert self.asked.api("GET", "/memories", token=self._token(person))["total"] == len(allowed)
+
+
+def test_C1_three_people_get_nothing_of_each_other(fresh: Asked) -> None:
+    Three.asked = fresh
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        Three, settings=settings(max_examples=6, stateful_step_count=25, suppress_health_check=list(HealthCheck), deadline=None)
+    )
