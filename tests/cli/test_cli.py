@@ -245,14 +245,19 @@ def test_every_command_has_help_with_examples(contextd: Contextd, name: str) -> 
     assert (run.code == 0 and "Example" in run.out and f"contextd {name}" in run.out) or name == "mcp"
 
 
-def test_every_command_but_mcp_prints_json() -> None:
+def test_every_command_but_mcp_and_service_prints_json() -> None:
     def without(name: str, command: click.Command) -> list[str]:
         inner = command.commands.items() if isinstance(command, click.Group) else ()
-        own = [] if any("--json" in option.opts for option in command.params) else [name]
+        runs = not isinstance(command, click.Group) or command.invoke_without_command
+        own = [name] if runs and not any("--json" in option.opts for option in command.params) else []
         return own + [found for sub, one in inner for found in without(f"{name} {sub}", one)]
 
     commands = {name: cli.get_command(click.Context(cli), name) for name in COMMANDS}
-    assert [found for name, one in commands.items() if one is not None for found in without(name, one)] == ["mcp"]
+    assert [found for name, one in commands.items() if one is not None for found in without(name, one)] == [
+        "mcp",
+        "service install",
+        "service uninstall",
+    ]
 
 
 def test_callers_and_impact_of_an_unknown_name_agree(indexed: Path, contextd: Contextd) -> None:
