@@ -13,8 +13,10 @@ from tests.conftest import Run
 
 
 def test_sharing_with_nobody_locked_the_owner_out(session: Session) -> None:
-    with pytest.raises(InvalidInput, match="is empty"):
+    with pytest.raises(InvalidInput, match="the reader's name is empty"):
         session.share([""])
+    with pytest.raises(InvalidInput, match="the reader's name is empty"):
+        session.as_reader(" ")
 
 
 def test_reports_and_writes_did_not_ask_for_rights(session: Session, project: Path, contextd: Callable[..., Run]) -> None:

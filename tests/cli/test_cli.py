@@ -11,10 +11,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 from contextd.stores.sqlite.record import SqliteRecord
-from contextd.surfaces.cli import COMMANDS
+from contextd.surfaces.cli import COMMANDS, cli
 from tests.conftest import Run
 
 Contextd = Callable[..., Run]
@@ -66,19 +67,31 @@ def test_nothing_found_is_code_one(indexed: Path, contextd: Contextd) -> None:
     ("arguments", "says"),
     [
         (("search", "-p", "/nowhere", "x"), "no such project or directory: /nowhere"),
-        (("index", "-p", "/"), "system folder"),
+        (("index", "-p", "/"), "/ is a system folder; run this inside a project, or use --project PATH"),
         (("index", "-p", "/etc"), "system folder"),
         (("index", "-p", str(Path.home())), "home directory"),
         (("context", "x", "--budget", "0"), "budget"),
         (("context", "x", "--budget", "-5"), "budget"),
         (("context", "x", "--template", "nope"), "no such template"),
-        (("search", "x", "-k", "0"), "not in the range"),
+        (("search", "x", "-k", "0"), "'0' (must be a whole number of at least 1)"),
+        (("search", "x", "-k", "abc"), "'abc' (must be a whole number of at least 1)"),
+        (("impact", "x", "--depth", "9"), "'9' (must be a whole number from 1 to 5)"),
+        (("search", "x", "--min-score", "7"), "invalid minimum score (min_score): 7"),
+        (("recall", "x", "--min-confidence", "7"), "min_confidence"),
+        (("search", "x", "--ranker", "recency=-1"), "must be a number of at least 0"),
+        (("search", ""), "the query is empty"),
+        (("context", " "), "the query is empty"),
+        (("explain", ""), "the query is empty"),
+        (("recall", ""), "the query is empty"),
+        (("facets", ""), "the query is empty"),
+        (("rebuild",), "give --force"),
+        (("topics", "add", "Health"), "to move it, run `contextd topics add Health --below PARENT`"),
         (("task", "--title", "x", "--type", "nonsense"), "no such task type: 'nonsense'; the types are implementation, bugfix"),
         (("search",), "Missing argument"),
         (("nonsense",), "no such command: 'nonsense'"),
         (("forget", "abc"), "no such memory"),
         (("models", "fetch", "nope"), "no such model"),
-        (("eval", "/nowhere.jsonl"), "cannot read /nowhere.jsonl"),
+        (("eval", "/nowhere.jsonl"), "no such file: /nowhere.jsonl"),
         (("remember", " "), "the memory is empty"),
     ],
 )
@@ -116,7 +129,8 @@ def test_memories_and_rights(indexed: Path, contextd: Contextd) -> None:
 
 def test_looking_commands(indexed: Path, contextd: Contextd) -> None:
     assert "documents\t4" in contextd("stats", cwd=indexed).out
-    assert json.loads(contextd("stats", "--json", cwd=indexed).out)["documents"] == 4
+    assert "generation" not in contextd("stats", cwd=indexed).out and "contents" not in contextd("stats", cwd=indexed).out
+    assert {"documents": 4, "contents": 4}.items() <= json.loads(contextd("stats", "--json", cwd=indexed).out).items()
     assert "budget.default_max_tokens\t1500\tdefault" in contextd("config", cwd=indexed).out
     assert "4 indexable files" in contextd("validate-config", cwd=indexed).out
     assert "src/app/store.py\tpython" in contextd("list-indexable", cwd=indexed).out
@@ -231,6 +245,21 @@ def test_every_command_has_help_with_examples(contextd: Contextd, name: str) -> 
     assert (run.code == 0 and "Example" in run.out and f"contextd {name}" in run.out) or name == "mcp"
 
 
+def test_every_command_but_mcp_and_service_prints_json() -> None:
+    def without(name: str, command: click.Command) -> list[str]:
+        inner = command.commands.items() if isinstance(command, click.Group) else ()
+        runs = not isinstance(command, click.Group) or command.invoke_without_command
+        own = [name] if runs and not any("--json" in option.opts for option in command.params) else []
+        return own + [found for sub, one in inner for found in without(f"{name} {sub}", one)]
+
+    commands = {name: cli.get_command(click.Context(cli), name) for name in COMMANDS}
+    assert [found for name, one in commands.items() if one is not None for found in without(name, one)] == [
+        "mcp",
+        "service install",
+        "service uninstall",
+    ]
+
+
 def test_callers_and_impact_of_an_unknown_name_agree(indexed: Path, contextd: Contextd) -> None:
     for command in ("symbols", "callers", "impact"):
         run = contextd(command, "nowhere_at_all", cwd=indexed)
@@ -274,7 +303,11 @@ def test_weights_are_taken_from_another_data_directory(home: Path, contextd: Con
     (home / "models/potion-base-8M/vocab.txt").unlink()
     (home / "models/potion-base-8M/vocab.txt").write_text("not the pinned bytes")
     run = contextd("models", "fetch", "potion-base-8M", "--from", str(home), CONTEXTD_HOME=str(tmp_path / "third"))
-    assert run.code == 3 and "not the pinned file" in run.err and not (tmp_path / "third/models").exists()
+    assert (
+        run.code == 3
+        and "not the pinned file; leave out --from to download it" in run.err
+        and not (tmp_path / "third/models").exists()
+    )
 
 
 def test_make_run_ends_with_a_command_for_other_projects() -> None:
@@ -324,6 +357,7 @@ def test_errors_are_json_where_json_was_asked_for(indexed: Path, contextd: Conte
 
 def test_columns_in_a_pipe_have_names_and_lists_do_not(indexed: Path, contextd: Contextd) -> None:
     assert contextd("models").out.startswith("name\ttier")
+    assert json.loads(contextd("models", "--json").out) == json.loads(contextd("models", "list", "--json").out)
     assert "step\tms\tcount" in contextd("explain", "load_user", cwd=indexed).out
     assert "path\tlanguage" not in contextd("list-indexable", cwd=indexed).out
 
@@ -344,6 +378,7 @@ def test_remember_reads_a_pipe(home: Path, contextd: Contextd) -> None:
 
 def test_rights_are_the_owners_to_give_and_a_memory_the_authors_to_erase(indexed: Path, contextd: Contextd) -> None:
     contextd("share", "owner", "ana", "bob", cwd=indexed)
+    assert "nobody is not in the access list" in contextd("unshare", "nobody", "ana", cwd=indexed).err
     assert "ana" not in contextd("unshare", "ana", cwd=indexed).out and "bob" in contextd("who", cwd=indexed).out
     run = contextd("share", "everyone", "--as", "bob", cwd=indexed)
     assert run.code == 2 and "only owner" in run.err
@@ -384,3 +419,96 @@ def test_a_pipe_that_is_closed_early_is_no_failure(make_project: Callable[..., P
 def test_a_misspelt_command_got_no_hint(contextd: Callable[..., Run]) -> None:
     assert "did you mean search?" in contextd("searhc", "x").err
     assert contextd().code == 0 and "Start in a project directory" in contextd().out
+
+
+def test_a_rebuild_asks_first(indexed: Path, contextd: Contextd, on_terminal: Contextd) -> None:
+    for answer, code in ((b"n\n", 1), (b"y\n", 0)):
+        run = on_terminal("rebuild", cwd=indexed, typed=answer)
+        assert run.code == code and "Read 4 files again" in run.out and ("nothing was changed" in run.out) == (code == 1)
+    assert contextd("rebuild", "--force", cwd=indexed).code == 0
+
+
+def test_a_list_without_matches_says_so(contextd: Contextd) -> None:
+    run = contextd("memories")
+    assert run.code == 1 and not run.out and "contextd remember" in run.err
+    contextd("remember", "I like tea", "--topic", "Drinks")
+    assert contextd("memories", "--topic", "Drinks").code == 0
+    for option in ("--kind", "--topic"):
+        run = contextd("memories", option, "Nope")
+        assert run.code == 1 and not run.out and run.err.strip() == "nothing found"
+        assert contextd("memories", option, "Nope", "--json").code == 1
+
+
+def test_a_new_topic_is_told_and_can_be_renamed(contextd: Contextd) -> None:
+    run = contextd("remember", "the tandem is in the shed", "--topic", "Bikes", "--json")
+    assert "new topic: Bikes" in run.err
+    memory = json.loads(run.out)["id"]
+    assert "new topic: Tandems" in contextd("memories", "update", memory, "--topic", "Tandems", "--topic", "Travel").err
+    assert "new topic" not in contextd("memories", "update", memory, "--topic", "Travel").err
+    contextd("memories", "update", memory, "--topic", "Tandems")
+    assert "Tandems\t\t1" in contextd("topics").out
+    assert contextd("topics", "rename", "Tandems", "Cycles").out.strip() == "Tandems is Cycles now, with 1 memory"
+
+
+def test_forget_names_the_memory_that_is_valid_again(contextd: Contextd) -> None:
+    old = json.loads(contextd("remember", "Shoe size: EU 42", "--json").out)["id"]
+    new = json.loads(contextd("remember", "Shoe size: EU 43", "--json").out)["id"]
+    newest = json.loads(contextd("remember", "Shoe size: EU 44", "--json").out)["id"]
+    assert "Valid again" not in contextd("forget", new).err, "a later value replaces the first one now"
+    run = contextd("forget", newest)
+    assert f"Valid again: {old[:8]} 'Shoe size: EU 42'" in run.err and "43" not in run.err + run.out
+
+
+def test_a_file_that_is_left_out_is_told_by_refresh(indexed: Path, contextd: Contextd) -> None:
+    (indexed / ".gitignore").write_text("*.log\nbuild/\n")
+    (indexed / "a.log").write_text("x")
+    (indexed / "build").mkdir()
+    (indexed / "data.py").write_bytes(b"\x00\x01" * 100)
+    run = contextd("refresh", "a.log", "build", "data.py", "src/app/store.py", cwd=indexed)
+    warnings = [line for line in run.err.splitlines() if "is left out" in line]
+    assert run.code == 0 and "1 unchanged" in run.out and [one.split()[1] for one in warnings] == ["a.log", "build", "data.py"]
+    assert contextd("refresh", "src", cwd=indexed).err == ""
+
+
+def test_an_import_says_what_it_did(contextd: Contextd, tmp_path: Path) -> None:
+    (tmp_path / "facts.md").write_text("- I like tea\n- I like cake\n")
+    assert contextd("memories", "import", str(tmp_path / "facts.md"), "--dry-run").out.strip() == "2 memories would be imported"
+    contextd("remember", "I like tea")
+    assert contextd("memories", "import", str(tmp_path / "facts.md")).out.strip() == "1 memory added, 1 already known"
+    told = json.loads(contextd("memories", "import", str(tmp_path / "facts.md"), "--json").out)
+    assert told == {"dry_run": False, "forgotten": 0, "known": 2, "problems": []}
+
+
+def test_a_map_that_does_not_fit_says_so(indexed: Path, contextd: Contextd, make_project: Callable[..., Path]) -> None:
+    run = contextd("map", "--budget", "3", cwd=indexed)
+    assert run.code == 1 and not run.out and "no file fits into 3 tokens; raise --budget" in run.err
+    prose = make_project({"a.md": "# A\n\nwords\n"}, "prose")
+    contextd("index", cwd=prose)
+    assert "no file of this project defines functions" in contextd("map", cwd=prose).err
+
+
+def test_one_of_a_kind_is_singular(make_project: Callable[..., Path], contextd: Contextd) -> None:
+    root = make_project({"a.py": "x = 1\n"}, "single")
+    assert "1 file indexed (1 chunk, 1 line)" in contextd("index", cwd=root).out
+    assert "1 file, 0 commits, 1 chunk in all" in contextd("status", cwd=root).out
+    assert "would read 1 file," in contextd("rebuild", "--dry-run", cwd=root).out
+    assert "1 file indexed, " in contextd("refresh", "a.py", "--force", cwd=root).out
+    memory = json.loads(contextd("remember", "I like tea", "--json").out)["id"][:8]
+    assert contextd("memories", "pin", memory).out == f"pinned {memory}: I like tea\n"
+    assert contextd("memories", "feedback", memory, "useful").out == f"rated useful {memory}: I like tea\n"
+
+
+def test_names_of_limits_are_those_of_the_command_too(indexed: Path, contextd: Contextd) -> None:
+    assert "the limit (k) was reduced to its maximum, 200" in contextd("search", "user", "--limit", "500", cwd=indexed).err
+    run = contextd("search", "user", "--timeout", "0.0000001", cwd=indexed)
+    assert run.code == 3 and "(--timeout)" in run.err and "(--path)" in run.err
+    run = contextd("search", "user", cwd=indexed, CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS="many")
+    assert run.code == 2 and "CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS: budget.default_max_tokens must be" in run.err
+
+
+def test_facets_without_a_subject_are_not_explained_as_facets(contextd: Contextd) -> None:
+    contextd("remember", "I like tea")
+    run = contextd("facets", "blorp", "--explain")
+    assert "subject: none (no facets used)" in run.err and "weight" not in run.out
+    own = contextd("facets", "blorp", "--explain", "--facet", "Money: What may it cost?")
+    assert "no facets used" not in own.err and "What may it cost?" in own.out

@@ -62,6 +62,25 @@ def test_what_cannot_be_looked_for_is_refused(root: Path, contextd: Contextd, wr
     assert contextd("search", *wrong, cwd=root).code == 2
 
 
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        ("foo (", "invalid regular expression 'foo (': missing )"),
+        ("(?=x)", "; RE2 has no look-around and no back-references"),
+        (r"(a)\1", "; RE2 has no look-around and no back-references"),
+        ("a**", "invalid regular expression 'a**': bad repetition operator: **"),
+    ],
+)
+def test_an_invalid_pattern_is_told_with_its_fault(root: Path, contextd: Contextd, pattern: str, says: str) -> None:
+    run = contextd("search", "--regex", pattern, cwd=root)
+    assert run.code == 2 and run.err.strip().endswith(says), run.err
+
+
+def test_a_list_that_is_cut_says_so(root: Path, contextd: Contextd) -> None:
+    assert "this is the first. Raise --limit." in contextd("search", "--exact", "url", "-n", "1", cwd=root).err
+    assert "these are the first 2. Raise --limit." in contextd("search", "--exact", "url", "-n", "2", cwd=root).err
+
+
 def test_a_pattern_takes_linear_time(session: Session, project: Path) -> None:
     (project / "long.txt").write_text("a" * 100_000 + "\n")
     session.index()

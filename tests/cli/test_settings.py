@@ -58,6 +58,12 @@ def test_the_projects_file_is_written_on_request(home: Path, project: Path, cont
         (("query.mmr_lambda", "7"), "from 0 to 1"),
         (("embedding.model", "x", "--project-file"), "cannot choose models"),
         (("metrics.enabled", "true"), "cannot be set"),
+        (("watcher.watch_paths", "src,nope", "--project-file"), "watch path 'nope' does not exist"),
+        (("watcher.watch_paths", "../other", "--project-file"), "outside the project"),
+        (("projects.app", "/nowhere/at/all"), "no such project or directory: /nowhere/at/all"),
+        (("projects.app", "/etc"), "system folder"),
+        (("query.default_k", "-5"), "to pass a negative value, write `--` before it"),
+        (("query.default_k", "--", "-5"), "from 1 to 1,000"),
     ],
 )
 def test_what_would_not_be_loaded_is_not_written(

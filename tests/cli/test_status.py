@@ -16,7 +16,8 @@ Contextd = Callable[..., Run]
 def test_status_is_one_screen(session: Session, project: Path, contextd: Contextd) -> None:
     run = contextd("status", cwd=project)
     assert run.code == 0 and len(run.out.splitlines()) <= 12
-    assert "4 files, 0 commits, 4 chunks" in run.out and "up to date" in run.out and "seconds ago" in run.out
+    assert "4 files, 0 commits, 4 chunks in all" in run.out and "up to date" in run.out and " ago)" in run.out
+    assert "0 of 4 chunks have deep vectors; run `contextd index --deep`" in run.out
     (project / "new.py").write_text("x = 1\n")
     (project / "docs/guide.md").unlink()
     contextd("remember", "I like tea")
@@ -75,6 +76,7 @@ def test_prune_removes_projects_whose_folder_is_gone(
     contextd("index", cwd=other)
     shutil.rmtree(other)
     run = on_terminal("projects", "prune", typed=b"n\n")
+    assert run.code == 1 and "nothing was changed" in run.out and "stopped" not in run.out
     assert str(other) in run.out and len(json.loads(contextd("projects", "--json").out)["items"]) == 2, "who says no keeps it"
     assert contextd("projects", "prune", "--yes").code == 0
     assert [one["name"] for one in json.loads(contextd("projects", "--json").out)["items"]] == ["project"]

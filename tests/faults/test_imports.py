@@ -55,7 +55,7 @@ def test_I15_a_small_zip_of_deep_brackets_is_refused_with_little_memory(
 def test_I15_a_bomb_of_spaces_ends_by_its_ratio(tmp_path: Path, contextd: Callable[..., Run]) -> None:
     bomb = packed(tmp_path / "bomb.zip", conversations="[" + GOOD + "," + " " * (30 << 20) + "]")
     done = contextd("import", str(bomb), "--from", "claude")
-    assert done.code == 2 and "100 times its size" in done.err and "1 conversations" in done.out
+    assert done.code == 2 and "100 times its size" in done.err and "1 conversation " in done.out
 
 
 def test_I5_overlapping_files_share_one_allowance(tmp_path: Path) -> None:

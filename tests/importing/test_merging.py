@@ -191,7 +191,7 @@ def test_chats_of_an_older_version_are_exported_by_their_pieces(device: Device, 
 def test_the_command_writes_a_file_that_import_reads(contextd: Callable[..., Run], tmp_path: Path) -> None:
     lines(tmp_path / "talk.jsonl", TALK)
     assert contextd("import", str(tmp_path / "talk.jsonl")).code == 0
-    assert "2 sittings or notes" in contextd("chats", "export", str(tmp_path / "chats.jsonl")).out
+    assert "2 chat sessions or notes" in contextd("chats", "export", str(tmp_path / "chats.jsonl")).out
     piped = contextd("chats", "export").out
     assert len(piped.splitlines()) == 3 and json.loads(piped.splitlines()[0])["contextd_chats"] == 1
     done = contextd("import", str(tmp_path / "chats.jsonl"))

@@ -197,12 +197,24 @@ def test_a_cancelled_call_is_not_answered(server: Server) -> None:
 
 
 def test_a_project_that_cannot_be_opened_is_told_by_the_call(home: Path, tmp_path: Path) -> None:
-    server = Server(tmp_path / "nowhere", home)
+    (tmp_path / "context.toml").write_text("[context.budget]\nnonsense = 1\n")
+    server = Server(tmp_path, home, "--no-watch")
     result = server.called(1, query="x")["result"]
-    assert result["isError"] and f"no such project or directory: {tmp_path / 'nowhere'}" in result["content"][0]["text"]
-    (tmp_path / "nowhere").mkdir()
+    assert result["isError"] and "unknown setting 'budget.nonsense'" in result["content"][0]["text"]
+    (tmp_path / "context.toml").unlink()
     assert "Nothing relevant was found." in server.text(query="x"), "it is tried again"
     server.close()
+
+
+def test_a_project_that_does_not_exist_is_refused_at_the_start(
+    contextd_process: Callable[..., Any], project: Path, home: Path, tmp_path: Path
+) -> None:
+    for name in (str(tmp_path / "nowhere"), "no-such-name", ""):
+        run = contextd_process("mcp", "--project", name)
+        assert run.code == 2 and not run.out and run.err.startswith("error: "), name
+    (home / "config.toml").write_text(f'[context.projects]\napp = "{project}"\ngone = "{tmp_path / "nowhere"}"\n')
+    assert contextd_process("mcp", "--project", "app", cwd=tmp_path).code == 0, "a name is a project, too"
+    assert contextd_process("mcp", "--project", "gone", cwd=tmp_path).code == 2
 
 
 def test_initialize_loads_neither_the_engine_nor_a_library_of_the_protocol() -> None:

@@ -170,7 +170,7 @@ def test_a_ranker_may_be_made_of_weights_or_be_a_function(person: Session) -> No
     assert [len(text) for text in texts] == sorted((len(text) for text in texts), reverse=True)
     found = person.search("harbor", ranker="relevance=0.25,confidence=2", min_score=0).hits
     assert all(one.rank_score == pytest.approx(0.25 * one.score + 2 * one.chunk.confidence) for one in found)
-    for wrong in ("relevance=much", "luck=1", "relevance=nan", "relevance=0.5,"):
+    for wrong in ("relevance=much", "luck=1", "relevance=nan", "recency=-1", "relevance=0.5,"):
         with pytest.raises(InvalidInput):
             person.search("harbor", ranker=wrong)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from contextd.app.assemble import open_session
 from contextd.remembering.attributes import stated
 from contextd.text.classifiers import guess
 from contextd.text.natural_language import language_of
-from tests.conftest import with_setup
+from contextd.values.memory import UNKNOWN
+from tests.conftest import Run, with_setup
 
 ITEMS = Path(__file__).parent / "items"
 
@@ -123,3 +124,35 @@ def test_a_new_fact_does_not_embed_the_facts_that_teach_again(home: Path) -> Non
     assert kept.kind == "commitment", "it is taught by the others"
     assert not any("Monday" in text for text in noting.embedded)
     session.close()
+
+
+def test_what_was_told_without_models_is_enriched_once_they_are_there(home: Path) -> None:
+    session = open_session(None, home=home, environment={"CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
+    bare = with_setup(session, static=None)
+    told = [bare.remember(text).memory for text in ("Budget for shoes: max 150€", "I am allergic to peanuts")]
+    assert {one.kind for one in told} == {UNKNOWN}
+    bare.memories.enrich()
+    session.remember("我住在上海")  # the static model has no vector for it
+    (warning,) = session.recall("shoes").trace.warnings
+    assert warning.startswith("2 memories have no vectors yet") and "`contextd memories enrich`" in warning
+    noting = Noting(session.setup.static)
+    with_setup(session, static=noting).memories.enrich()
+    assert UNKNOWN not in {session.memories.get(one.id).kind for one in told} and not session.recall("shoes").trace.warnings
+    noting.embedded.clear()
+    with_setup(session, static=noting).memories.enrich()
+    assert not noting.embedded, "nothing is missing any more"
+
+
+def test_without_weights_a_query_warns_once_and_fetching_them_says_what_to_do(
+    contextd: Callable[..., Run], home: Path, tmp_path: Path
+) -> None:
+    bare = {"CONTEXTD_HOME": str(tmp_path / "bare")}
+    contextd("remember", "Budget for shoes: max 150€", **bare)
+    for command in (["recall", "shoes"], ["facets", "which shoes"], ["search", "shoes", "-p", str(tmp_path)]):
+        err = contextd(*command, **bare).err
+        assert err.count("keywords only") == 1 and "is not installed" in err, command
+    fetched = contextd("models", "fetch", "potion-base-8M", "--from", str(home), **bare)
+    assert "`contextd memories enrich`" in fetched.err
+    assert "1 memory has no vectors yet" in contextd("recall", "shoes", **bare).err
+    assert "enrich" not in contextd("models", "fetch", "potion-base-8M", "--from", str(home), **bare).err
+    assert contextd("memories", "enrich", **bare).code == 0 and "constraint" in contextd("memories", **bare).out

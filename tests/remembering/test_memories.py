@@ -173,7 +173,11 @@ def test_recall_is_narrowed_by_kind_topic_time_confidence_and_conversation(perso
     assert texts(person, "herons", recall=Recall(conversation="a")) == ["herons eat fish"]
     assert texts(person, "herons", since=1_650_000_000_000_000) == ["I like herons"]
     assert texts(person, "herons", until=1_650_000_000_000_000) == ["herons eat fish"]
-    assert texts(person, "herons", recall=Recall(min_confidence=1.01)) == []
+    person.remember("herons sleep", kind="unsure", topics=[])
+    person.home.record.memories.note(person.memories.all()[0], lambda now: replace(now, confidence=0.4))
+    assert len(texts(person, "herons")) == 3 and len(texts(person, "herons", recall=Recall(min_confidence=0.5))) == 2
+    with pytest.raises(InvalidInput, match="min_confidence"):
+        texts(person, "herons", recall=Recall(min_confidence=1.01))
 
 
 @pytest.mark.parametrize("query", ["_PAST", "_FUTURE", "_KNOWN", "_STATED"])
@@ -228,6 +232,22 @@ def test_topics_are_the_persons_own(person: Session) -> None:
     assert person.memories.delete_topic("Travel") == 1 and person.memories.get(memory.id).topics == ()
     with pytest.raises(InvalidInput, match="no such topic"):
         person.memories.delete_topic("Travel")
+
+
+def test_a_topic_given_to_a_memory_is_a_topic(person: Session) -> None:
+    memory = person.remember("the tandem is in the shed", topics=["Bikes"]).memory
+    assert {"Bikes", "Travel"} <= {topic.name for topic in person.memories.topics()}
+    assert person.memories.rename_topic("Bikes", "Cycles") == 1 and person.memories.get(memory.id).topics == ("Cycles",)
+    assert "Bikes" not in {topic.name for topic in person.memories.topics()}
+    person.memories.update(memory.id, topics=["Tandems"])
+    person.memories.add_topic("Repairs", "Tandems")
+    assert next(topic for topic in person.memories.topics() if topic.name == "Repairs").parent == "Tandems"
+    person.remember("the boat leaks", topics=["Boats"])
+    assert person.memories.add_topic("Boats").name == "Boats", "it was not added before"
+    assert person.memories.merge_topic("Boats", "Tandems") == 1
+    assert (
+        person.as_reader("ana").memories.topics() == open_session(None, home=person.home.path, reader="bob").memories.topics()
+    )
 
 
 def test_F17_forgotten_means_gone_from_history_topics_values_and_corrections(home: Path) -> None:
@@ -358,7 +378,7 @@ def test_a_kind_or_topic_that_is_not_there_is_told(person: Session) -> None:
     warnings = person.recall("deploy", narrow=Narrow(kinds=["constrant"])).trace.warnings
     assert any("kind constrant" in one and "decision" in one for one in warnings)
     warnings = person.recall("deploy", narrow=Narrow(recall=Recall(topics=frozenset({"Wrok"})))).trace.warnings
-    assert any("topic Wrok" in one and "Work" in one for one in warnings)
+    assert "no valid memory has the topic 'Wrok'; topics in use: Work" in warnings
 
 
 def test_A5_what_a_person_says_too_is_theirs(person: Session) -> None:

@@ -181,7 +181,7 @@ def test_the_command_refuses_a_program_and_takes_a_list(tmp_path: Path, contextd
         run = contextd(*command, str(tmp_path / "a.txt"))
         assert run.code == 2 and "start each line with `- `" in run.err
     (tmp_path / "facts.txt").write_text("I live in Rome\nMy shoe size is 42\nI drink tea, never coffee; it keeps me awake\n")
-    assert "3 added" in contextd("import", str(tmp_path / "facts.txt")).out
+    assert "3 memories added" in contextd("import", str(tmp_path / "facts.txt")).out
 
 
 @pytest.mark.parametrize(

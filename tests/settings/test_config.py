@@ -122,8 +122,9 @@ def test_an_absurd_number_is_an_error_that_names_the_setting(tmp_path: Path, key
     section, _, name = key.partition(".")
     with pytest.raises(InvalidInput) as raised:
         load(tmp_path, user=f"[context.{section}]\n{name} = {number}\n")
-    with pytest.raises(InvalidInput, match=key):
-        load(tmp_path, user="", environment={f"CONTEXTD_{section.upper()}__{name.upper()}": number})
+    variable = f"CONTEXTD_{section.upper()}__{name.upper()}"
+    with pytest.raises(InvalidInput, match=f"^{variable}: {key}"):
+        load(tmp_path, user="", environment={variable: number})
     assert len(str(raised.value)) < 400
 
 

@@ -68,7 +68,7 @@ class Access:
         if not force and not self.reader.principals & names:
             raise Conflict(f"{OWNER} would lose access to this project; keep {OWNER} in the access list, or use --force")
         if not names:
-            raise InvalidInput("the access list of this project would be empty; keep at least one principal")
+            raise InvalidInput("the access list of this project would be empty; keep at least one reader")
         return names
 
 

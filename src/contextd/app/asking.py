@@ -65,10 +65,11 @@ def reader_of(name: str) -> Reader:
 
 
 def checked_recall(recall: Recall | None) -> Recall | None:
-    """Check the sizes of the filters for memories. Raises InvalidInput."""
+    """Check the filters for memories. Raises InvalidInput."""
     if recall is not None:
         checked_texts("topics", recall.topics)
         checked_text("conversation", recall.conversation)
+        _share("min_confidence", recall.min_confidence)
     return recall
 
 

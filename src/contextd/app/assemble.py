@@ -30,6 +30,7 @@ from contextd.ports.world import Embedder, Events, Recipe, Retriever
 from contextd.privacy.formats import VERSION as SCRUB_VERSION
 from contextd.privacy.formats import Rule
 from contextd.querying.render import TEMPLATES, Template, custom
+from contextd.querying.vectors import NO_MODEL
 from contextd.settings import config
 from contextd.settings.defaults import Chunking, Security, Settings
 from contextd.settings.limits import checked_path, checked_texts
@@ -143,14 +144,15 @@ def _setup(settings: Settings, home: Home) -> tuple[Setup, tuple[str, ...]]:
     static, missing_model = _static(home, settings)
     templates = dict(TEMPLATES) | _templates(settings.templates)
     deep = _deep(home, settings)
-    rules = _rules(settings.security)
+    rules, no_model = _rules(settings.security), "; ".join(missing_model) or NO_MODEL
 
     def parser() -> Any:
         from contextd.sandbox.pool import Pool
 
         return Pool(_limits(settings.chunking), rules, workers=1, keep=False)
 
-    setup = Setup(settings, rules, templates, retrievers, static, deep, home.models.reranker, parser, language_by_content)
+    models = (static, deep, home.models.reranker)
+    setup = Setup(settings, rules, templates, retrievers, *models, parser, language_by_content, no_model)
     return setup, (*missing_model, *broken)
 
 

@@ -14,7 +14,7 @@ def boundaries(root: Path, settings: Settings) -> Boundaries:
     """Return the boundaries of a project from its settings."""
     watcher, indexing = settings.watcher, settings.indexing
     return Boundaries(
-        _watch_paths(root, watcher.watch_paths),
+        watch_paths(root, watcher.watch_paths),
         watcher.ignore_patterns,
         watcher.use_gitignore,
         watcher.use_contextignore,
@@ -28,7 +28,7 @@ def boundaries(root: Path, settings: Settings) -> Boundaries:
     )
 
 
-def _watch_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
+def watch_paths(root: Path, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return paths below the root; empty for all of it. Raises InvalidInput for a path outside or missing."""
     if not paths or paths == ("auto",):
         return ()

@@ -69,6 +69,16 @@ def indexed(project: Project, path: str) -> bool:
     return absolute.relative_to(project.root).as_posix() in project.store.documents(project.source.id)
 
 
+def reason_left_out(project: Project, path: str) -> str:
+    """Return why an existing file or folder below the root is left out; empty if it is not."""
+    source = project.source
+    if (project.root / path).is_dir():
+        return "" if source.is_folder(path) else "ignored directory"
+    state = source.judge(path) if source.present(path) else None
+    read = source.read(state.uri) if isinstance(state, FileState) else state
+    return read.reason if isinstance(read, Skip) else ""
+
+
 def verdict(project: Project, path: str) -> tuple[bool, str]:
     """Return whether a file belongs to the project, and the reason."""
     absolute = _absolute(project, path)

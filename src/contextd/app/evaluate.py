@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from contextd.app.line_answers import LineQuestion, line_question
-from contextd.errors import InvalidInput
+from contextd.errors import InvalidInput, NotFound
 from contextd.values.answer import Hit
 
 DEPTH = 10
@@ -70,8 +70,12 @@ def read_questions(path: Path) -> tuple[list[Question], list[LineQuestion]]:
     lines: list[LineQuestion] = []
     try:
         rows = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"cannot read {path}: {error}") from None
+    except FileNotFoundError:
+        raise NotFound(f"no such file: {path}") from None
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path} is not UTF-8 text: {error}") from None
     for number, row in enumerate(rows, 1):
         if row.strip():
             try:

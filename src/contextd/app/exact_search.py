@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from contextd.app.session import Session
 
 Spans = Callable[[bytes], Iterator[tuple[int, int]]]  # yields start and end of matches
+_UNSUPPORTED = re.compile(r"perl operator|escape sequence: \\[1-9kg]")
 _LONGEST = 2000  # characters of a line that are returned with a match
 
 
@@ -49,14 +51,18 @@ def by_pattern(pattern: str) -> Spans:
         compiled = re2.compile(f"(?m){pattern}".encode(), options)
     except re2.error as error:
         reason = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else str(error)
-        raise InvalidInput(
-            f"invalid pattern ({reason.replace('(?m)', '', 1)}); RE2 has no look-ahead and no back-references"
-        ) from None
+        raise InvalidInput(f"invalid regular expression {pattern!r}: {_reason(reason, pattern)}") from None
 
     def spans(data: bytes) -> Iterator[tuple[int, int]]:
         yield from ((match.start(), match.end()) for match in compiled.finditer(data) if match.end() > match.start())
 
     return spans
+
+
+def _reason(reason: str, pattern: str) -> str:
+    """Return the reason of RE2 without the pattern, and with a hint for constructs that RE2 does not have."""
+    hint = "; RE2 has no look-around and no back-references" if _UNSUPPORTED.search(reason) else ""
+    return reason.removesuffix(f": (?m){pattern}") + hint
 
 
 def found_in(session: Session, spans: Spans, limit: int, query: Query) -> list[Occurrence]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from contextd.app.access import Access, share
+from contextd.app.checks import reason_left_out
 from contextd.app.project import Project, inside
 from contextd.app.setup import Setup
 from contextd.errors import Busy, NotFound, StorageError
@@ -86,7 +87,11 @@ class IndexService:
         self, paths: Iterable[str], *, force: bool = False, progress: Callable[[Report], None] = lambda _: None
     ) -> Report:
         """Check some paths again. `force` indexes them even if nothing changed."""
-        return self.perform("refresh", self._there(paths), refresh_options(force=force), progress)
+        asked = self._there(paths)
+        report = self.perform("refresh", asked, refresh_options(force=force), progress)
+        reasons = {path: reason_left_out(self.project, path) for path in asked}
+        report.warnings += [f"{path} is left out ({reason})" for path, reason in reasons.items() if reason]
+        return report
 
     def retry(self, *, progress: Callable[[Report], None] = lambda _: None) -> Report:
         """Read failed files again."""

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
+from contextd.app.memory_fields import (
+    FLAGS,
+    checked,
+    checked_names,
+    checked_time,
+    checked_topic,
+    fault_of_text,
+    with_fields,
+)
 from contextd.errors import Conflict, Forbidden, InvalidInput, NotFound
 from contextd.ports.record import Record
 from contextd.ports.world import Embedder, Tokens
@@ -15,26 +25,10 @@ from contextd.remembering import pipeline
 from contextd.remembering.enrich import VERSION, Enricher, Taught
 from contextd.remembering.topics import STARTING, Routing
 from contextd.values.clock import FIRST
-from contextd.values.memory import (
-    GUESSED,
-    LIMITS,
-    TIMES,
-    Link,
-    Memory,
-    Quality,
-    Remembered,
-    Topic,
-    Version,
-    fault_of,
-    fault_of_list,
-    fault_of_time,
-)
+from contextd.values.memory import GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of
 from contextd.values.query import Reader
 
-_SETTABLE = (*GUESSED, "text", "principals", "valid_from", "valid_to", "conversation", "said")
-_FLAGS = ("pinned", "silent", "private")
 _SHORTEST_ID = 4
-_SPRING_1970 = 10**13  # microseconds; a smaller number was meant as seconds or milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +64,14 @@ class MemoryService:
             raise NotFound("no project found; run the command inside a project, or use --project")
         workspace = self.project if in_project and self.project is not None else self.personal
         now = self.record.now()
-        said = _time("said", known.pop("said", None) or now)
-        readers = _names("principals", principals)
-        _checked(fault_of("source", source) or fault_of("author", self.reader.name) or _fault_of_text(text))
+        said = checked_time("said", known.pop("said", None) or now)
+        readers = checked_names("principals", principals)
+        checked(fault_of("source", source) or fault_of("author", self.reader.name) or fault_of_text(text))
         memory = Memory(
             "", workspace, text, frozenset(readers) | {self.reader.name}, self.reader.name, said,
             source=source, valid_from=said, changed=now,
         )  # fmt: skip
-        return _with(memory, known)
+        return with_fields(memory, known)
 
     def remember_all(self, memories: Sequence[Memory], *, deep: bool = True) -> list[Remembered]:
         """Save many memories at once. `deep=False` leaves deep vectors to `enrich`."""
@@ -133,7 +127,7 @@ class MemoryService:
             raise InvalidInput("nothing to change; give a new text, or a field such as --kind or --until")
         if fields.get("text") not in (None, old.text):
             old = replace(old, verified=old.verified - {"about", "attribute", "value", "unit", "language"})
-        changed = replace(_with(old, fields), changed=self.record.now())
+        changed = replace(with_fields(old, fields), changed=self.record.now())
         if changed.text != old.text:
             changed = replace(changed, source="person")  # the person who rewords a fact states it
         if changed.text != old.text or old.enriched < VERSION:
@@ -149,8 +143,8 @@ class MemoryService:
 
     def mark(self, memory: str, **flags: bool) -> Memory:
         """Set or clear `pinned`, `silent` (never recalled) or `private`."""
-        if unknown := set(flags) - set(_FLAGS):
-            raise InvalidInput(f"unknown flag of a memory: {', '.join(sorted(unknown))}; the flags are {', '.join(_FLAGS)}")
+        if unknown := set(flags) - set(FLAGS):
+            raise InvalidInput(f"unknown flag of a memory: {', '.join(sorted(unknown))}; the flags are {', '.join(FLAGS)}")
         return self._changed(self._own(memory), **flags)
 
     def feedback(self, memory: str, *, useful: bool) -> Memory:
@@ -176,7 +170,7 @@ class MemoryService:
             raise InvalidInput("memories of different workspaces cannot be linked; save both in one workspace")
         if not kind.strip():
             raise InvalidInput("the kind of the link is empty; use a kind such as related, part_of or contradicts")
-        _checked(fault_of("link kind", kind))
+        checked(fault_of("link kind", kind))
         kind = self._clean(kind)
         self.record.relations.link(one.workspace, one.id, other.id, kind)
         return Link(one.id, other.id, kind)
@@ -197,27 +191,34 @@ class MemoryService:
     # Topics
 
     def topics(self) -> list[Topic]:
-        """Return the person's topics; the initial set until they have their own."""
-        found = self.record.relations.topics(self.personal, self.reader.name)
-        return found if found or self._changed_topics() else [Topic(name) for name in STARTING]
+        """Return the person's topics: the defined ones, and those that they gave to a memory without defining them.
+
+        The latter are stored in the memories only, so that nothing of them is left when these are forgotten.
+        """
+        defined = self._defined_topics()
+        others = set(self.record.relations.used_topics(self.reader.name)) - {topic.name for topic in defined}
+        return [*defined, *(Topic(name) for name in sorted(others))]
 
     def add_topic(self, name: str, parent: str = "") -> Topic:
         """Add a topic, optionally below another."""
-        name, known = self._clean(_name(name)), {topic.name for topic in self.topics()}
+        name, known = self._clean(checked_topic(name)), {topic.name for topic in self.topics()}
         if parent and parent not in known:
             raise NotFound(f"no such parent topic: {parent!r}; the topics are {', '.join(sorted(known))}")
         if parent == name:
             raise InvalidInput("a topic cannot be its own parent")
-        if name in known and not parent:
-            raise Conflict(f"the topic {name!r} already exists; use --below to change its parent")
+        defined = {topic.name for topic in self._defined_topics()}
+        if name in defined and not parent:
+            move = f"contextd topics add {quote(name)} --below PARENT"
+            raise Conflict(f"the topic {name!r} already exists; to move it, run `{move}`")
         self._store_initial_topics()
-        self.record.relations.put_topics(self.personal, self.reader.name, [Topic(name, parent)])
+        above = [Topic(parent)] if parent and parent not in defined else []
+        self.record.relations.put_topics(self.personal, self.reader.name, [*above, Topic(name, parent)])
         return Topic(name, parent)
 
     def rename_topic(self, name: str, new: str) -> int:
         """Rename a topic. Returns the number of memories that had it."""
         self._known_topic(name)
-        new = self._clean(_name(new))
+        new = self._clean(checked_topic(new))
         if new in {topic.name for topic in self.topics()}:
             raise Conflict(f"the topic {new!r} already exists; use `contextd topics merge` to merge the topics")
         return self._replaced(name, new)
@@ -236,13 +237,20 @@ class MemoryService:
     # Enrichment
 
     def enrich(self, *, everything: bool = False, progress: Callable[[int, int], None] = lambda done, of: None) -> Quality:
-        """Guess fields again, with deep vectors, for memories enriched by an older version or provisionally; or for all."""
+        """Guess fields again, with deep vectors, for memories enriched provisionally, by an older version or without a model.
+
+        `everything` includes all other memories.
+        """
         own = [memory for memory in self.all() if memory.author == self.reader.name]
-        old = [memory for memory in own if everything or memory.enriched < VERSION]
-        resources = {workspace: self._resources([workspace]) for workspace in self._workspaces_of(old)}
-        for done, memory in enumerate(old):
+        resources = {workspace: self._resources([workspace]) for workspace in self._workspaces_of(own)}
+        old = own if everything else [
+            memory
+            for workspace, models in resources.items()
+            for memory in pipeline.outdated([one for one in own if one.workspace == workspace], models)
+        ]  # fmt: skip
+        for done, memory in enumerate(old, 1):
             pipeline.refresh(memory, resources[memory.workspace])
-            progress(done + 1, len(old))
+            progress(done, len(old))
         return self.quality()
 
     def quality(self) -> Quality:
@@ -298,6 +306,11 @@ class MemoryService:
             starting = [Topic(name, clock=FIRST) for name in STARTING]  # a change on any device is later
             self.record.relations.put_topics(self.personal, self.reader.name, starting)
 
+    def _defined_topics(self) -> list[Topic]:
+        """Return the topics that the person defined; the initial set until they change it."""
+        found = self.record.relations.topics(self.personal, self.reader.name)
+        return found if found or self._changed_topics() else [Topic(name) for name in STARTING]
+
     def _changed_topics(self) -> bool:
         return bool(self.record.relations.topic_changes(self.reader.name))
 
@@ -309,7 +322,9 @@ class MemoryService:
         tiers = (self.static, self.deep() if deep else None)
         embedders = [embedder for embedder in tiers if embedder is not None]
         version = VERSION if deep or self.deep() is None else -VERSION
-        enricher = Enricher(self.static, Routing(self.topics(), self.static), lambda: self._corrected(workspaces), version)
+        enricher = Enricher(
+            self.static, Routing(self._defined_topics(), self.static), lambda: self._corrected(workspaces), version
+        )
         return pipeline.RememberResources(self.record.memories, embedders, enricher, self.tokens, self.rules)
 
     def _corrected(self, workspaces: Sequence[int]) -> list[Taught]:
@@ -319,64 +334,3 @@ class MemoryService:
             vectors = self.record.memories.vectors(workspace, [one.id for one in memories])
             found += [Taught(one, vectors.get(one.id, {})) for one in memories]
         return found
-
-
-def _with(memory: Memory, fields: Mapping[str, Any]) -> Memory:
-    """Return a memory with fields set by the person, which become verified. Raises InvalidInput."""
-    flags = {name: value for name, value in fields.items() if name in _FLAGS}
-    given = {name: value for name, value in fields.items() if name in _SETTABLE and value is not None}
-    if unknown := set(fields) - set(_SETTABLE) - set(_FLAGS):
-        raise InvalidInput(
-            f"unknown field of a memory: {', '.join(sorted(unknown))}; the fields are {', '.join((*_SETTABLE, *_FLAGS))}"
-        )
-    if "topics" in given:
-        given["topics"] = _names("topics", [_name(topic) for topic in given["topics"]])
-    if "principals" in given:
-        given["principals"] = frozenset(_names("principals", given["principals"])) | {memory.author}
-    _checked(_fault_of_text(given.get("text", "")))
-    for name in set(given) & (set(LIMITS) - {"text"}):
-        _checked(fault_of(name, given[name]) if given[name] or name == "kind" else "")
-    for name in set(given) & set(TIMES):
-        given[name] = _time(name, given[name])
-    if "kind" in given and not str(given["kind"]).strip():
-        raise InvalidInput("the kind is empty; use a word such as constraint, preference or fact")
-    if given.get("valid_to") is not None and given["valid_to"] < given.get("valid_from", memory.valid_from):
-        if "valid_from" in {*given, *memory.verified}:
-            raise InvalidInput("the end date of a memory must not be before its start date")
-        memory = replace(memory, valid_from=0)  # it held until then; the start is unknown
-    return replace(memory, **given, **flags, verified=memory.verified | (set(given) & {*GUESSED, "valid_from"}))
-
-
-def _name(text: str) -> str:
-    if not isinstance(text, str):
-        raise InvalidInput(f"invalid topic: expected text, not {type(text).__name__}")
-    name = " ".join(text.encode("utf-8", "replace").decode().split())
-    if not name or len(name) > LIMITS["topic"]:
-        raise InvalidInput(f"invalid topic: the name must have 1 to {LIMITS['topic']} characters")
-    _checked(fault_of("topic", name))
-    return name
-
-
-def _fault_of_text(text: object) -> str:
-    return (
-        "" if isinstance(text, str) else f"a memory is a text, not {type(text).__name__}"
-    )  # its length is checked when it is scrubbed
-
-
-def _names(field: str, values: Iterable[str]) -> tuple[str, ...]:
-    """Check the number and names of topics or principals. Raises InvalidInput."""
-    given = (values,) if isinstance(values, str) else tuple(values)
-    _checked(fault_of_list(field, given))
-    return given
-
-
-def _time(field: str, value: float) -> int:
-    _checked(fault_of_time(field, value))
-    if field == "said" and 0 < value < _SPRING_1970:
-        raise InvalidInput(f"invalid value for said: {value:g} (must be microseconds since 1970)")
-    return int(value)
-
-
-def _checked(fault: str) -> None:
-    if fault:
-        raise InvalidInput(fault)

@@ -127,6 +127,7 @@ def resources_of(session: Session, query: Query, asked: Asked = Asked()) -> quer
         asked.rankers(session.home.rankers),
         shares_of(session.settings.providers),
         session.home.query_vectors if session.settings.embedding.cache_enabled else QueryVectors(0),
+        session.setup.no_model,
     )
 
 

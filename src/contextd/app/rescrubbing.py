@@ -44,4 +44,9 @@ def rescrubbed(record: Record, rules: tuple[Rule, ...], static: Embedder | None)
         removed = rescrub(record, with_)
     except StorageError as error:
         return (f"memories and chats are not scrubbed by the present rules yet: {error}",)
-    return (f"{removed} secrets that an older version had stored were removed from memories and chats",) if removed else ()
+    what = (
+        "1 secret that an older version had stored was"
+        if removed == 1
+        else f"{removed} secrets that an older version had stored were"
+    )
+    return (f"{what} removed from memories and chats",) if removed else ()

@@ -21,6 +21,9 @@ _SYSTEM = ("/", "/etc", "/proc", "/sys", "/usr", "/var", "/dev", "/bin", "/sbin"
            "/System", "/Library", "C:\\", "C:\\Windows")  # fmt: skip
 
 
+_ELSEWHERE = "run this inside a project, or use --project PATH"
+
+
 def find_root(start: Path) -> Path:
     """Return the project root of a path: by git, by a package file, by typical folders, or the path itself."""
     here = start.resolve()
@@ -49,9 +52,9 @@ def refusal(folder: Path) -> str:
     """Return why a folder must not be indexed; empty if it may."""
     resolved = folder.resolve()
     if resolved == Path.home().resolve():
-        return f"{resolved} is your home directory; name a project inside it"
+        return f"{resolved} is your home directory; {_ELSEWHERE}"
     if str(resolved) in _SYSTEM or any(resolved.is_relative_to(path) for path in ("/etc", "/proc", "/sys", "/dev")):
-        return f"{resolved} is a system folder; name a project below it"
+        return f"{resolved} is a system folder; {_ELSEWHERE}"
     return ""
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from contextd.ports.world import Embedder, Parser, Reranker, Retriever
 from contextd.privacy.formats import Rule
 from contextd.querying.render import Template
+from contextd.querying.vectors import NO_MODEL
 from contextd.settings.defaults import Settings
 
 
@@ -25,3 +26,4 @@ class Setup:
     reranker: Callable[[], Reranker | None]
     parser: Callable[[], AbstractContextManager[Parser]]  # for texts that programs push
     language_of: Callable[[str, bytes], str]  # of a text, by its path and its first bytes
+    no_model: str = NO_MODEL  # the warning of a query without an embedding model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from shlex import quote
 
 from contextd.app.project import NOT_INDEXED, Project
 from contextd.values.answer import Hit
@@ -34,7 +35,7 @@ def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequen
 
 def unreadable(reader: Reader, what: str = "this project") -> str:
     """Return the message for a project without access; the same, whatever the project contains."""
-    return f"{reader.name} has no access to {what}; run `contextd who` to see the access list"
+    return f"{reader.name} has no access to {what}. The owner can grant it with `contextd share {quote(reader.name)}`."
 
 
 def _sees_some(project: Project, reader: Reader, sources: frozenset[int]) -> bool:

@@ -163,7 +163,7 @@ class Watching:
             report = Report()
             self.upkeep.index_others(self.upkeep.options, report)
             if report.others:
-                self.say(f"{report.others} commits indexed")
+                self.say("1 commit indexed" if report.others == 1 else f"{report.others} commits indexed")
                 self._news.set()
         self._position = now
 

@@ -192,7 +192,7 @@ def take(source: Path, home: Path, model: Model) -> None:
     if source.resolve() == home.resolve() or (present(home, model) and not verify(home, model)):
         return
     if faults := verify(source, model):
-        raise Unavailable(f"{model.name} is not in {source}: {'; '.join(faults)}. Run `contextd models fetch`.")
+        raise Unavailable(f"{model.name} is not in {source}: {'; '.join(faults)}; leave out --from to download it")
     folder = folder_of(home, model)
     make_folder(folder)
     for file in model.files:

@@ -95,6 +95,9 @@ class Relations(Protocol):
     def topics(self, workspace: int, author: str) -> list[Topic]:
         """Return all topics of a person, by name."""
 
+    def used_topics(self, author: str) -> list[str]:
+        """Return the topics that the memories of a person have, in every project."""
+
     def topic_changes(self, author: str) -> list[TopicChange]:
         """Return the topics a person renamed, merged or deleted, oldest change first."""
 

@@ -120,6 +120,9 @@ class View(Protocol):
     def spaces(self) -> Mapping[str, int]:
         """The number of visible chunks with a vector, by space."""
 
+    def unembedded(self, space: str) -> int:
+        """Return the number of visible chunks that were never embedded in a space. Zero vectors count as embedded."""
+
 
 class Store(Protocol):
     """The documents of one workspace, for readers. Any thread may call it."""

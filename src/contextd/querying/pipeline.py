@@ -38,7 +38,7 @@ from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
 from contextd.querying.shares import GIT_HISTORY, SEMANTIC, Shares, by_arm, is_off, narrowed
 from contextd.querying.understand import REPORT_WORDS, understand
-from contextd.querying.vectors import QueryVectors, given, vectors_of
+from contextd.querying.vectors import NO_MODEL, QueryVectors, given, vectors_of
 from contextd.text.natural_language import is_foreign
 from contextd.values.answer import CHANCE, Candidate, Context, Hit, Retrieved, Suggestion
 from contextd.values.document import About, Chunk, ChunkId
@@ -70,6 +70,7 @@ class QueryResources:
     rankers: Mapping[str, Ranker] = field(default_factory=lambda: RANKERS)
     shares: Shares = field(default_factory=dict)  # weights of the built-in retrievers
     known: QueryVectors = field(default_factory=lambda: QueryVectors(0))
+    no_model: str = NO_MODEL  # the warning if there is no embedding model
 
 
 def search(query: Query, resources: QueryResources) -> tuple[list[Hit], Plan, Trace]:
@@ -177,11 +178,11 @@ def checked(query: Query, trace: Trace, rankers: Mapping[str, Ranker] = RANKERS)
     if not query.scope.workspaces:
         raise InvalidInput("no workspace to search; index a project first")
     if not query.k > 0:
-        raise InvalidInput(f"invalid value for k: {query.k} (must be at least 1)")
+        raise InvalidInput(f"invalid limit (k): {query.k} (must be at least 1)")
     if not 0 <= query.min_score <= 1:
-        raise InvalidInput(f"invalid value for min_score: {query.min_score:g} (must be between 0 and 1)")
+        raise InvalidInput(f"invalid minimum score (min_score): {query.min_score:g} (must be between 0 and 1)")
     if query.k > MOST_HITS:
-        trace.warn(f"k was reduced to the maximum of {MOST_HITS}")
+        trace.warn(f"the limit (k) was reduced to its maximum, {MOST_HITS}")
         query = replace(query, k=MOST_HITS)
     return query
 
@@ -201,9 +202,9 @@ def _vectors(
     query: Query, plan: Plan, resources: QueryResources, views: Sequence[View], trace: Trace
 ) -> dict[str, NDArray[np.float32]]:
     """Return the query vectors by space: the caller's own vector, or the text embedded."""
-    if query.vector is not None:
-        return given(query.vector, views)
-    return {} if is_off(resources.shares, SEMANTIC) else vectors_of(views, plan, resources.embedders, trace, resources.known)
+    if query.vector is not None or is_off(resources.shares, SEMANTIC):
+        return given(query.vector, views) if query.vector is not None else {}
+    return vectors_of(views, plan, resources.embedders, trace, resources.known, resources.no_model)
 
 
 def _pasts(query: Query, plan: Plan, views: Sequence[View]) -> list[View | None]:

@@ -103,8 +103,8 @@ def ranker_of(text: str, known: Mapping[str, Ranker]) -> Ranker:
             weights[name] = float(number)
         except ValueError:
             weights[name] = math.nan
-        if not math.isfinite(weights[name]):
-            raise InvalidInput(f"invalid weight for {name}: {number!r} (must be a number, such as {name}=0.5)")
+        if not 0 <= weights[name] < math.inf:  # also false for NaN
+            raise InvalidInput(f"invalid weight for {name}: {number!r} (must be a number of at least 0, such as {name}=0.5)")
     return weighted(weights, known)
 
 

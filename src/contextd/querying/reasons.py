@@ -21,10 +21,17 @@ def say_why(views: Sequence[View], plan: Plan, trace: Trace) -> None:
     for what, wanted, there in (
         ("language", plan.scope.languages, frozenset().union(*(view.languages() for view in views))),
         ("kind", plan.scope.kinds, frozenset().union(*(view.kinds() for view in views))),
-        ("topic", asked.topics if (asked := plan.scope.recall) else (), frozenset().union(*(view.topics() for view in views))),
     ):
         if unknown := sorted(set(wanted) - there):
             trace.warn(f"the index has no {what} {', '.join(unknown)}; available: {', '.join(sorted(there - {''})) or 'none'}")
+    _say_topics(views, plan, trace)
     for path in plan.scope.paths[:_EXPLAINED]:
         if not any(view.knows(path) for view in views):
             trace.warn(f"no indexed files at {path}; paths are relative to the project root")
+
+
+def _say_topics(views: Sequence[View], plan: Plan, trace: Trace) -> None:
+    """Warn of topics that no memory has."""
+    there = frozenset[str]().union(*(view.topics() for view in views))
+    for topic in sorted(set(plan.scope.recall.topics if plan.scope.recall else ()) - there):
+        trace.warn(f"no valid memory has the topic {topic!r}; topics in use: {', '.join(sorted(there)) or 'none'}")

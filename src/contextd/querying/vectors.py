@@ -17,6 +17,7 @@ from contextd.text.natural_language import other_script
 from contextd.values.query import Plan
 from contextd.values.trace import Trace
 
+NO_MODEL = "no embedding model; searched by keywords only"
 MOST_KEPT = 10_000  # vectors: 15 MB at 384 numbers each
 
 
@@ -51,15 +52,20 @@ def vectors_of(
     embedders: Callable[[Collection[str]], Sequence[Embedder]],
     trace: Trace,
     known: QueryVectors | None = None,
+    no_model: str = NO_MODEL,
 ) -> dict[str, NDArray[np.float32]]:
-    """Return the query as a vector in every space some view has vectors in. Warns if only keywords can be used."""
+    """Return the query as a vector in every space some view has vectors in. Warns if only keywords can be used.
+
+    `no_model` is the warning if there is no embedder.
+    """
     held = {space for view in views for space, count in view.spaces.items() if count}
     found: dict[str, NDArray[np.float32]] = {}
     cache = known or QueryVectors(0)
     if other_script(plan.text):  # the deep models are English; their vectors of other scripts carry no information
         held = {space for space in held if space.startswith("static/")}
-    fitting = [embedder for embedder in embedders(held) if embedder.space in held]
-    without = not fitting
+    models = embedders(held)
+    fitting = [embedder for embedder in models if embedder.space in held]
+    failed = False
     for embedder in fitting:
         if plan.text.strip():
             empty: NDArray[np.float32] = np.zeros(0, np.float32)
@@ -67,13 +73,38 @@ def vectors_of(
             vector = trace.attempt(f"embed ({tier})", lambda e=embedder: cache.of(e, plan.text), empty)  # type: ignore[misc]
             if vector.shape == (embedder.dimension,) and np.isfinite(vector).all() and vector.any():
                 found[embedder.space] = vector
-            without |= not vector.size
+            failed |= not vector.size
     found |= {pair: vector for space, vector in found.items() if (pair := pair_space(space)) in held}
-    if without and not found and any(view.size for view in views):
-        trace.warn(
-            "no embedding model or no vectors available; searched by keywords only. Run `contextd models` to see the models"
-        )
+    if failed and not found:
+        trace.warn("the query could not be embedded; searched by keywords only")
+    if any(view.size for view in views):
+        _warn_of_missing(views, {one.space for one in models}, no_model, trace)
     return found
+
+
+def _warn_of_missing(views: Sequence[View], spaces: Collection[str], no_model: str, trace: Trace) -> None:
+    """Warn if there is no model, if memories were stored without one, or if no chunk of another view has a vector."""
+    if not spaces:
+        trace.warn(no_model)
+        return
+    for view in views:
+        embedded = max(view.spaces.get(space, 0) for space in spaces)
+        if embedded == view.size or (embedded and "parts" not in view.fields):
+            continue
+        if missing := min(view.unembedded(space) for space in spaces):
+            trace.warn(_missing(view, missing))
+
+
+def _missing(view: View, count: int) -> str:
+    """Return the warning for chunks without vectors, and the command that computes these."""
+    one = count == 1
+    if "parts" in view.fields:
+        what, command = "memory has" if one else "memories have", "memories enrich"
+    elif "turns" in view.fields:
+        what, command = "chat message has" if one else "chat messages have", "chats deepen"
+    else:
+        what, command = "chunk of the index has" if one else "chunks of the index have", "index"
+    return f"{count} {what} no vectors yet and can be found by keywords only; run `contextd {command}`"
 
 
 def given(vector: NDArray[np.float32], views: Sequence[View]) -> dict[str, NDArray[np.float32]]:

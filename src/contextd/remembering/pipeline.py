@@ -83,6 +83,17 @@ def refresh(memory: Memory, resources: RememberResources) -> None:
     resources.memories.note(memory, guessed, vectors, words)
 
 
+def outdated(memories: Sequence[Memory], resources: RememberResources) -> list[Memory]:
+    """Return the memories of one workspace that an older version enriched, or that lack a vector of a current model."""
+    spaces = {embedder.space for embedder in resources.embedders}
+    found: list[Memory] = []
+    for start in range(0, len(memories), _BATCH):
+        batch = memories[start : start + _BATCH]
+        held = resources.memories.vectors(batch[0].workspace, [memory.id for memory in batch]) if spaces else {}
+        found += [one for one in batch if one.enriched < VERSION or not spaces <= held.get(one.id, {}).keys()]
+    return found
+
+
 def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
     """Scrub a memory. Returns it with an id, and the rules that matched. Raises InvalidInput if it is empty or too long."""
     readable = memory.text.encode("utf-8", "replace").decode()  # lone surrogates cannot be stored

@@ -38,6 +38,7 @@ _UNTRUSTED = {
 }
 
 
+_ENVIRONMENT = "environment"  # origin of values from variables
 _ADDED = ("security.secret_patterns", "privacy.paths")  # layers add to these; none can remove patterns of another
 _CHOICES = {"query.fusion": ("weighted", "rrf"), "mode": ("hybrid", "standalone", "embedded")}
 
@@ -63,12 +64,13 @@ def load(
     origins: dict[str, str] = {}
     warnings: list[str] = []
     without: list[str] = []
+    variables = _variables(environment)
     for name, layer, trusted in _layers(user_file, project_file, environment, flags or {}):
         if idle := [key for key in layer if key in WITHOUT_EFFECT]:
             warnings.append(f"{name}: settings without effect: {', '.join(idle)}; run `contextd config` for the reasons")
             without += idle
         for key, value in ((key, value) for key, value in layer.items() if key not in WITHOUT_EFFECT):
-            checked = _checked(key, value, name, trusted, warnings)
+            checked = _checked(key, value, variables.get(key, name) if name == _ENVIRONMENT else name, trusted, warnings)
             if checked is not None:
                 values[key] = _together(key, values.get(key), checked)
                 origins[key] = name
@@ -146,7 +148,7 @@ def _layers(
         yield str(user_file), _read(user_file), True
     if project_file is not None and (project_file.exists() or project_file.is_symlink()):
         yield str(project_file), _read_inside(project_file), False
-    yield "environment", _from_environment(environment), True
+    yield _ENVIRONMENT, _from_environment(environment), True
     yield "flag", dict(flags), True
 
 
@@ -188,15 +190,28 @@ def _read_inside(path: Path) -> dict[str, Any]:
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """Read the environment: `CONTEXTD_BUDGET__DEFAULT_MAX_TOKENS=800` sets budget.default_max_tokens."""
     found: dict[str, Any] = {}
-    for name, text in environment.items():
-        if name.startswith("CONTEXTD_") and "__" in name:
-            *sections, last = name.removeprefix("CONTEXTD_").lower().split("__")
-            table = found
-            for section in sections:
-                inner = table.get(section)
-                table[section] = table = inner if isinstance(inner, dict) else {}
-            table[last] = _parsed(text)
+    for name in _named(environment):
+        *sections, last = name.removeprefix("CONTEXTD_").lower().split("__")
+        table = found
+        for section in sections:
+            inner = table.get(section)
+            table[section] = table = inner if isinstance(inner, dict) else {}
+        table[last] = _parsed(environment[name])
     return dict(flattened(found))
+
+
+def _named(environment: Mapping[str, str]) -> list[str]:
+    """Return the names of the variables that set a key."""
+    return [name for name in environment if name.startswith("CONTEXTD_") and "__" in name]
+
+
+def _variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the name of the variable that sets each key; the names of all if there are several."""
+    found: dict[str, list[str]] = {}
+    for name in _named(environment):
+        for key in _from_environment({name: environment[name]}):
+            found.setdefault(key, []).append(name)
+    return {key: ", ".join(names) for key, names in found.items()}
 
 
 def _parsed(text: str) -> Any:

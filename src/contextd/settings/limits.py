@@ -93,11 +93,11 @@ def checked_number(field: str, number: int, most: int) -> int:
 
 
 def checked_name(name: str, what: str) -> str:
-    """Return the name of a reader or principal. Raises InvalidInput if it is empty or has invisible characters."""
+    """Return the name of a reader. Raises InvalidInput if it is empty or has invisible characters. `what` names its limit."""
     if not checked_text(what, name).strip():
-        raise InvalidInput(f"the {what} is empty; use a name such as owner")
+        raise InvalidInput("the reader's name is empty; use a name such as owner")
     if visible_line(name) != name:
-        raise InvalidInput(f"invalid {what}: {name!r} contains invisible characters")
+        raise InvalidInput(f"invalid reader name: {name!r} contains invisible characters")
     return name
 
 
@@ -105,4 +105,4 @@ def checked_names(names: Iterable[str]) -> frozenset[str]:
     """Return the names of principals that get access. Raises InvalidInput if there are none."""
     if found := frozenset(checked_name(name, "principal") for name in checked_texts("principal", names)):
         return found
-    raise InvalidInput("the list of principals is empty; give a name such as owner or everyone")
+    raise InvalidInput("no reader given; give a name such as owner or everyone")

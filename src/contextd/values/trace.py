@@ -74,4 +74,6 @@ class Trace:
 
     def _check(self, name: str) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
-            raise DeadlineExceeded(f"the deadline passed before {name}; allow more time or a smaller scope")
+            raise DeadlineExceeded(
+                f"timed out before the step {name!r}; raise the timeout (--timeout), or narrow the search (--path)"
+            )

@@ -69,7 +69,8 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
     plan = trace.step("understand", lambda: understand(query))
     with ExitStack() as open_views:
         views = [view for view in pipeline.views_of(query, plan, resources, open_views, trace) if view.size]
-        vectors = vectors_of(views, replace(plan, text=without_amounts(plan.text)), resources.embedders, trace, resources.known)
+        asked_for = replace(plan, text=without_amounts(plan.text))
+        vectors = vectors_of(views, asked_for, resources.embedders, trace, resources.known, resources.no_model)
         embedders = [one for one in resources.embedders(set(vectors)) if one.space in vectors]
         plan = trace.attempt("interpret", lambda: interpret(plan, _as_text(plan.text, embedders)), plan)
         plan = replace(plan, facets=trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own)))
@@ -88,7 +89,8 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
         text = _text(chosen, plan.facets)
     warn_of_hidden(chosen, trace)
     if hits and not chosen:
-        trace.warn(f"{len(hits)} memories are relevant, but none fits into a budget of {query.budget} tokens; raise the budget")
+        found = "1 memory is" if len(hits) == 1 else f"{len(hits)} memories are"
+        trace.warn(f"{found} relevant, but none fits into a budget of {query.budget} tokens; raise the budget")
     return Context(
         text, resources.tokens.count(text), query.budget, resources.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
         len(chosen) < len(hits),

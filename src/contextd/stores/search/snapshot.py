@@ -125,6 +125,13 @@ class Snapshot:
             found[space] = int((there & rows).sum())
         return found
 
+    def unembedded(self, space: str, rows: NDArray[np.bool_]) -> int:
+        """Return the number of rows of a mask that were never embedded in a space. In a base, every row counts as embedded."""
+        there = np.zeros(self.total, bool)
+        for part in self.vectors.get(space, ()):
+            there[part.rows] = True
+        return int((rows & ~there).sum())
+
     def rows_of(self, documents: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return a mask of the rows of some documents."""
         places = self.content_of_document[documents]

@@ -114,6 +114,11 @@ class SnapshotView:
         visible = self._masks.visible
         return self._snapshot.spaces if visible is None else self._snapshot.spaces_of(visible)
 
+    def unembedded(self, space: str) -> int:
+        """Return the number of visible chunks that were never embedded in a space. Zero vectors count as embedded."""
+        visible = self._masks.visible
+        return self._snapshot.unembedded(space, self._snapshot.living if visible is None else visible)
+
     def dimension(self, space: str) -> int:
         """Return the length of the vectors of a space; 0 if it has none."""
         return next((int(part.matrix.shape[1]) for part in self._snapshot.vectors.get(space, ())), 0)

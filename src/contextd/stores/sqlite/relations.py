@@ -23,6 +23,7 @@ update memory set told_topics = coalesce(told_topics, topics), topics = (
   select json_group_array(distinct case when t.value = ?2 then ?3 else t.value end) from json_each(topics) t
   where t.value != ?2 or ?3 != '')
 where author = ?1 and exists (select 1 from json_each(topics) t where t.value = ?2)"""
+_USED = "select distinct t.value from memory m, json_each(m.topics) t where m.author = ? and m.topics != '[]'"
 _UNLINKED = """
 insert into link_tombstone select workspace_id, start_id, end_id, kind, ?5 from link
 where workspace_id = ?1 and (?4 = '' or kind = ?4)
@@ -77,6 +78,10 @@ class SqliteRelations:
         alive = {topic.name for topic in found}
         above = {topic.name: "".join(renamed([topic.parent], topic.clock, changes)) for topic in found}
         return [Topic(one.name, above[one.name] if above[one.name] in alive else "", one.clock) for one in found]
+
+    def used_topics(self, author: str) -> list[str]:
+        """Return the topics that the memories of a person have, in every project. Reads the topics of all their memories."""
+        return [row[0] for row in self._record.database.query(_USED, (author,))]
 
     def topic_changes(self, author: str) -> list[TopicChange]:
         """Return the topics a person renamed, merged or deleted, oldest change first."""

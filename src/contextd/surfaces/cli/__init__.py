@@ -125,7 +125,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         _fail(arguments, error.code, str(error))
         code = error.exit_code
     except click.ClickException as error:
-        _fail(arguments, "usage", error.format_message())
+        _fail(arguments, "usage", _usage(error))
         code = 2
     except MemoryError:
         _fail(
@@ -143,6 +143,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: click.ClickException) -> str:
+    """Return the message of a usage error. A negative number is read as an option, so the message says how to write one."""
+    if isinstance(error, click.NoSuchOption) and error.option_name[1:2].isdigit():
+        return f"no such option: {error.option_name}; to pass a negative value, write `--` before it"
+    return error.format_message()
 
 
 def _fail(arguments: list[str] | None, code: str, message: str) -> None:

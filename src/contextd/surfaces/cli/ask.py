@@ -18,7 +18,9 @@ from contextd.surfaces.cli.show import (
     note,
     out,
     project_options,
+    query_from,
     served,
+    served_options,
     styled,
     table,
     terminal,
@@ -44,7 +46,7 @@ def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="KIND",
             help="Limit results to this kind, such as code_function, code_class, markdown_section or memory. Repeatable.",
         ),
-        click.option("--min-score", type=float, default=None, help="Minimum relevance of a hit (0 to 1)."),
+        click.option("--min-score", type=float, default=None, help="Minimum relevance of a hit, 0 to 1 (default: 0.3)."),
         click.option("--timeout", type=float, default=None, metavar="SECONDS", help="Timeout in seconds."),
     ):
         command = option(command)
@@ -59,22 +61,22 @@ def ordered(command: Callable[..., Any]) -> Callable[..., Any]:
             "history",
             multiple=True,
             metavar="TEXT",
-            help="Earlier message that the query follows up on, such as the previous question.",
+            help="Earlier message that the query follows up on, such as the previous question. Repeatable.",
         ),
         click.option("--rerank", is_flag=True, help="Rerank the best chats and memories (slower, more accurate)."),
         click.option(
             "--ranker",
             default="relevance",
             show_default=True,
-            help="Ranking: relevance, similarity, recency, confidence, the mix `default`, or weights such as recency=0.5."
-            " Unless you choose one: relevance.",
+            help="Ranking: relevance, similarity, recency, confidence, or `default`, a mix of them; or weights such as"
+            " relevance=0.5,recency=0.5.",
         ),
         click.option(
             "--mmr-lambda",
             type=float,
             default=None,
             metavar="NUMBER",
-            help="Weight of relevance: 1 for relevance only, 0 for maximum diversity.",
+            help="Weight of relevance: 1 for relevance only, 0 for maximum diversity (default: 0.7).",
         ),
     ):
         command = option(command)
@@ -116,9 +118,10 @@ def _answer(
     mmr_lambda: float | None, explained: bool = False,
 ) -> Any:  # fmt: skip
     """Return the context of a question, with its whole trace if it is to be explained."""
+    text = query_from(query)
     session = served(project, reader, also)
     return (session.preview if explained else session.context)(
-        text_from(query),
+        text,
         budget=budget,
         **({"k": limit} if limit else {}),
         template=template,
@@ -134,6 +137,7 @@ def _answer(
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
+@served_options
 @project_options
 @limited("hits (default: 12; 100 with --exact or --regex)")
 @click.option("--exact", is_flag=True, help="Search all indexed files for QUERY as literal text.")
@@ -160,7 +164,8 @@ def search(
       contextd search "retry path:src lang:python" --json
       pbpaste | contextd search -
     """
-    session, text = served(project, reader, also), text_from(query)
+    text = text_from(query) if exact or regex else query_from(query)
+    session = served(project, reader, also)
     narrow = _narrow(paths, languages, kinds, exclude)
     order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda}
     if exact or regex:
@@ -235,6 +240,7 @@ def _marked(line: str, wanted: Mapping[str, float]) -> str:
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
+@served_options
 @project_options
 @_answering
 def context(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
@@ -263,6 +269,7 @@ def context(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
+@served_options
 @project_options
 @_answering
 def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
@@ -303,6 +310,7 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
     help="Complexity of the task (1 to 10). A higher value gives a larger token budget.",
 )
 @click.option("--id", "number", default="", help="Task ID to show in the prompt, such as an issue number.")
+@served_options
 @project_options
 @_narrowing
 def task(

@@ -12,9 +12,11 @@ import click
 
 from contextd.errors import InvalidInput
 from contextd.settings.permissions import open_file
-from contextd.surfaces.cli.show import as_json, as_list, limited, note, opened, out, personal_options, table, warn
+from contextd.surfaces.cli.show import as_json, as_list, counted, limited, note, opened, out, personal_options, table, warn
 
 _EVERY = 2.0  # seconds between lines of progress
+
+_options = personal_options("Project for --in-project.")
 
 
 @click.command("import")
@@ -28,8 +30,10 @@ _EVERY = 2.0  # seconds between lines of progress
 )
 @click.option("--dry-run", is_flag=True, help="Show the contents of PATH without importing them.")
 @click.option("--in-project", is_flag=True, help="Import into the project instead of the personal chats.")
-@click.option("--deep", is_flag=True, help="Also compute deep vectors now. `contextd chats deepen` computes them later.")
-@personal_options
+@click.option(
+    "--deep", is_flag=True, help="Also compute vectors of the larger model now. `contextd chats deepen` computes them later."
+)
+@_options
 def import_(
     path: str,
     kind: str | None,
@@ -58,7 +62,7 @@ def import_(
 
     kind = kind or ("memories" if path == "-" else export_kind(path))
     if kind == "memories":
-        from contextd.surfaces.cli.memories import take_memories
+        from contextd.surfaces.cli.memory_files import take_memories
 
         return take_memories(path, dry_run, project, reader, json_output)
     chats = opened(project or ("." if in_project else None), reader).chats(in_project=in_project)
@@ -68,7 +72,7 @@ def import_(
     if len(report.unread) > 10:
         note(f"warning: and {len(report.unread) - 10} more that could not be read")
     warn(report.warnings)
-    deepened = chats.deepen(_counted()) if deep and not dry_run else 0
+    deepened = chats.deepen(_embedded()) if deep and not dry_run else 0
     if json_output:
         as_json(_payload(report, kind) | {"dry_run": dry_run, "embedded_deeply": deepened})
     else:
@@ -79,7 +83,7 @@ def import_(
 
 
 @click.group(invoke_without_command=True)
-@personal_options
+@_options
 @limited("conversations", 50)
 @click.option("--in-project", is_flag=True, help="Use the chats of the project instead of the personal chats.")
 @click.pass_context
@@ -107,9 +111,9 @@ def chats(ctx: click.Context, project: str | None, reader: str, json_output: boo
 @chats.command("forget")
 @click.argument("chat")
 @click.option("--in-project", is_flag=True, help="Use the chats of the project instead of the personal chats.")
-@personal_options
+@_options
 def forget(chat: str, in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Delete CHAT permanently (a whole conversation, or one session of it). A later import does not restore CHAT."""
+    """Delete CHAT permanently (a whole conversation, or one chat session of it). A later import does not restore CHAT."""
     count, state = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).forget(chat)
     as_json({"forgotten": count, "state": state}) if json_output else out(f"{count} forgotten: {state}")
     return 0
@@ -118,7 +122,7 @@ def forget(chat: str, in_project: bool, project: str | None, reader: str, json_o
 @chats.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, writable=True), default="-")
 @click.option("--in-project", is_flag=True, help="Use the chats of the project instead of the personal chats.")
-@personal_options
+@_options
 def export(file: str, in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
     """Export your imported chats and notes to FILE (default: standard output). `contextd import` reads FILE on another device.
 
@@ -143,20 +147,22 @@ def export(file: str, in_project: bool, project: str | None, reader: str, json_o
                 count += ("note" in line or "sitting" in line) and "more" not in line
     except OSError as error:
         raise click.UsageError(f"cannot write {file}: {error.strerror}") from None
-    as_json({"sittings_and_notes": count}) if json_output else out(f"{count} sittings or notes written to {file}")
+    as_json({"sittings_and_notes": count}) if json_output else out(
+        f"{counted(count, 'chat session or note', 'chat sessions or notes')} written to {file}"
+    )
     return 0
 
 
 @chats.command("deepen")
 @click.option("--in-project", is_flag=True, help="Use the chats of the project instead of the personal chats.")
-@personal_options
+@_options
 def deepen(in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Compute deep vectors for chats that have only static vectors.
+    """Compute vectors of the larger model for imported chats and notes.
 
-    Deep vectors also find answers that use different words than the question.
+    These vectors also find answers that use different words than the question.
     """
-    done = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).deepen(_counted())
-    as_json({"embedded_deeply": done}) if json_output else out(f"{done} pieces embedded deeply")
+    done = opened(project or ("." if in_project else None), reader).chats(in_project=in_project).deepen(_embedded())
+    as_json({"embedded_deeply": done}) if json_output else out(f"vectors of {counted(done, 'chunk', 'chunks')} computed")
     return 0
 
 
@@ -173,11 +179,11 @@ def _every_few_seconds(message: Callable[[Any], str]) -> Callable[[Any], None]:
 
 
 def _progress() -> Callable[[Any], None]:
-    return _every_few_seconds(lambda t: f"{t.conversations} conversations, {t.notes} notes, {t.messages} messages read")
+    return _every_few_seconds(lambda report: f"{_read(report)} read")
 
 
-def _counted() -> Callable[[Any], None]:
-    return _every_few_seconds(lambda done: f"{done} pieces embedded deeply")
+def _embedded() -> Callable[[Any], None]:
+    return _every_few_seconds(lambda done: f"vectors of {counted(done, 'chunk', 'chunks')} computed")
 
 
 def _payload(report: Any, kind: str) -> dict[str, Any]:
@@ -187,18 +193,26 @@ def _payload(report: Any, kind: str) -> dict[str, Any]:
 
 
 def _summary(report: Any, kind: str, dry_run: bool) -> str:
-    read = [f"{report.conversations} conversations with {report.messages} messages"] if report.conversations else []
-    read += [f"{report.notes} notes"] if report.notes else []
     done = "would be written" if dry_run else "written"
     parts = [
-        f"{kind}: {' and '.join(read) or 'nothing'} read",
-        f"{report.written} sittings or notes {done}",
+        f"{kind}: {_read(report)} read",
+        f"{counted(report.written, 'chat session or note', 'chat sessions or notes')} {done}",
         f"{report.unchanged} unchanged",
     ]
-    parts += [f"{report.forgotten} stay forgotten"] if report.forgotten else []
-    parts += [f"{report.erased} erased because they were forgotten elsewhere"] if report.erased else []
-    parts += [f"{report.secrets} secrets left out"] if report.secrets else []
+    parts += [counted(report.forgotten, "stays forgotten", "stay forgotten")] if report.forgotten else []
+    parts += [f"{report.erased} erased because of forgotten chats elsewhere"] if report.erased else []
+    parts += [f"{counted(report.secrets, 'secret', 'secrets')} left out"] if report.secrets else []
     return ", ".join(parts)
+
+
+def _read(report: Any) -> str:
+    """Return the numbers of conversations, messages and notes that were read."""
+    messages = counted(report.messages, "message", "messages")
+    parts = (
+        [f"{counted(report.conversations, 'conversation', 'conversations')} with {messages}"] if report.conversations else []
+    )
+    parts += [counted(report.notes, "note", "notes")] if report.notes else []
+    return " and ".join(parts) or "nothing"
 
 
 def _day(microseconds: int) -> str:

@@ -11,7 +11,7 @@ import click
 
 from contextd.errors import InvalidInput
 from contextd.settings.permissions import make_folder, open_file
-from contextd.surfaces.cli.show import as_json, asked, out, project_options
+from contextd.surfaces.cli.show import as_json, asked, counted, out, project_options
 
 
 @click.command()
@@ -43,7 +43,7 @@ def export(folder: str, vectors: bool, project: str, reader: str, json_output: b
         _write(target / "manifest.json", [manifest | counts])
     except OSError as error:
         raise InvalidInput(f"cannot write to {target}: {error.strerror or error}") from None
-    summary = ", ".join(f"{count} {name}" for name, count in counts.items())
+    summary = ", ".join(counted(count, name.removesuffix("s"), name) for name, count in counts.items())
     as_json({"folder": str(target), **counts, "manifest": manifest}) if json_output else out(f"{summary} in {target}")
     return 0
 

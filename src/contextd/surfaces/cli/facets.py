@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.show import as_json, block, note, personal_options, served, table, text_from, warn
+from contextd.surfaces.cli.show import as_json, block, note, personal_options, query_from, served, served_options, table, warn
 from contextd.surfaces.wire.convert import plain
 
 
@@ -28,7 +28,8 @@ from contextd.surfaces.wire.convert import plain
     "--after", "history", multiple=True, metavar="TEXT", help="Earlier message that the query follows up on. Repeatable."
 )
 @click.option("--explain", is_flag=True, help="Show the facets with their weights and the score of each memory.")
-@personal_options
+@served_options
+@personal_options("Also search the memories of this project.")
 def facets(
     query: tuple[str, ...], budget: int, count: int, own: tuple[str, ...], min_score: float, history: tuple[str, ...],
     explain: bool, project: str | None, reader: str, json_output: bool,
@@ -47,7 +48,7 @@ def facets(
     """
     from contextd.surfaces.wire.answers import ContextAnswer, PlanAnswer, TraceAnswer
 
-    text = text_from(query)
+    text = query_from(query)
     answer = served(project, reader).facets(
         text, budget=budget, count=count, own=[_facet(one) for one in own], min_score=min_score, history=history
     )
@@ -57,11 +58,11 @@ def facets(
         return 0 if answer.hits else 1
     warn(answer.trace.warnings)
     if explain:
-        _explain(answer)
+        _explain(answer, bool(own))
     if answer.text:
         block(answer.text)
     elif not answer.truncated:
-        note("no relevant memory found" if text.strip() else "the question is empty")
+        note("no relevant memory found")
     if answer.plan.proposal:
         note(f"the question states a new fact; to save it, run: contextd remember {_quoted(answer.plan.proposal)}")
     note(f"{answer.tokens} of {answer.budget} tokens ({answer.tokenizer})")
@@ -77,12 +78,15 @@ def _facet(text: str) -> Any:
     return Facet(name.strip(), name.strip(), question.strip())
 
 
-def _explain(answer: Any) -> None:
+def _explain(answer: Any, own_facets: bool) -> None:
     plan = answer.plan
-    note(f"understood as {plan.act or 'something'} about {plan.subject or 'no subject'}")
-    table(("weight", "facet", "question", "topics"), [(f.weight, f.name, f.question, ", ".join(f.topics)) for f in plan.facets])
-    rows = [(f"{hit.score:.2f}", hit.facet, hit.chunk.kind, " ".join(hit.chunk.text.split())) for hit in answer.hits]
-    table(("score", "facet", "kind", "memory"), rows)
+    subject = plan.subject or ("none" if own_facets else "none (no facets used)")
+    note(f"act: {plan.act or 'none'}, subject: {subject}")
+    if plan.subject or own_facets:
+        rows = [(one.weight, one.name, one.question, ", ".join(one.topics)) for one in plan.facets]
+        table(("weight", "facet", "question", "topics"), rows)
+    hits = [(f"{hit.score:.2f}", hit.facet, hit.chunk.kind, " ".join(hit.chunk.text.split())) for hit in answer.hits]
+    table(("score", "facet", "kind", "memory"), hits)
 
 
 def _quoted(text: str) -> str:

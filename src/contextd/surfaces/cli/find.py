@@ -29,7 +29,7 @@ def show_occurrences(
     if not found:
         note("nothing found")
     if more:
-        note(f"These are the first {limit}. Use --limit to see more.")
+        note(f"There are more matches; {'this is the first' if limit == 1 else f'these are the first {limit}'}. Raise --limit.")
     return 0 if found else 1
 
 

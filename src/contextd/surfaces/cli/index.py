@@ -30,7 +30,11 @@ default_max_tokens = 1500
 @click.command()
 @click.argument("folder", required=False)
 @project_options
-@click.option("--deep", is_flag=True, help="Also compute deep vectors now (slower, better for questions in natural language).")
+@click.option(
+    "--deep",
+    is_flag=True,
+    help="Also compute vectors of the larger model now (slower, better for questions in natural language).",
+)
 def up(folder: str | None, project: str, reader: str, json_output: bool, deep: bool) -> int:
     """Set up and index FOLDER (default: the current project), then print example commands.
 
@@ -96,7 +100,7 @@ def init(folder: str | None, project: str, reader: str, json_output: bool, force
 @click.argument("folder", required=False)
 @project_options
 @click.option("--verify", is_flag=True, help="Read every file again, even if its timestamp is unchanged.")
-@click.option("--deep", is_flag=True, help="Also compute deep vectors.")
+@click.option("--deep", is_flag=True, help="Also compute vectors of the larger model.")
 def index(folder: str | None, project: str, reader: str, json_output: bool, verify: bool, deep: bool) -> int:
     """Update the index of FOLDER (default: the current project).
 
@@ -127,13 +131,15 @@ def _index(project: str, reader: str, json_output: bool, *, verify: bool, deep: 
 def _summary(report: Any, session: Any) -> None:
     commits = f", {counted(report.others, 'commit', 'commits')} indexed" if report.others else ""
     out(
-        f"{session.root().name}: {report.written} files indexed ({report.chunks} chunks, {report.lines} lines), "
+        f"{session.root().name}: {counted(report.written, 'file', 'files')} indexed "
+        f"({counted(report.chunks, 'chunk', 'chunks')}, {counted(report.lines, 'line', 'lines')}), "
         f"{report.unchanged} unchanged, {report.removed} removed{commits}, in {report.seconds:.1f} s"
     )
     if not report.written and not report.unchanged:
         out("no files to index; run `contextd list-indexable --skipped` to see the reasons")
     if report.finds:
-        out(f"{report.finds} secrets were removed; run `contextd secrets` to list them")
+        removed = counted(report.finds, "secret was", "secrets were")
+        out(f"{removed} removed; run `contextd secrets` to list them")
     if report.failed:
         table(("failed", "why"), sorted(report.failed.items()))
     warn(report.warnings[:10])

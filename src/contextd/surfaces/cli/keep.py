@@ -16,6 +16,8 @@ from contextd.surfaces.cli.show import (
     as_json,
     as_list,
     asked,
+    confirmed,
+    counted,
     here,
     limited,
     note,
@@ -24,7 +26,7 @@ from contextd.surfaces.cli.show import (
     progress_of,
     project_options,
     table,
-    terminal,
+    warn,
 )
 
 _BYTES_PER_CHUNK = 900
@@ -33,7 +35,9 @@ _BYTES_PER_CHUNK = 900
 @click.command()
 @project_options
 def watch(project: str, reader: str, json_output: bool) -> int:
-    """Update the index until stopped. A saved file is searchable within two seconds. Deep vectors follow in idle time.
+    """Update the index until stopped. A saved file is searchable within 2 seconds.
+
+    Vectors of the larger model follow in idle time.
 
     \b
     Example:
@@ -101,8 +105,9 @@ def rebuild(
     if dry_run:
         _show_estimate(estimate, json_output)
         return 0
-    if not force and terminal() and sys.stdin.isatty():
-        click.confirm(f"Read {estimate['files']} files again (about {estimate['seconds']} s)?", abort=True)
+    files = counted(estimate["files"], "file", "files")
+    if not force and not confirmed(f"Read {files} again (about {estimate['seconds']} s)?", "--force"):
+        return 1
     with progress_of(session.settings, json_output) as (files, _):
         report = session.rebuild(paths, vacuum=not no_vacuum, keep_errors=keep_errors, progress=files)
     _show_report(report, json_output)
@@ -131,7 +136,8 @@ def _show_estimate(estimate: dict[str, Any], json_output: bool) -> None:
         return
     rows = [(name, one["files"], f"{one['bytes'] / 1e6:.2f}", one["chunks"]) for name, one in estimate["languages"].items()]
     table(("language", "files", "MB", "chunks"), rows)
-    out(f"would read {estimate['files']} files, about {estimate['seconds']} s; nothing was changed")
+    files = counted(estimate["files"], "file", "files")
+    out(f"would read {files}, about {estimate['seconds']} s; nothing was changed")
 
 
 def _show_report(report: Any, json_output: bool) -> None:
@@ -140,7 +146,9 @@ def _show_report(report: Any, json_output: bool) -> None:
 
         as_json(ReportAnswer.of(report))
         return
-    out(f"{report.written} files indexed, {report.unchanged} unchanged, {report.removed} removed, in {report.seconds:.1f} s")
+    files = counted(report.written, "file", "files")
+    out(f"{files} indexed, {report.unchanged} unchanged, {report.removed} removed, in {report.seconds:.1f} s")
+    warn(report.warnings[:10])
     for uri, error in sorted(report.failed.items()):
         out(f"failed: {uri}: {error}")
 
@@ -148,7 +156,7 @@ def _show_report(report: Any, json_output: bool) -> None:
 @click.command()
 @click.argument("paths", nargs=-1, required=True)
 @project_options
-@click.option("--force", is_flag=True, help="Also index unchanged files again.")
+@click.option("--force", is_flag=True, help="Index the files again even if their content is unchanged.")
 def refresh(paths: tuple[str, ...], project: str, reader: str, json_output: bool, force: bool) -> int:
     """Read PATHS again and update the index, even if their timestamps are unchanged.
 
@@ -189,7 +197,10 @@ def errors(project: str, reader: str, json_output: bool) -> int:
         as_list([{"path": uri, "error": error, "retries": retries} for uri, error, retries in failures])
     else:
         table(("path", "error", "retries"), failures)
-        note(f"{len(failures)} files failed" + ("; run `contextd retry` to index them again" if failures else ""))
+        note(
+            f"{counted(len(failures), 'file', 'files')} failed"
+            + ("; run `contextd retry` to index them again" if failures else "")
+        )
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.show import as_json, as_list, asked, limited, note, out, project_options, table
+from contextd.surfaces.cli.show import as_json, as_list, asked, counted, limited, note, out, project_options, table
 
 
 def _session(project: str, reader: str) -> Any:
@@ -30,8 +30,12 @@ def secrets(project: str, reader: str, json_output: bool) -> int:
         as_list([{"path": path, "line": line, "rule": rule} for path, line, rule in finds])
     else:
         table(("path", "line", "rule"), finds)
-        note(f"{len(finds)} secrets were scrubbed")
+        note(f"{counted(len(finds), 'secret was', 'secrets were')} removed")
     return 0
+
+
+# In JSON only: contents are distinct texts, position and generation count writes of the index.
+_INTERNAL = ("languages", "embedded_contents", "contents", "position", "generation")
 
 
 @click.command()
@@ -48,10 +52,10 @@ def stats(project: str, reader: str, json_output: bool) -> int:
     if json_output:
         as_json(summary)
     else:
-        shown = {name: value for name, value in summary.items() if name not in ("languages", "embedded_contents")}
+        shown = {name: value for name, value in summary.items() if name not in _INTERNAL}
         for space, count in summary["embedded_contents"].items():
             whole = max(1, summary["contents"])
-            shown[f"vectors {space}"] = f"{count} of {whole} contents ({100 * count // whole} %)"
+            shown[f"vectors {space}"] = f"{count} of {whole} distinct texts ({100 * count // whole} %)"
         table(("what", "value"), list(shown.items()))
         table(("language", "files"), [(name or "(other)", count) for name, count in summary["languages"].items()])
     return 0 if summary["documents"] else 1
@@ -77,9 +81,9 @@ def validate_config(project: str, reader: str, json_output: bool) -> int:
         as_json({"valid": True, "files": result.files, "excluded": result.excluded, "warnings": problems})
         return 0
     out("ok: configuration valid")
-    out(f"ok: {result.files:,} indexable files")
+    out(f"ok: {result.files:,} indexable {'file' if result.files == 1 else 'files'}")
     for reason, count in sorted(result.excluded.items(), key=lambda item: -item[1]):
-        out(f"ok: {count:,} files left out: {reason}")
+        out(f"ok: {count:,} {'file' if count == 1 else 'files'} left out: {reason}")
     for problem in problems:
         out(f"warning: {problem}")
     return 0
@@ -168,7 +172,7 @@ def project_stats(project: str, reader: str, json_output: bool) -> int:
             }
         )
         return 0 if total else 1
-    out(f"{total:,} files, {size / 1e6:.1f} MB")
+    out(f"{total:,} {'file' if total == 1 else 'files'}, {size / 1e6:.1f} MB")
     table(("folder", "files", "share"), [(f, n, f"{100 * n // total} %") for f, n in folders.most_common()])
     table(("language", "files"), languages.most_common())
     table(("left out", "files"), reasons.most_common())

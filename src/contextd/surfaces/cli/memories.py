@@ -1,25 +1,29 @@
-"""Commands for memories: recall, list, change, link, export, import."""
+"""Commands for memories: recall, list, change, link."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from collections.abc import Callable, Collection
 from typing import Any
 
 import click
 
-from contextd.settings.permissions import open_file
 from contextd.surfaces.cli.ask import ordered
+from contextd.surfaces.cli.memory_files import export, import_, show_progress
 from contextd.surfaces.cli.show import (
+    WholeNumber,
     as_json,
     as_list,
     asked,
     block,
+    counted,
     limited,
     note,
     out,
     personal_options,
+    query_from,
     served,
+    served_options,
     table,
     terminal,
     text_from,
@@ -41,9 +45,18 @@ def date(text: str | None, *, end: bool = False) -> int | None:
     raise click.UsageError(f"invalid date: {text!r} (use the form 2026-05-31)")
 
 
+_own_options = personal_options("Also find memories of this project.")
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a command for one memory."""
+    return served_options(_own_options(command))
+
+
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@personal_options
+@served_options
+@personal_options("Also search the memories of this project.")
 @limited("memories (default: 12)")
 @click.option(
     "--kind", "kinds", multiple=True, metavar="KIND", help="Limit results to this kind, such as constraint. Repeatable."
@@ -58,7 +71,7 @@ def date(text: str | None, *, end: bool = False) -> int | None:
 @ordered
 @click.option(
     "--links",
-    type=click.IntRange(0, 5),
+    type=WholeNumber(0, 5),
     default=0,
     show_default=True,
     help="Maximum number of link steps to follow from each hit.",
@@ -80,7 +93,8 @@ def recall(
     from contextd.values.memory import Recall
     from contextd.values.query import Narrow
 
-    session, text = served(project, reader), text_from(query)
+    text = query_from(query)
+    session = served(project, reader)
     wanted = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
     narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=wanted)
     found = session.recall(
@@ -109,7 +123,8 @@ def _linked(hit: Any) -> str:
 
 
 @click.group(invoke_without_command=True)
-@personal_options
+@served_options
+@personal_options("Also list the memories of this project.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Limit the list to this kind. Repeatable.")
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Limit the list to this topic. Repeatable.")
 @click.option("--all", "everything", is_flag=True, help="Also list memories that are no longer valid.")
@@ -118,7 +133,7 @@ def _linked(hit: Any) -> str:
 def memories(
     ctx: click.Context, project: str | None, reader: str, json_output: bool, kinds: tuple[str, ...], topics: tuple[str, ...],
     everything: bool, limit: int | None,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """List memories, latest first. The subcommands show and change a memory.
 
     \b
@@ -130,7 +145,7 @@ def memories(
       contextd memories pin 6d1c
     """
     if ctx.invoked_subcommand is not None:
-        return
+        return 0
     found = [
         one
         for one in served(project, reader).memories.all()
@@ -141,17 +156,20 @@ def memories(
     total, found = len(found), found[:limit]
     if json_output:
         as_list([_payload(one) for one in found], total)
-        return
-    table(("id", "kind", "topics", "memory"), [(one.id[:8], one.kind, ", ".join(one.topics), _line(one)) for one in found])
-    if terminal():
-        note(f"{len(found)} memories")
+    elif found:
+        table(("id", "kind", "topics", "memory"), [(one.id[:8], one.kind, ", ".join(one.topics), _line(one)) for one in found])
+        if terminal():
+            note(counted(len(found), "memory", "memories"))
+    else:
+        note("nothing found" if kinds or topics else "No memories yet. Save one with `contextd remember`.")
+    return 0 if found else 1
 
 
 @memories.command("show")
 @click.argument("memory")
-@personal_options
+@_options
 def show(memory: str, project: str | None, reader: str, json_output: bool) -> int:
-    """Show all fields of MEMORY (an id, or the beginning of an id)."""
+    """Show all fields of MEMORY (an id, or its first 4 characters or more)."""
     service = served(project, reader).memories
     one, links = service.get(memory), service.links(memory)
     if json_output:
@@ -169,7 +187,7 @@ def show(memory: str, project: str | None, reader: str, json_output: bool) -> in
 @memories.command("update")
 @click.argument("memory")
 @click.argument("text", nargs=-1)
-@personal_options
+@_options
 @click.option("--kind", default=None, help="New kind of the memory.")
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="New topic of the memory. Repeatable.")
 @click.option("--attribute", default=None, help="Attribute that the memory states, such as shoe_size.")
@@ -193,34 +211,43 @@ def update(
     """
     fields = {"text": text_from(text) if text else None, "kind": kind, "attribute": attribute, "value": value, "unit": unit}
     fields |= {"topics": topics or None, "principals": principals or None, "valid_to": date(until, end=True)}  # type: ignore[dict-item]
-    changed = served(project, reader).memories.update(memory, **{name: one for name, one in fields.items() if one is not None})
+    service = served(project, reader).memories
+    known = {topic.name for topic in service.topics()} if topics else None
+    changed = service.update(memory, **{name: one for name, one in fields.items() if one is not None})
     warn(changed.warnings)
+    say_new_topics(changed.memory, known)
     return _print_memory(changed.memory, json_output, "changed")
 
 
-def _flag(name: str, field: str, on: bool, text: str) -> click.Command:
-    """Add a command that sets or clears one flag."""
+def say_new_topics(memory: Any, known: Collection[str] | None) -> None:
+    """Print the topics of a memory that were not known before; nothing if none were given."""
+    for name in () if known is None else [name for name in memory.topics if name not in known]:
+        note(f"new topic: {name}")
+
+
+def _flag(name: str, field: str, on: bool, done: str, text: str) -> click.Command:
+    """Add a command that sets or clears one flag. It prints `done` with the memory."""
 
     def command(memory: str, project: str | None, reader: str, json_output: bool) -> int:
-        return _print_memory(served(project, reader).memories.mark(memory, **{field: on}), json_output, name)
+        return _print_memory(served(project, reader).memories.mark(memory, **{field: on}), json_output, done)
 
     command.__doc__ = text
-    made = click.command(name)(personal_options(click.argument("memory")(command)))
+    made = click.command(name)(_options(click.argument("memory")(command)))
     memories.add_command(made)
     return made
 
 
-_flag("pin", "pinned", True, "Pin MEMORY. A pinned memory is listed before other memories of equal relevance.")
-_flag("unpin", "pinned", False, "Unpin MEMORY.")
-_flag("never-recall", "silent", True, "Exclude MEMORY from answers. The memory is not deleted.")
-_flag("recall-again", "silent", False, "Include MEMORY in answers again.")
-_flag("private", "private", True, "Hide MEMORY from agents. You can still recall it on this machine.")
-_flag("public", "private", False, "Show MEMORY to agents again.")
+_flag("pin", "pinned", True, "pinned", "Pin MEMORY. A pinned memory is listed before other memories of equal relevance.")
+_flag("unpin", "pinned", False, "unpinned", "Unpin MEMORY.")
+_flag("never-recall", "silent", True, "excluded", "Exclude MEMORY from answers. The memory is not deleted.")
+_flag("recall-again", "silent", False, "included again", "Include MEMORY in answers again.")
+_flag("private", "private", True, "made private", "Hide MEMORY from agents. You can still recall it on this machine.")
+_flag("public", "private", False, "made public", "Show MEMORY to agents again.")
 
 
 @memories.command("verify")
 @click.argument("memory")
-@personal_options
+@_options
 def verify(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Confirm the detected fields of MEMORY. Confirmed fields are never detected again."""
     return _print_memory(served(project, reader).memories.verify(memory), json_output, "verified")
@@ -229,15 +256,16 @@ def verify(memory: str, project: str | None, reader: str, json_output: bool) -> 
 @memories.command("feedback")
 @click.argument("memory")
 @click.argument("verdict", type=click.Choice(["useful", "useless"]))
-@personal_options
+@_options
 def feedback(memory: str, verdict: str, project: str | None, reader: str, json_output: bool) -> int:
     """Rate MEMORY as useful or useless. The rating raises or lowers its rank in later answers."""
-    return _print_memory(served(project, reader).memories.feedback(memory, useful=verdict == "useful"), json_output, verdict)
+    rated = served(project, reader).memories.feedback(memory, useful=verdict == "useful")
+    return _print_memory(rated, json_output, f"rated {verdict}")
 
 
 @memories.command("history")
 @click.argument("memory")
-@personal_options
+@_options
 def history(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Show the previous versions of MEMORY, latest first."""
     versions = served(project, reader).memories.history(memory)
@@ -252,7 +280,7 @@ def history(memory: str, project: str | None, reader: str, json_output: bool) ->
 @click.argument("memory")
 @click.argument("other")
 @click.option("--kind", default="related", show_default=True, help="Kind of the link from MEMORY to OTHER.")
-@personal_options
+@_options
 def link(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
     """Link MEMORY to OTHER. Both memories show the link."""
     made = served(project, reader).memories.link(memory, other, kind)
@@ -266,21 +294,25 @@ def link(memory: str, other: str, kind: str, project: str | None, reader: str, j
 @click.argument("memory")
 @click.argument("other")
 @click.option("--kind", default="", help="Limit the removal to links of this kind.")
-@personal_options
+@_options
 def unlink(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
     """Remove the links between MEMORY and OTHER."""
     count = served(project, reader).memories.unlink(memory, other, kind)
-    as_json({"unlinked": count}) if json_output else out(f"{count} links removed")
+    as_json({"unlinked": count}) if json_output else out(f"{counted(count, 'link', 'links')} removed")
     return 0 if count else 1
 
 
 @memories.command("enrich")
 @click.option("--all", "everything", is_flag=True, help="Detect the fields of all memories again.")
-@personal_options
+@_own_options
 def enrich(everything: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Detect the missing kind, attribute, topics and language of your memories, and print a report."""
+    """Detect missing fields of your memories, compute missing vectors, and print a report.
+
+    The fields are kind, attribute, topics and language. Run this after `contextd models fetch`: without model weights,
+    memories get no kind and no vectors.
+    """
     service = asked(project, reader).memories
-    quality = service.enrich(everything=everything, progress=_progress)
+    quality = service.enrich(everything=everything, progress=show_progress)
     if json_output:
         as_json({
             "memories": quality.total, "kinds": quality.kinds, "with_attribute": quality.with_attribute,
@@ -288,95 +320,15 @@ def enrich(everything: bool, project: str | None, reader: str, json_output: bool
         })  # fmt: skip
         return 0
     table(("kind", "count"), list(quality.kinds.items()))
-    shares = [f"{part / max(quality.total, 1):.0%}" for part in (quality.with_attribute, quality.unsure, quality.verified)]
-    note(f"{quality.total} memories: {shares[0]} with an attribute, {shares[1]} unsure, {shares[2]} set or verified by you")
+    parts = (quality.with_attribute, quality.unsure, quality.verified)
+    stated, unsure, verified = (f"{part / max(quality.total, 1):.0%}" for part in parts)
+    total = counted(quality.total, "memory", "memories")
+    note(f"{total}: {stated} with an attribute, {unsure} unsure, {verified} set or verified by you")
     return 0
 
 
-@memories.command("export")
-@click.argument("file", type=click.Path(dir_okay=False, writable=True), default="-")
-@click.option(
-    "--format",
-    "shape",
-    type=click.Choice(["json", "jsonl", "markdown"]),
-    default=None,
-    help="Output format (default: from the file name, otherwise json).",
-)
-@click.option("--vectors", is_flag=True, help="Include the vectors. An import then skips the embedding.")
-@personal_options
-def export(file: str, shape: str | None, vectors: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Export your memories with their history, links and tombstones to FILE (default: standard output).
-
-    \b
-    Examples:
-      contextd memories export memories.json
-      contextd memories export memories.jsonl --vectors
-      contextd memories export --format markdown | less
-    """
-    import json
-
-    from contextd.app import portability
-
-    payload = portability.exported(asked(project, reader), vectors=vectors)
-    shape = shape or {".jsonl": "jsonl", ".md": "markdown"}.get(Path(file).suffix, "json")
-    if shape == "json":
-        text = json.dumps(payload, ensure_ascii=False, indent=None if vectors else 1)
-    else:
-        text = portability.as_markdown(payload) if shape == "markdown" else "\n".join(portability.as_lines(payload))
-    if file == "-":
-        block(text) if terminal() else click.echo(text)
-        return 0
-    try:
-        with open_file(Path(file), "wb") as target:
-            target.write(f"{text}\n".encode("utf-8", "replace"))
-    except OSError as error:
-        raise click.UsageError(f"cannot write {file}: {error.strerror}") from None
-    as_json(payload["contextd"]) if json_output else out(f"{payload['contextd']['memories']} memories written to {file}")
-    return 0
-
-
-@memories.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@click.option("--dry-run", is_flag=True, help="Show the contents of FILE without importing them.")
-@personal_options
-def import_(file: str, dry_run: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Import memories from FILE: an export, JSON lines, a Markdown list, or a backup (a JSON file with a list `gems`).
-
-    If a memory was changed on two devices, the later text is kept. The other text stays in the history. Deleted memories,
-    links and topics stay deleted. Memories of other authors are skipped.
-
-    \b
-    Examples:
-      contextd memories import memories.json --dry-run
-      contextd memories import notes.md
-    """
-    return take_memories(file, dry_run, project, reader, json_output)
-
-
-def take_memories(file: str, dry_run: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Import memories from a file or a pipe, and print the result."""
-    from contextd.app import portability
-
-    data = portability.memory_file(file)
-    name = "".join(one if one.isprintable() else "?" for one in Path(file).name)[:180]
-    source = "import" if file == "-" else f"import:{name}"
-    session = asked(project, reader)
-    done = portability.imported(session, data, source=source, dry_run=dry_run)
-    if not dry_run:
-        session.memories.enrich(progress=_progress)
-    for problem in done.problems[:10]:
-        note(f"warning: {problem}")
-    if json_output:
-        as_json({"dry_run": dry_run, **done.counts, "problems": done.problems})
-    else:
-        out(", ".join(f"{count} {what}" for what, count in sorted(done.counts.items())) or "nothing in it")
-    return 0
-
-
-def _progress(done: int, total: int) -> None:
-    """Print progress after every 500 memories."""
-    if done % 500 == 0:
-        note(f"{done} of {total} memories enriched")
+memories.add_command(export)
+memories.add_command(import_)
 
 
 def _line(memory: Any) -> str:

@@ -6,13 +6,27 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.show import as_json, asked, note, opened, out, project_options, served, text_from, warn
+from contextd.surfaces.cli.show import (
+    as_json,
+    asked,
+    counted,
+    json_option,
+    note,
+    opened,
+    out,
+    project_options,
+    served,
+    served_options,
+    text_from,
+    warn,
+)
 from contextd.surfaces.wire.convert import plain
 from contextd.values.memory import UNKNOWN
 
 
 @click.command()
 @click.argument("text", nargs=-1, required=True)
+@served_options
 @project_options
 @click.option("--here", is_flag=True, help="Save the memory in this project. The default is a personal memory.")
 @click.option("--share-with", "principals", multiple=True, metavar="NAME", help="Additional reader of the memory. Repeatable.")
@@ -32,7 +46,8 @@ def remember(
     """Save TEXT as a memory, personal or in this project.
 
     The kind, the attribute and the topics are detected from TEXT unless you set them. A repeated fact does not create a
-    second memory. A new value of an attribute replaces the old value. The old value stays in the history.
+    second memory. A new value of an attribute replaces the old value. The old value is kept; list it with `contextd memories
+    --all`.
 
     \b
     Examples:
@@ -41,15 +56,17 @@ def remember(
       contextd remember --here "the payment service owns the orders table"
       pbpaste | contextd remember -
     """
-    from contextd.surfaces.cli.memories import date
+    from contextd.surfaces.cli.memories import date, say_new_topics
     from contextd.surfaces.wire.answers import MemoryAnswer
 
     known = {"kind": kind, "topics": topics or None, "valid_from": date(since), "private": private, "pinned": pin}
     session = opened(project, reader) if here else served(None, reader)
+    topics_before = {topic.name for topic in session.memories.topics()} if topics else None
     saved = session.remember(
         text_from(text), principals=principals, in_project=here, **{name: one for name, one in known.items() if one is not None}
     )
     warn(saved.warnings)
+    say_new_topics(saved.memory, topics_before)
     if json_output:
         as_json(plain(MemoryAnswer.of(saved.memory)) | {"known": saved.known, "replaced": [one.id for one in saved.replaced],
                  "contradicts": [one.id for one in saved.contradicts]})  # fmt: skip
@@ -79,9 +96,10 @@ _STATES = {
 
 @click.command()
 @click.argument("memory")
+@served_options
 @project_options
 def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
-    """Delete MEMORY (an id, or its first 4 characters or more) permanently from the record, the search index and the log.
+    """Delete MEMORY permanently from the record, the search index and the log. The first 4 characters of its id are enough.
 
     \b
     Example:
@@ -89,18 +107,22 @@ def forget(memory: str, project: str, reader: str, json_output: bool) -> int:
     """
     session = served(project, reader)
     known = session.memories.get(memory)
+    replaced = [one.id for one in session.memories.all() if one.replaced_by == known.id]
     state = session.forget(known.id)
     as_json({"id": known.id, "state": state}) if json_output else out(f"{known.id}: {_STATES[state]}")
+    for one in session.memories.several(replaced):
+        if one.valid_to is None:
+            note(f"Valid again: {one.id[:8]} {one.text!r}")
     return 0
 
 
 @click.command()
-@click.argument("principals", nargs=-1, required=True)
-@click.option("--only", is_flag=True, help="Limit access to PRINCIPALS.")
+@click.argument("principals", nargs=-1, required=True, metavar="READERS...")
+@click.option("--only", is_flag=True, help="Limit access to READERS.")
 @click.option("--force", is_flag=True, help="With --only: apply the change even if you lose access.")
 @project_options
 def share(principals: tuple[str, ...], only: bool, force: bool, project: str, reader: str, json_output: bool) -> int:
-    """Grant PRINCIPALS access to this project's documents. Existing readers keep their access.
+    """Grant READERS access to this project's documents. Existing readers keep their access.
 
     \b
     Examples:
@@ -117,11 +139,11 @@ def share(principals: tuple[str, ...], only: bool, force: bool, project: str, re
 
 
 @click.command()
-@click.argument("principals", nargs=-1, required=True)
+@click.argument("principals", nargs=-1, required=True, metavar="READERS...")
 @click.option("--force", is_flag=True, help="Apply the change even if you lose access.")
 @project_options
 def unshare(principals: tuple[str, ...], force: bool, project: str, reader: str, json_output: bool) -> int:
-    """Revoke the access of PRINCIPALS to this project's documents.
+    """Revoke the access of READERS to this project's documents.
 
     \b
     Example:
@@ -129,7 +151,11 @@ def unshare(principals: tuple[str, ...], force: bool, project: str, reader: str,
     """
     from contextd.app.assemble import open_session
 
-    names = open_session(project, reader=reader).unshare(principals, force=force)
+    session = open_session(project, reader=reader)
+    before = session.who()
+    names = session.unshare(principals, force=force)
+    for name in sorted(set(principals) - before):
+        note(f"{name} is not in the access list")
     as_json({"principals": sorted(names)}) if json_output else out("readable by " + ", ".join(sorted(names)))
     return 0
 
@@ -149,7 +175,7 @@ def who(project: str, reader: str, json_output: bool) -> int:
 
 
 @click.command()
-@click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+@json_option
 def salvage(json_output: bool) -> int:
     """Recover the readable data of a damaged record.db into a new file. The damaged file is kept beside it.
 
@@ -167,5 +193,8 @@ def salvage(json_output: bool) -> int:
     if json_output:
         as_json({"saved": saved, "damaged": str(aside)})
     else:
-        out(f"saved {saved.get('memory', 0)} memories and {saved.get('source_right', 0)} rights; the damaged file is {aside}")
+        out(
+            f"saved {counted(saved.get('memory', 0), 'memory', 'memories')} and "
+            f"{counted(saved.get('source_right', 0), 'access right', 'access rights')}; the damaged file is {aside}"
+        )
     return 0 if saved else 1

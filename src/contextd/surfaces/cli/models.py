@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from contextd.surfaces.cli.show import as_json, as_list, note, out, table
+from contextd.surfaces.cli.show import as_json, as_list, json_option, note, out, table
 
 
 @click.group(invoke_without_command=True)
+@json_option
 @click.pass_context
-def models(ctx: click.Context) -> None:
+def models(ctx: click.Context, json_output: bool) -> None:
     """List, download and verify model weights. Without a subcommand, the models are listed.
 
     \b
@@ -21,11 +22,11 @@ def models(ctx: click.Context) -> None:
       contextd models verify
     """
     if ctx.invoked_subcommand is None:
-        ctx.invoke(list_models, json_output=False)
+        ctx.invoke(list_models, json_output=json_output)
 
 
 @models.command("list")
-@click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+@json_option
 def list_models(json_output: bool) -> int:
     """List the supported models with their state (installed or missing)."""
     from contextd.models import weights
@@ -58,7 +59,7 @@ def list_models(json_output: bool) -> int:
     metavar="FOLDER",
     help="Copy the models from this data directory instead of the network.",
 )
-@click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+@json_option
 def fetch(names: tuple[str, ...], source: Path | None, json_output: bool) -> int:
     """Download NAMES (default: all models) and verify their pinned checksums.
 
@@ -71,14 +72,17 @@ def fetch(names: tuple[str, ...], source: Path | None, json_output: bool) -> int
     from contextd.settings.config import home
 
     wanted = [weights.known(name) for name in names] or list(weights.MODELS.values())
+    new = not all(weights.present(home(), model) for model in wanted)
     for model in wanted:
         weights.take(source, home(), model) if source is not None else weights.fetch(home(), model, note)
     as_json({"fetched": [m.name for m in wanted]}) if json_output else out("installed: " + ", ".join(m.name for m in wanted))
+    if new and (home() / "record.db").exists():
+        note("To compute the vectors of existing data, run `contextd memories enrich`, and `contextd index` in each project.")
     return 0
 
 
 @models.command()
-@click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+@json_option
 def verify(json_output: bool) -> int:
     """Verify the SHA-256 checksums of the model weights."""
     from contextd.models import weights

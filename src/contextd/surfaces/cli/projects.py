@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,13 @@ from typing import Any
 import click
 
 from contextd.errors import InvalidInput, NotFound
-from contextd.surfaces.cli.show import as_json, as_list, counted, note, out, table
+from contextd.surfaces.cli.show import as_json, as_list, confirmed, counted, json_option, note, out, table
 
-_json = click.option("--json", "json_output", is_flag=True, help="Print JSON.")
 _yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 @click.group(invoke_without_command=True)
-@_json
+@json_option
 @click.pass_context
 def projects(ctx: click.Context, json_output: bool) -> None:
     """List the indexed projects with directory, size and last run.
@@ -50,7 +48,7 @@ def projects(ctx: click.Context, json_output: bool) -> None:
 @click.argument("project")
 @click.option("--with-memories", is_flag=True, help="Also delete your memories and chats of the project.")
 @_yes
-@_json
+@json_option
 def remove(project: str, with_memories: bool, yes: bool, json_output: bool) -> int:
     """Delete the index of PROJECT (a name or a directory). Its files, memories and chats are kept.
 
@@ -66,7 +64,7 @@ def remove(project: str, with_memories: bool, yes: bool, json_output: bool) -> i
 
 @projects.command("prune")
 @_yes
-@_json
+@json_option
 def prune(yes: bool, json_output: bool) -> int:
     """Delete the index of every project whose directory is missing. Memories and chats are kept.
 
@@ -100,11 +98,12 @@ def _remove(chosen: Sequence[Any], with_memories: bool, yes: bool, json_output: 
     from contextd.app.assemble import catalog
 
     for one in chosen:
-        note(f"{one.name}: {' '.join(one.roots)}, {one.size / 1e6:.1f} MB, {one.memories} memories and chats")
+        kept = counted(one.memories, "memory or chat", "memories and chats")
+        note(f"{one.name}: {' '.join(one.roots)}, {one.size / 1e6:.1f} MB, {kept}")
     if chosen and not yes:
-        if not sys.stdin.isatty():
-            raise InvalidInput("nothing was removed; use --yes to remove without confirmation")
-        click.confirm(f"Remove {'the index' if len(chosen) == 1 else f'{len(chosen)} indexes'}?", abort=True, err=True)
+        what = "the index" if len(chosen) == 1 else f"{len(chosen)} indexes"
+        if not confirmed(f"Remove {what}?", "--yes"):
+            return 1
     known, erased = catalog(), 0
     for one in chosen:
         erased += known.erase_memories(one) if with_memories else 0

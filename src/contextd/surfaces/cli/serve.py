@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from contextd.errors import ContextdError, InvalidInput
+from contextd.surfaces.cli.show import project_option, reader_option
 
 if TYPE_CHECKING:
     from contextd.app.session import Session
@@ -15,8 +20,8 @@ _LONGEST = 3700.0  # seconds of a call to the service: a rebuild may be waited f
 
 
 @click.command()
-@click.option("-p", "--project", default=".", metavar="PATH", help="Project directory (default: the current project).")
-@click.option("--as", "reader", default="owner", metavar="NAME", help="Run the server as this reader (default: owner).")
+@project_option
+@reader_option
 @click.option("--no-watch", is_flag=True, help="Do not index or watch the project. Use the existing index.")
 def mcp(project: str, reader: str, no_watch: bool) -> int:
     """Serve this project to an agent over MCP on standard input and output.
@@ -29,6 +34,8 @@ def mcp(project: str, reader: str, no_watch: bool) -> int:
       codex mcp add contextd -- contextd mcp --project /path/to/project
     """
     from contextd.surfaces.mcp.server import Server
+
+    _check(project)
 
     def open_session() -> Session:
         from contextd.app import assemble
@@ -46,7 +53,10 @@ def _tools() -> tuple[str, ...]:
 
     if not (config.home() / "config.toml").exists() and not any(name.startswith("CONTEXTD_MCP__") for name in os.environ):
         return ("default",)
-    names = config.load(config.home() / "config.toml", None, os.environ).settings.mcp.tools
+    try:
+        names = config.load(config.home() / "config.toml", None, os.environ).settings.mcp.tools
+    except InvalidInput:  # told by the first call, which tries again
+        return ("default",)
     chosen(names)
     return names
 
@@ -56,9 +66,31 @@ def _remote(project: str, reader: str) -> Any:
     from contextd.surfaces.cli.hybrid import client
     from contextd.surfaces.mcp.forward import Forwarder
 
-    found = client(project, reader)
+    found = None
+    with suppress(ContextdError):  # told by the first call
+        found = client(project, reader)
     if found is None:
         return None
     old = found.connection
     headers = {**old.headers, "X-Contextd-Private": "0", "X-Contextd-Project": found.project or ""}
     return Forwarder(replace(old, headers=headers, timeout=_LONGEST, retries=0, _idle=[])).answer
+
+
+def _check(project: str) -> None:
+    """Raise InvalidInput for a project that does not exist. The application is loaded only to say so: the start is fast."""
+    if _is_folder(project):
+        return
+    from contextd.settings import config
+
+    place = config.load(config.home() / "config.toml", None, os.environ).settings.projects.get(project, project)
+    if not _is_folder(place):
+        from contextd.app.assemble import project_root
+
+        project_root(place)
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return bool(path) and Path(path).expanduser().is_dir()
+    except (OSError, RuntimeError):  # no access, or no such user
+        return False

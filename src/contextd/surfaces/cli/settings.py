@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
 from contextd.surfaces.cli.show import as_json, out, project_options, table, warn
@@ -65,18 +68,25 @@ def set_(key: str, value: str, project_file: bool, project: str, reader: str, js
     from contextd.settings import config as settings
     from contextd.settings.config_file import set_value
 
-    path = project_root(project) / settings.FILE_NAME if project_file else settings.home() / "config.toml"
-    _check_patterns(key, value)
+    root = project_root(project) if project_file else None
+    path = root / settings.FILE_NAME if root else settings.home() / "config.toml"
+    _check(key, settings.value_from(key, value, str(path), trusted=root is None), root)
     written = set_value(path, key, value, trusted=not project_file)
     as_json({"key": key, "value": written, "file": str(path)}) if json_output else out(f"{key} = {written} in {path}")
     return 0
 
 
-def _check_patterns(key: str, value: str) -> None:
-    """Raise InvalidInput for a pattern that no command could load again."""
-    if key in ("security.secret_patterns", "security.allow"):
-        from contextd.privacy import user_rules
-        from contextd.settings.config import value_from
+def _check(key: str, value: Any, root: Path | None) -> None:
+    """Raise InvalidInput for a pattern or a path that no command could use. `root`: of the project whose file is changed."""
+    from contextd.app.assemble import project_root
+    from contextd.app.boundaries import watch_paths
+    from contextd.privacy import user_rules
 
-        patterns = value_from(key, value, "config set", trusted=True)
-        user_rules(patterns, ()) if key.endswith("patterns") else user_rules((), patterns)
+    if key == "security.secret_patterns":
+        user_rules(value, ())
+    elif key == "security.allow":
+        user_rules((), value)
+    elif key == "watcher.watch_paths" and root is not None:
+        watch_paths(root, tuple(value))
+    elif key.startswith("projects."):
+        project_root(value)

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from contextd.errors import InvalidInput
 from contextd.text.invisible import escaped_json, visible, visible_line
 
 
@@ -129,6 +130,24 @@ def text_from(words: Sequence[str]) -> str:
     return sys.stdin.read() if tuple(words) == ("-",) else " ".join(words)
 
 
+def query_from(words: Sequence[str]) -> str:
+    """Return the text of a query. Raises InvalidInput if it is empty: on a command line, that is a mistake."""
+    text = text_from(words)
+    if not text.strip():
+        raise InvalidInput("the query is empty; give a question, a name or a path")
+    return text
+
+
+def confirmed(question: str, option: str) -> bool:
+    """Ask a question on the terminal. Raises InvalidInput without a terminal, naming the option that skips the question."""
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"nothing was changed; give {option} to run without confirmation")
+    if click.confirm(question, err=True):
+        return True
+    note("nothing was changed")
+    return False
+
+
 def opened(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
     """Open a session for a command and print its warnings."""
     from contextd.app.assemble import open_session
@@ -165,38 +184,51 @@ def here(path: str, project: str) -> str:
     return str(target) if project == "." and path and target.exists() else path
 
 
+json_option = click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+reader_option = click.option(
+    "--as",
+    "reader",
+    default="owner",
+    metavar="NAME",
+    help="Act as this reader (default: owner). No password is checked.",
+)
+project_option = click.option(
+    "-p", "--project", default=".", metavar="PATH", help="Project directory (default: the current project)."
+)
+
+
 def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of commands for a project."""
-    for option in (
-        *_where_options(),
-        click.option("--json", "json_output", is_flag=True, help="Print JSON."),
-        click.option(
-            "--as",
-            "reader",
-            default="owner",
-            metavar="NAME",
-            help="Use the access rights of this person (default: owner).",
-        ),
-        click.option("-p", "--project", default=".", metavar="PATH", help="Project directory (default: the current project)."),
-    ):
+    for option in (json_option, reader_option, project_option):
         command = option(command)
     return command
 
 
-def _where_options() -> tuple[Callable[..., Any], ...]:
-    """Return the options that choose between the service and this process. They are not passed to commands."""
+def served_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose between the service and this process. Their values are read by `served`."""
 
     def choose(ctx: click.Context, parameter: click.Parameter, chosen: bool) -> None:
         if chosen:
             ctx.find_root().meta["contextd.mode"] = "standalone" if parameter.name == "service" else "embedded"
 
-    return tuple(
-        click.option(name, is_flag=True, expose_value=False, callback=choose, help=text)
-        for name, text in (
-            ("--embedded", "Answer in this process, even if the service runs."),
-            ("--service", "Ask the service; fail if it does not run."),
-        )
-    )
+    for name, text in (
+        ("--embedded", "Answer in this process, even if the service runs."),
+        ("--service", "Ask the service; fail if it does not run."),
+    ):
+        command = click.option(name, is_flag=True, expose_value=False, callback=choose, help=text)(command)
+    return command
+
+
+class WholeNumber(click.IntRange):
+    """A whole number within limits. Its error names the limits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number. Fails for any other text and for a number outside the limits."""
+        try:
+            return int(super().convert(value, param, ctx))
+        except click.BadParameter:
+            limits = f"of at least {self.min}" if self.max is None else f"from {self.min} to {self.max}"
+            self.fail(f"{value!r} (must be a whole number {limits})", param, ctx)
 
 
 def limited(most: str, default: int | None = None) -> Callable[..., Any]:
@@ -206,29 +238,26 @@ def limited(most: str, default: int | None = None) -> Callable[..., Any]:
         "-n",
         "--limit",
         "limit",
-        type=click.IntRange(min=1),
+        type=WholeNumber(min=1),
         default=default,
         show_default=default is not None,
         help=f"Maximum number of {most}.",
     )
 
 
-def personal_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of commands for memories: personal ones, and those of a project if one is given."""
-    for option in (
-        *_where_options(),
-        click.option("--json", "json_output", is_flag=True, help="Print JSON."),
-        click.option(
-            "--as",
-            "reader",
-            default="owner",
-            metavar="NAME",
-            help="Use the access rights of this person (default: owner).",
-        ),
-        click.option("-p", "--project", default=None, metavar="PATH", help="Also use the memories and chats of this project."),
-    ):
-        command = option(command)
-    return command
+def personal_options(project: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the options of commands for memories and chats: personal ones, unless a project is given. `project` is its help."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            json_option,
+            reader_option,
+            click.option("-p", "--project", default=None, metavar="PATH", help=project),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from contextd.app.project import NOT_INDEXED
-from contextd.surfaces.cli.show import as_json, asked, out, project_options
+from contextd.surfaces.cli.show import as_json, asked, counted, out, project_options
 
 
 @click.command()
@@ -34,7 +34,7 @@ def status(project: str, reader: str, json_output: bool) -> int:
         return 0
     rows = [("project", NOT_INDEXED)] if found is None else _index_rows(found)
     rows.append(("models", ", ".join(f"{name} ({'installed' if here else 'missing'})" for name, here in models.items())))
-    rows += [("facts", f"{facts} personal"), ("data", str(home()))]
+    rows += [("memories", f"{facts} personal"), ("data", str(home()))]
     for name, value in rows:
         out(f"{name:<9} {value}")
     return 0
@@ -45,15 +45,24 @@ def _index_rows(found: Any) -> list[tuple[str, str]]:
     behind += [f"{found.gone} gone"] if found.gone else []
     state = f"{', '.join(behind)}. Run `contextd index`." if behind else "up to date"
     failed = f", {found.failed} failed (`contextd errors`)" if found.failed else ""
+    files, commits = counted(found.files, "file", "files"), counted(found.commits, "commit", "commits")
     return [
         ("project", f"{found.name}, {found.root}"),
         ("indexed", ago(found.indexed)),
-        ("size", f"{found.files} files, {found.commits} commits, {found.chunks} chunks{failed}"),
+        ("size", f"{files}, {commits}, {counted(found.chunks, 'chunk', 'chunks')} in all{failed}"),
         ("files", state),
         ("job", found.job or "none"),
         ("writer", found.writer or "none; run `contextd watch` to keep the index up to date"),
-        ("deep", f"{found.deep} of {found.chunks} chunks ({100 * found.deep // max(1, found.chunks)} %)"),
+        ("deep", _deep(found)),
     ]
+
+
+def _deep(found: Any) -> str:
+    """Return how many chunks have vectors of the larger model."""
+    share = f"{found.deep} of {found.chunks} chunks have deep vectors"
+    if not found.deep:
+        return f"{share}; run `contextd index --deep`"
+    return f"{share} ({100 * found.deep // found.chunks} %)"
 
 
 def ago(microseconds: int | None) -> str:
@@ -64,7 +73,7 @@ def ago(microseconds: int | None) -> str:
     for unit, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * unit:
             return f"{day(microseconds)} ({seconds // unit:.0f} {name} ago)"
-    return f"{day(microseconds)} ({seconds:.0f} seconds ago)"
+    return f"{day(microseconds)} ({counted(int(seconds), 'second', 'seconds')} ago)"
 
 
 def day(microseconds: int) -> str:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 import click
 
 from contextd.surfaces.cli.show import (
+    WholeNumber,
     as_json,
     as_list,
     block,
@@ -17,12 +18,14 @@ from contextd.surfaces.cli.show import (
     out,
     project_options,
     served,
+    served_options,
     table,
 )
 
 
 @click.command()
 @click.argument("name")
+@served_options
 @project_options
 def symbols(name: str, project: str, reader: str, json_output: bool) -> int:
     """Show where NAME is defined. NAME is a function, class, method or type, qualified or not.
@@ -48,6 +51,7 @@ def _unknown(name: str) -> str:
 
 @click.command()
 @click.argument("name")
+@served_options
 @project_options
 def callers(name: str, project: str, reader: str, json_output: bool) -> int:
     """Show the callers and subclasses of NAME. A question mark marks uses that may refer to another definition
@@ -72,8 +76,9 @@ def callers(name: str, project: str, reader: str, json_output: bool) -> int:
 
 @click.command()
 @click.argument("what")
+@served_options
 @project_options
-@click.option("--depth", type=click.IntRange(1, 5), default=2, show_default=True, help="Maximum number of dependency steps.")
+@click.option("--depth", type=WholeNumber(1, 5), default=2, show_default=True, help="Maximum number of dependency steps.")
 def impact(what: str, project: str, reader: str, json_output: bool, depth: int) -> int:
     """Show the files and tests that depend on WHAT, a file or a symbol.
 
@@ -94,9 +99,13 @@ def impact(what: str, project: str, reader: str, json_output: bool, depth: int) 
     return 0 if found else 1
 
 
+_USUAL_MAP = 1000  # tokens
+
+
 @click.command("map")
+@served_options
 @project_options
-@click.option("-b", "--budget", type=int, default=1000, show_default=True, help="Maximum number of tokens.")
+@click.option("-b", "--budget", type=int, default=_USUAL_MAP, show_default=True, help="Maximum number of tokens.")
 def map_command(project: str, reader: str, json_output: bool, budget: int) -> int:
     """Show the project's most central files with their signatures within a token budget.
 
@@ -104,17 +113,23 @@ def map_command(project: str, reader: str, json_output: bool, budget: int) -> in
     Example:
       contextd map --budget 800
     """
-    found = served(project, reader).structure.overview(budget)
+    structure = served(project, reader).structure
+    found = structure.overview(budget)
     if json_output:
         as_json(asdict(found))
-    else:
+    elif found.files:
         block(found.text)
         note(f"{found.tokens} of {budget} tokens, {counted(len(found.files), 'file', 'files')}")
+    elif budget < _USUAL_MAP and structure.overview(_USUAL_MAP).files:
+        note(f"no file fits into {counted(budget, 'token', 'tokens')}; raise --budget")
+    else:
+        note("no file of this project defines functions or classes")
     return 0 if found.files else 1
 
 
 @click.command()
 @click.argument("path")
+@served_options
 @project_options
 @limited("commits", 10)
 def history(path: str, project: str, reader: str, json_output: bool, limit: int) -> int:
@@ -143,6 +158,7 @@ def history(path: str, project: str, reader: str, json_output: bool, limit: int)
 
 @click.command()
 @click.argument("place")
+@served_options
 @project_options
 def why(place: str, project: str, reader: str, json_output: bool) -> int:
     """Show the commit that last changed PLACE (a path and a line) and its message.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import click
 
-from contextd.surfaces.cli.show import as_json, as_list, opened, out, personal_options, table
+from contextd.surfaces.cli.show import as_json, as_list, counted, opened, out, personal_options, table
+
+_options = personal_options("Also count the memories of this project.")
+_anywhere = personal_options("No effect: topics apply to all projects.")
 
 
 @click.group(invoke_without_command=True)
-@personal_options
+@_options
 @click.pass_context
 def topics(ctx: click.Context, project: str | None, reader: str, json_output: bool) -> None:
     """List your topics with the number of memories of each topic.
@@ -37,7 +40,7 @@ def topics(ctx: click.Context, project: str | None, reader: str, json_output: bo
 @topics.command("add")
 @click.argument("name")
 @click.option("--below", default="", metavar="TOPIC", help="Parent topic.")
-@personal_options
+@_anywhere
 def add_topic(name: str, below: str, project: str | None, reader: str, json_output: bool) -> int:
     """Add the topic NAME."""
     made = opened(project, reader).memories.add_topic(name, below)
@@ -48,30 +51,36 @@ def add_topic(name: str, below: str, project: str | None, reader: str, json_outp
 @topics.command("rename")
 @click.argument("name")
 @click.argument("new")
-@personal_options
+@_anywhere
 def rename_topic(name: str, new: str, project: str | None, reader: str, json_output: bool) -> int:
     """Rename the topic NAME to NEW. The memories of the topic are updated."""
     count = opened(project, reader).memories.rename_topic(name, new)
-    as_json({"name": new, "memories": count}) if json_output else out(f"{name} is {new} now, with {count} memories")
+    as_json({"name": new, "memories": count}) if json_output else out(
+        f"{name} is {new} now, with {counted(count, 'memory', 'memories')}"
+    )
     return 0
 
 
 @topics.command("merge")
 @click.argument("name")
 @click.argument("into")
-@personal_options
+@_anywhere
 def merge_topic(name: str, into: str, project: str | None, reader: str, json_output: bool) -> int:
     """Merge the topic NAME into the topic INTO. The memories of NAME move to INTO."""
     count = opened(project, reader).memories.merge_topic(name, into)
-    as_json({"name": into, "memories": count}) if json_output else out(f"{count} memories of {name} are of {into} now")
+    as_json({"name": into, "memories": count}) if json_output else out(
+        f"{counted(count, 'memory', 'memories')} moved from {name} to {into}"
+    )
     return 0
 
 
 @topics.command("delete")
 @click.argument("name")
-@personal_options
+@_anywhere
 def delete_topic(name: str, project: str | None, reader: str, json_output: bool) -> int:
     """Delete the topic NAME. Its memories are kept without the topic."""
     count = opened(project, reader).memories.delete_topic(name)
-    as_json({"deleted": name, "memories": count}) if json_output else out(f"deleted {name}; {count} memories had it")
+    as_json({"deleted": name, "memories": count}) if json_output else out(
+        f"deleted {name}; {counted(count, 'memory', 'memories')} had it"
+    )
     return 0
