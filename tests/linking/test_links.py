@@ -268,3 +268,17 @@ def test_of_overloads_the_implementation_is_the_definition(shapes: Session) -> N
     assert len(signatures(shapes, "only")) == 2, "without an implementation the signatures are all there is"
     first = shapes.search("fetch").hits[0].chunk
     assert "key: int" in first.text and "TABLE.get" in first.text
+
+
+@pytest.mark.parametrize(
+    "use, paths",
+    [
+        ("a::{b::{c, d}, e}", ["a::b::c", "a::b::d", "a::e"]),
+        ("a::{self, b::*}", ["a", "a::b"]),
+        ("crate::x::{y, z as w,}", ["crate::x::y", "crate::x::z"]),
+        ("std::io", ["std::io"]),
+    ],
+)
+def test_a_nested_use_of_rust_keeps_its_prefixes(use: str, paths: list[str]) -> None:
+    found = [one.name for one in references(f"use {use};\n", "rust") if one.kind == IMPORT]
+    assert sorted(found) == sorted(paths)

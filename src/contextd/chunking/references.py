@@ -267,9 +267,26 @@ def _from_scala(text: str) -> list[str]:
 
 
 def _from_rust(text: str) -> list[str]:
-    """Return the paths of a `use`: a::b and a::c::d for `a::{b, c::d}`. Nested lists are flattened."""
-    head, brace, rest = text.partition("{")
-    if not brace:
-        return [text.split(" as ")[0].removesuffix("::*").strip()]
-    parts = re.split(r"[,{}]", rest)
-    return [f"{head.strip()}{part.split(' as ')[0].strip().removesuffix('::*')}" for part in parts if part.strip()]
+    """Return the paths of a `use`: a::b, a::c::d and a::c::e for `a::{b, c::{d, e}}`."""
+    found: list[str] = []
+    prefixes, name = [""], ""
+    for character in text:
+        if character == "{":
+            prefixes.append(prefixes[-1] + name.strip())
+            name = ""
+        elif character in ",}":
+            found.append(_rust_path(prefixes[-1], name))
+            name = ""
+            if character == "}" and len(prefixes) > 1:
+                prefixes.pop()
+        else:
+            name += character
+    return [path for path in [*found, _rust_path(prefixes[-1], name)] if path]
+
+
+def _rust_path(prefix: str, name: str) -> str:
+    """Return one path of a `use`; empty if there is no name. `self` and `*` stand for the module itself."""
+    name = name.split(" as ")[0].strip()
+    if not name:
+        return ""
+    return prefix.removesuffix("::") if name in ("self", "*") else f"{prefix}{name}".removesuffix("::*")

@@ -55,8 +55,8 @@ def embed_missing(
     while batch := store.missing_vectors(embedder.space, _CONTENTS, besides):
         parts: list[Matrix] = []
         texts = [text for _, several in batch for text in several]
-        if not texts:  # all were deleted since
-            continue
+        if not texts:  # all were deleted since, or their texts cannot be read
+            return done
         for start in range(0, len(texts), _TEXTS):
             if not go_on():
                 return done

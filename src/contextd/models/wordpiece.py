@@ -11,7 +11,6 @@ import unicodedata
 from pathlib import Path
 
 _WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
-_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST = 100
 _MOST_WORDS = 1 << 16  # size of the cache
 _WIDE = re.compile(r"([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
@@ -61,8 +60,3 @@ def read_vocabulary(path: Path) -> dict[str, int]:
 def words_of(text: str) -> list[str]:
     """Split a text into words as BERT does: letters and digits together, punctuation and Chinese letters alone."""
     return _WORD.findall(_WIDE.sub(r" \1 ", text) if not text.isascii() else text)
-
-
-def split_identifiers(text: str) -> str:
-    """Split `camelCase` words of a text by spaces."""
-    return _HUMPS.sub(" ", text)
