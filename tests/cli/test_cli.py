@@ -28,8 +28,8 @@ def indexed(project: Path, contextd: Contextd) -> Path:
 
 
 def test_up_indexes_and_says_how_to_go_on(project: Path, contextd: Contextd) -> None:
-    run = contextd("up", cwd=project)
-    assert run.code == 0 and "4 files indexed" in run.out and "contextd search" in run.out and "mcp add" in run.out
+    run = contextd("up", "--no-service", cwd=project)
+    assert run.code == 0 and "4 files indexed" in run.out and "contextd search" in run.out and "install claude" in run.out
 
 
 def test_search_prints_places_and_json(indexed: Path, contextd: Contextd) -> None:
@@ -255,6 +255,7 @@ def test_every_command_but_mcp_and_service_prints_json() -> None:
     commands = {name: cli.get_command(click.Context(cli), name) for name in COMMANDS}
     assert [found for name, one in commands.items() if one is not None for found in without(name, one)] == [
         "mcp",
+        "hook",
         "service install",
         "service uninstall",
     ]
@@ -365,10 +366,10 @@ def test_columns_in_a_pipe_have_names_and_lists_do_not(indexed: Path, contextd: 
 def test_a_folder_can_be_named_without_an_option(indexed: Path, contextd: Contextd, tmp_path: Path) -> None:
     run = contextd("index", str(indexed), "--json", cwd=tmp_path)
     assert run.code == 0 and json.loads(run.out)["unchanged"] == 4
-    assert "Ask it" in contextd("up", str(indexed), cwd=tmp_path).out
+    assert "Ask it" in contextd("up", str(indexed), "--no-service", cwd=tmp_path).out
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert "Ask it" not in contextd("up", str(empty)).out
+    assert "Ask it" not in contextd("up", str(empty), "--no-service").out
 
 
 def test_remember_reads_a_pipe(home: Path, contextd: Contextd) -> None:

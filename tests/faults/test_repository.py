@@ -41,7 +41,7 @@ COMMANDS = [
     ["history", "a.py"], ["history", "."], ["why", "a.py:1"], ["why", "c.py:1"], ["list-indexable"], ["check-file", "a.py"],
     ["project-stats"], ["validate-config"], ["stats"], ["config"], ["secrets"], ["jobs"], ["errors"], ["retry"], ["who"],
     ["share", "ana"], ["unshare", "ana"], ["remember", "the project adds numbers"], ["recall", "numbers"], ["facets", "numbers"],
-    ["memories"], ["chats"], ["up"], ["mcp"],
+    ["memories"], ["chats"], ["up", "--no-service"], ["mcp"],
 ]  # fmt: skip
 CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"query_context","arguments":{"query":"add"}}}\n'
 DRIVER = f"""

@@ -222,7 +222,7 @@ def test_initialize_loads_neither_the_engine_nor_a_library_of_the_protocol() -> 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("words", ["mcp --help", "up"])
+@pytest.mark.parametrize("words", ["mcp --help"])
 def test_printed_commands_name_the_project_by_the_long_option(contextd: Callable[..., Any], project: Path, words: str) -> None:
     """`claude mcp add NAME -- COMMAND -p X` takes -p for an option of its own in some versions."""
     printed = [line for line in contextd(*words.split(), cwd=project).out.splitlines() if "mcp add" in line]

@@ -13,6 +13,7 @@ from pathlib import Path
 from contextd.app.follower import Follower
 from contextd.app.home import Home
 from contextd.app.project import Project
+from contextd.app.prompts import Given
 from contextd.app.questions import projects_of
 from contextd.app.session import Session
 from contextd.app.tokens import TokenService
@@ -51,6 +52,7 @@ class Service:
     catalog: ProjectCatalog
     follow: bool = True  # whether files of projects in use are watched
     tokens: TokenService = field(init=False)
+    given: Given = field(default_factory=Given)  # what conversations with agents have already
     _kept: dict[tuple[str | None, ...], _Kept] = field(default_factory=dict)
     _followers: dict[Path, tuple[Follower, float]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)

@@ -35,8 +35,9 @@ default_max_tokens = 1500
     is_flag=True,
     help="Also compute vectors of the larger model now (slower, better for questions in natural language).",
 )
-def up(folder: str | None, project: str, reader: str, json_output: bool, deep: bool) -> int:
-    """Set up and index FOLDER (default: the current project), then print example commands.
+@click.option("--no-service", is_flag=True, help="Do not start the service in the background.")
+def up(folder: str | None, project: str, reader: str, json_output: bool, deep: bool, no_service: bool) -> int:
+    """Set up and index FOLDER (default: the current project), start the service, then print example commands.
 
     \b
     Examples:
@@ -44,10 +45,31 @@ def up(folder: str | None, project: str, reader: str, json_output: bool, deep: b
       contextd up ~/code/app
     """
     code = _index(folder or project, reader, json_output, verify=False, deep=deep)
+    if not no_service and not code:
+        _start_service(json_output)
     if not json_output and not code:
         there = "" if folder is None and project == "." else f" --project {quote(folder or project)}"
         _next_steps(folder or project, reader, there)
     return code
+
+
+def _start_service(json_output: bool) -> None:
+    """Start the service, unless the settings say that commands answer by themselves. A failure is a warning."""
+    import os
+
+    from contextd.errors import ContextdError
+    from contextd.settings import config
+    from contextd.surfaces.cli.service import started
+
+    if config.load(config.home() / "config.toml", None, os.environ).settings.mode == "embedded":
+        return
+    try:
+        known = started()
+    except ContextdError as error:
+        warn([f"commands answer by themselves: {error}"])
+        return
+    if not json_output:
+        out(f"The service runs at {known.url}; `contextd stop` stops it.")
 
 
 def _next_steps(project: str, reader: str, there: str) -> None:
@@ -65,7 +87,7 @@ def _next_steps(project: str, reader: str, there: str) -> None:
             out(f"  {program} callers {quote(name)}{there}")
     out(f"  {program} context {quote(topic)} --budget 800{there}")
     out("Connect an agent:")
-    out(f"  claude mcp add contextd -- {program} mcp --project {quote(str(session.root()))}")
+    out(f"  {program} install claude")
 
 
 def _program() -> str:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,25 +69,29 @@ def serve(
 
 
 def _in_background(json_output: bool) -> int:
-    from contextd.app.serving import folder_of, running
-    from contextd.settings.data_directory import home
-    from contextd.settings.permissions import make_folder, open_file
-
-    known = running(home())
-    if known is None:
-        make_folder(folder_of(home()))
-        arguments = [one for one in sys.argv[1:] if one not in ("--background", "--json")]
-        with open_file(folder_of(home()) / "log", "a") as log:
-            child = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-m", "contextd", *(arguments or ["serve"])],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
-        known = _until(lambda: running(home()), child)
+    known = started([one for one in sys.argv[1:] if one not in ("--background", "--json")])
     if json_output:
         as_json({"pid": known.pid, "url": known.url})
     else:
         out(f"serving at {known.url} (process id {known.pid}); stop it with `contextd stop`")
     return 0
+
+
+def started(arguments: Sequence[str] = ("serve",)) -> Any:
+    """Return the running service; start it in the background if it does not run. Raises `Unavailable`."""
+    from contextd.app.serving import folder_of, running
+    from contextd.settings.data_directory import home
+    from contextd.settings.permissions import make_folder, open_file
+
+    if (known := running(home())) is not None:
+        return known
+    make_folder(folder_of(home()))
+    with open_file(folder_of(home()) / "log", "a") as log:
+        child = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-m", "contextd", *arguments],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+    return _until(lambda: running(home()), child)
 
 
 def _until(look: Callable[[], Any], child: subprocess.Popen[bytes]) -> Any:
@@ -117,18 +121,28 @@ def stop(json_output: bool) -> int:
     from contextd.app.serving import running
     from contextd.settings.data_directory import home
 
-    known = running(home())
-    if known is None:
+    if running(home()) is None:
         as_json({"stopped": False}) if json_output else note("the service is not running")
         return 1
+    pid = stopped()
+    as_json({"stopped": True, "pid": pid}) if json_output else out("stopped")
+    return 0
+
+
+def stopped() -> int | None:
+    """Stop the service and wait for its end. Returns its process id; None if it did not run. Raises `Unavailable`."""
+    from contextd.app.serving import running
+    from contextd.settings.data_directory import home
+
+    if (known := running(home())) is None:
+        return None
     os.kill(known.pid, signal.SIGTERM)
     end = time.monotonic() + _STOPPED
     while running(home()) is not None:
         if time.monotonic() > end:
             raise Unavailable(f"the service (process id {known.pid}) did not stop in {_STOPPED:.0f} seconds")
         time.sleep(0.05)
-    as_json({"stopped": True, "pid": known.pid}) if json_output else out("stopped")
-    return 0
+    return known.pid
 
 
 @click.group()
@@ -192,7 +206,7 @@ def list_tokens(json_output: bool) -> int:
     Example:
       contextd token list
     """
-    from contextd.surfaces.wire.api_answers import TokenAnswer
+    from contextd.surfaces.wire.index_answers import TokenAnswer
 
     found = [TokenAnswer.of(one) for one in _tokens().all()]
     if json_output:

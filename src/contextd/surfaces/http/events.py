@@ -13,8 +13,8 @@ from starlette.responses import Response, StreamingResponse
 from contextd.app.service import Service
 from contextd.errors import ContextdError
 from contextd.surfaces.http.problems import MEDIA_TYPE, of_error
-from contextd.surfaces.wire.api_answers import JobAnswer
 from contextd.surfaces.wire.convert import plain
+from contextd.surfaces.wire.index_answers import JobAnswer
 from contextd.values.access_token import AccessToken
 from contextd.values.job import Job
 

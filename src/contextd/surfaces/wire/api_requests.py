@@ -113,6 +113,15 @@ class TaskRequest(Narrowed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HookRequest:
+    """A prompt of a conversation with an agent."""
+
+    prompt: str = about("The prompt.")
+    directory: str = about("The working directory of the agent. Its project answers.")
+    conversation: str = about("Id of the conversation, which is not given the same pieces twice.", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NameRequest(InProject):
     """A question about a name."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from contextd.surfaces.wire import api_answers as to
 from contextd.surfaces.wire import api_requests as of
 from contextd.surfaces.wire import engine_api as engine
+from contextd.surfaces.wire import index_answers as index
 from contextd.surfaces.wire.answers import ContextAnswer, ListAnswer, MemoryAnswer, SearchAnswer
 from contextd.values.access_token import ADMIN, READ, WRITE
 from contextd.values.conversation import ChatSession
@@ -42,6 +43,7 @@ _API = tuple(
         ("find", "POST", "/find", READ, of.FindRequest, to.FindAnswer, "Find an exact text or a pattern."),
         ("facets", "POST", "/facets", READ, of.FacetsRequest, to.ExplainAnswer, "Answer a question by facets of a person."),
         ("task", "POST", "/task", READ, of.TaskRequest, to.TaskAnswer, "Make the prompt of a task, with its context."),
+        ("hook", "POST", "/hook", READ, of.HookRequest, to.HookAnswer, "Give the context of an agent's prompt."),
         ("symbols", "GET", "/symbols", READ, of.NameRequest, ListAnswer[DefinitionSite], "Find the definitions of a name."),
         ("callers", "GET", "/callers", READ, of.NameRequest, to.CallersAnswer, "Find the callers and subclasses of a name."),
         ("impact", "GET", "/impact", READ, of.ImpactRequest, to.ImpactAnswer, "Find the files that depend on a file or name."),
@@ -77,36 +79,36 @@ _API = tuple(
         ("documents", "GET", "/documents", READ, of.Paged, ListAnswer[to.DocumentAnswer], "List stored documents."),
         ("add_document", "POST", "/documents", WRITE, of.DocumentRequest, to.PushedAnswer, "Store a document."),
         ("delete_document", "DELETE", "/documents", WRITE, of.PathRequest, to.CountAnswer, "Erase a stored document."),
-        ("status", "GET", "/status", READ, of.InProject, to.StatusAnswer, "Show the state of the index."),
-        ("stats", "GET", "/stats", READ, of.InProject, to.StatsAnswer, "Show counts and sizes of the index."),
+        ("status", "GET", "/status", READ, of.InProject, index.StatusAnswer, "Show the state of the index."),
+        ("stats", "GET", "/stats", READ, of.InProject, index.StatsAnswer, "Show counts and sizes of the index."),
         (
             "failures",
             "GET",
             "/failures",
             READ,
             of.InProject,
-            ListAnswer[to.FailureAnswer],
+            ListAnswer[index.FailureAnswer],
             "List files that could not be indexed.",
         ),
-        ("secrets", "GET", "/secrets", ADMIN, of.Paged, ListAnswer[to.SecretAnswer], "List secrets that were scrubbed."),
-        ("config", "GET", "/config", ADMIN, of.InProject, to.ConfigAnswer, "Show all settings."),
+        ("secrets", "GET", "/secrets", ADMIN, of.Paged, ListAnswer[index.SecretAnswer], "List secrets that were scrubbed."),
+        ("config", "GET", "/config", ADMIN, of.InProject, index.ConfigAnswer, "Show all settings."),
         (
             "projects",
             "GET",
             "/projects",
             READ,
             of.Nothing,
-            ListAnswer[to.ProjectAnswer],
+            ListAnswer[index.ProjectAnswer],
             "List the projects that the reader may use.",
         ),
-        ("add_project", "POST", "/projects", ADMIN, of.ProjectRequest, to.ProjectAnswer, "Add a project and index it."),
+        ("add_project", "POST", "/projects", ADMIN, of.ProjectRequest, index.ProjectAnswer, "Add a project and index it."),
         ("remove_project", "DELETE", "/projects/{id}", ADMIN, of.ProjectIdRequest, to.CountAnswer, "Remove a project's index."),
-        ("start_job", "POST", "/jobs", WRITE, of.JobRequest, to.StartedJob, "Index, refresh or (admin) rebuild."),
-        ("jobs", "GET", "/jobs", READ, of.Paged, ListAnswer[to.JobAnswer], "List jobs, newest first."),
-        ("job", "GET", "/jobs/{job}", READ, of.JobIdRequest, to.JobShown, "Show a job and its log."),
-        ("cancel_job", "DELETE", "/jobs/{job}", WRITE, of.JobIdRequest, to.JobAnswer, "Cancel a job."),
-        ("tokens", "GET", "/tokens", ADMIN, of.Nothing, ListAnswer[to.TokenAnswer], "List access tokens."),
-        ("create_token", "POST", "/tokens", ADMIN, of.TokenRequest, to.CreatedToken, "Create an access token."),
+        ("start_job", "POST", "/jobs", WRITE, of.JobRequest, index.StartedJob, "Index, refresh or (admin) rebuild."),
+        ("jobs", "GET", "/jobs", READ, of.Paged, ListAnswer[index.JobAnswer], "List jobs, newest first."),
+        ("job", "GET", "/jobs/{job}", READ, of.JobIdRequest, index.JobShown, "Show a job and its log."),
+        ("cancel_job", "DELETE", "/jobs/{job}", WRITE, of.JobIdRequest, index.JobAnswer, "Cancel a job."),
+        ("tokens", "GET", "/tokens", ADMIN, of.Nothing, ListAnswer[index.TokenAnswer], "List access tokens."),
+        ("create_token", "POST", "/tokens", ADMIN, of.TokenRequest, index.CreatedToken, "Create an access token."),
         ("revoke_token", "DELETE", "/tokens/{name}", ADMIN, of.TokenNameRequest, to.CountAnswer, "Revoke an access token."),
     )
 )

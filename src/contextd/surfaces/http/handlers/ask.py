@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from contextd.querying.pipeline import MOST_HITS
+from contextd.settings.limits import checked_path
 from contextd.surfaces.http.caller import Caller, moment
 from contextd.surfaces.wire import api_requests as requests
 from contextd.surfaces.wire.answers import ContextAnswer, PlanAnswer, SearchAnswer, TraceAnswer
-from contextd.surfaces.wire.api_answers import ExplainAnswer, FindAnswer, OccurrenceAnswer, TaskAnswer
+from contextd.surfaces.wire.api_answers import ExplainAnswer, FindAnswer, HookAnswer, OccurrenceAnswer, TaskAnswer
 from contextd.values.memory import Recall
 from contextd.values.query import Facet, Narrow
 
@@ -72,6 +73,18 @@ def task(caller: Caller, asked: requests.TaskRequest) -> TaskAnswer:
     inner = None if found.context is None else ContextAnswer.of(found.context, texts=True)
     keywords = list(found.context.plan.terms) if found.context is not None else []
     return TaskAnswer(asked.task_id, found.prompt, found.budget, keywords, inner, _by_retriever(inner), found.warnings)
+
+
+def hook(caller: Caller, asked: requests.HookRequest) -> HookAnswer:
+    """Give the context of an agent's prompt, if its project is indexed."""
+    from contextd.app.prompts import for_prompt, is_trivial
+    from contextd.app.root import find_root
+
+    if is_trivial(asked.prompt) or not asked.directory.startswith("/"):
+        return HookAnswer("")
+    session = caller.service.session(caller.token, str(find_root(checked_path(asked.directory))))
+    conversation = f"{caller.token.id}:{asked.conversation}" if asked.conversation else ""
+    return HookAnswer(for_prompt(session, asked.prompt, conversation, caller.service.given))
 
 
 def narrow_of(asked: requests.Narrowed) -> Narrow:

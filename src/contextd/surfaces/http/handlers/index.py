@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from contextd.app.index_service import estimated_seconds, rebuild_options, refresh_options
 from contextd.errors import InvalidInput, NotFound
 from contextd.surfaces.http.caller import Caller, page
-from contextd.surfaces.wire import api_answers as answers
+from contextd.surfaces.wire import api_answers
 from contextd.surfaces.wire import api_requests as requests
+from contextd.surfaces.wire import index_answers as answers
 from contextd.surfaces.wire.answers import ListAnswer, time_of
 from contextd.values.access_token import ADMIN
 
@@ -86,12 +87,12 @@ def add_project(caller: Caller, asked: requests.ProjectRequest) -> answers.Proje
     return _project(known)
 
 
-def remove_project(caller: Caller, asked: requests.ProjectIdRequest) -> answers.CountAnswer:
+def remove_project(caller: Caller, asked: requests.ProjectIdRequest) -> api_answers.CountAnswer:
     """Remove a project's index."""
     for one in caller.service.known(caller.token):
         if f"{one.workspace:016x}" == asked.id:
             caller.service.removed(one)
-            return answers.CountAnswer(1)
+            return api_answers.CountAnswer(1)
     raise NotFound(f"no such project: {asked.id!r}")
 
 
@@ -155,11 +156,11 @@ def create_token(caller: Caller, asked: requests.TokenRequest) -> answers.Create
     return answers.CreatedToken(asked.name, made)
 
 
-def revoke_token(caller: Caller, asked: requests.TokenNameRequest) -> answers.CountAnswer:
+def revoke_token(caller: Caller, asked: requests.TokenNameRequest) -> api_answers.CountAnswer:
     """Revoke an access token."""
     caller.require_all_projects()
     caller.service.tokens.revoke(asked.name)
-    return answers.CountAnswer(1)
+    return api_answers.CountAnswer(1)
 
 
 def _project(one: KnownProject) -> answers.ProjectAnswer:
