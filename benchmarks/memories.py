@@ -105,7 +105,7 @@ def main() -> None:
     for leftover in home.glob("*.db*"):
         leftover.unlink()
     shutil.rmtree(home / "projects", ignore_errors=True)
-    session = open_session(None, home=home, environment={})
+    session = open_session(None, home=home)
     telling(session, home)
     many(session)
     facets(session)

@@ -28,6 +28,7 @@ class Asked:
     ranker: str | Ranker = RELEVANCE
     vector: Sequence[float] | None = None
     mmr_lambda: float | None = None
+    cache: bool = True  # whether an answer given before may be given again
 
     def fields(self, settings: QuerySettings) -> dict[str, Any]:
         """Return the fields of a query, each checked. Raises InvalidInput."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakValueDictionary, finalize
 
+from contextd.app.answer_cache import AnswerCache
 from contextd.ports.models import Models
 from contextd.ports.record import Record
 from contextd.ports.store import ProjectStore
@@ -61,6 +62,7 @@ class Home:
     templates: dict[str, Template] = field(default_factory=dict)  # registered by callers
     rankers: dict[str, Ranker] = field(default_factory=lambda: dict(RANKERS))
     query_vectors: QueryVectors = field(default_factory=QueryVectors)
+    answers: AnswerCache = field(default_factory=AnswerCache)
 
     def close(self) -> None:
         """Close the record and all indexes. Existing sessions open them again on use; the next `shared` makes a new Home."""

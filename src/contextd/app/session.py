@@ -47,10 +47,7 @@ if TYPE_CHECKING:  # loaded on use: a query needs neither
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One reader and one project, or personal memories alone. Made by `contextd.open`; surfaces receive one.
-
-    A session holds nothing open and is cheap. Another reader of the same project is another session of the same Home.
-    """
+    """One reader and one project, or personal memories alone. Cheap; holds nothing open. Made by `contextd.open`."""
 
     home: Home
     reader: Reader
@@ -87,23 +84,26 @@ class Session:
         vector: Sequence[float] | None = None,
         mmr_lambda: float | None = None,
         deadline: float | None = None,
+        cache: bool = True,
     ) -> SearchResult:
         """Return the best hits for a question. `deadline` is in seconds from now.
 
         `history` holds earlier messages. `rerank` scores the best chat messages and memories again. `ranker` is an order: a
         name, weights such as "relevance=0.5,recency=0.5", or a function. `vector` replaces the words by a vector. `mmr_lambda`
-        trades relevance (1) for diversity (0).
+        trades relevance (1) for diversity (0). `cache=False` computes an answer again that was given before.
         """
-        settings, asked = self.settings.query, Asked(history, rerank, ranker, vector, mmr_lambda)
+        settings, asked = self.settings.query, Asked(history, rerank, ranker, vector, mmr_lambda, cache)
         query = replace(
             query_of(self, text, narrow, deadline),
             k=settings.default_k if k is None else checked_number("k", k, LARGEST_K),
             min_score=settings.min_score_threshold if min_score is None else min_score,
             **asked.fields(settings),
         )
-        hits, plan, trace = querying.search(query, resources_of(self, query, asked))
-        warn(self, hits, query, plan, trace)
-        return SearchResult(hits, plan, trace)
+        answer = self.home.answers.get(
+            self, query, asked, "search", lambda: SearchResult(*querying.search(query, resources_of(self, query, asked)))
+        )
+        warn(self, answer.hits, query, answer.plan, answer.trace)
+        return answer
 
     def find(
         self, text: str, *, limit: int = 100, narrow: Narrow | None = None, deadline: float | None = None
@@ -138,12 +138,10 @@ class Session:
         vector: Sequence[float] | None = None,
         mmr_lambda: float | None = None,
         deadline: float | None = None,
+        cache: bool = True,
     ) -> Context:
-        """Return the answer as text of at most `budget` tokens. Other arguments are as for `search`.
-
-        The result has the text, its sources (`ids`, `scores`, `hits`), the used share of the budget, and the `trace`.
-        """
-        asked = Asked(history, rerank, ranker, vector, mmr_lambda)
+        """Return the answer as text of at most `budget` tokens, with its hits and trace. Other arguments as for `search`."""
+        asked = Asked(history, rerank, ranker, vector, mmr_lambda, cache)
         query = replace(
             query_of(self, text, narrow, deadline),
             budget=self.settings.budget.default_max_tokens if budget is None else checked_number("budget", budget, MOST_TOKENS),
@@ -153,7 +151,9 @@ class Session:
             **asked.fields(self.settings.query),
         )
         query = replace(query, rest_score=query.min_score * (querying.REST if min_score is None else 1.0))
-        answer = querying.context(query, resources_of(self, query, asked))
+        answer = self.home.answers.get(
+            self, query, asked, "context", lambda: querying.context(query, resources_of(self, query, asked))
+        )
         warn(self, answer.hits, query, answer.plan, answer.trace)
         return answer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from contextd.ports.store import Store, Waiting
@@ -262,6 +262,9 @@ class Record(Protocol):
 
     def registered(self, kind: str, place: str) -> int | None:
         """Return the workspace of a place; None if it is not registered."""
+
+    def version(self) -> Hashable:
+        """Return a value that changes with every commit of any process."""
 
     def now(self) -> int:
         """Return the time in microseconds. If the wall clock was set back by up to a day, it is still after the last write."""

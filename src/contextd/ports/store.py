@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -206,6 +206,9 @@ class Lease(Protocol):
 
 class ProjectStore(Store, Waiting, Protocol):
     """The documents of one project, for its one writer, which holds the lease. The store decides when to fold."""
+
+    def version(self) -> Hashable:
+        """Return a value that changes with every commit of any process."""
 
     @property
     def jobs(self) -> Jobs:

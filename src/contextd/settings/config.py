@@ -321,6 +321,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "bootstrap.progress_interval_seconds": (0, 86_400),
     "git.max_commits": (0, 1_000_000),
     "storage.max_mb": (0, 1_000_000_000),
+    "cache.exact_ttl_seconds": (1, 86_400),
     "engine.port": (0, 65_535),
     "engine.timeout_ms": (100, 600_000),
     "engine.retry_attempts": (0, 10),

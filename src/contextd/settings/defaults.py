@@ -135,6 +135,14 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
+class Cache:
+    """Answers that are given again while nothing has changed."""
+
+    enabled: bool = True
+    exact_ttl_seconds: int = 300
+
+
+@dataclass(frozen=True, slots=True)
 class Mcp:
     """What agents are offered."""
 
@@ -161,6 +169,7 @@ class Settings:
     privacy: Privacy = field(default_factory=Privacy)
     engine: Engine = field(default_factory=Engine)
     mcp: Mcp = field(default_factory=Mcp)
+    cache: Cache = field(default_factory=Cache)
     templates: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tables of embedder plug-ins

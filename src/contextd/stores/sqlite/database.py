@@ -55,6 +55,8 @@ class Database:
         self._emptying: threading.Thread | None = None
         self._full = False  # the log still holds deleted data
         self._emptying_lock = threading.Lock()
+        self._observer: tuple[int, apsw.Connection] | None = None  # the file, and a connection that notices commits
+        self._version_lock = threading.Lock()
         with translated(path):
             make_folder(path.parent)
         try:
@@ -79,6 +81,16 @@ class Database:
     def replaced(self) -> bool:
         """Return whether the file that this thread has open was replaced by another one."""
         return self.opened != file_of(self.path)
+
+    def version(self) -> tuple[int, int]:
+        """Return a value that changes with every commit of any process, read on a connection that never writes."""
+        with self._version_lock, translated(self.path):
+            if self._observer is None or self._observer[0] != file_of(self.path):
+                if self._observer is not None:
+                    self._observer[1].close()
+                self._observer = file_of(self.path), connect(self.path, durable=self._durable)
+            file, connection = self._observer
+            return file, int(connection.pragma("data_version"))
 
     def query(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of a query."""
@@ -262,6 +274,10 @@ class Database:
 
     def close(self) -> None:
         """Close idle connections."""
+        with self._version_lock:
+            if self._observer is not None:
+                self._observer[1].close()
+                self._observer = None
         self._pool.close()
 
 

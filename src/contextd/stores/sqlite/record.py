@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
+from collections.abc import Hashable
 from pathlib import Path
 
 import apsw
@@ -69,6 +70,10 @@ class SqliteRecord:
         """Return the version of the rules that scrubbed the record last; empty if none did."""
         found = self.database.query("select value from setting where workspace_id = 0 and name = 'scrubbed'", ())
         return str(found[0][0]) if found else ""
+
+    def version(self) -> Hashable:
+        """Return a value that changes with every commit of any process."""
+        return self.database.version()
 
     def now(self) -> int:
         """Return the time in microseconds. If the wall clock was set back by up to a day, it is still after the last write."""

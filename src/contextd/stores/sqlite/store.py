@@ -7,7 +7,7 @@ none can deadlock half-way.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -102,6 +102,10 @@ class SqliteStore:
                 if not from_the_store(error):
                     raise
                 raise self._inconsistent(error) from error
+
+    def version(self) -> Hashable:
+        """Return a value that changes with every commit of any process."""
+        return self.database.version()
 
     def reading(self, connection: apsw.Connection) -> SqliteReading:
         """Return the rows of this workspace in a transaction."""

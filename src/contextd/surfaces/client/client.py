@@ -74,11 +74,12 @@ class Client:
         ranker: str = "relevance",
         mmr_lambda: float | None = None,
         deadline: float | None = None,
+        cache: bool = True,
     ) -> SearchResult:
         """Return the best hits for a question, as `Session.search` does."""
         asked = {
             "query": text, "k": k, "min_score": min_score, "history": list(history), "rerank": rerank, "ranker": _name(ranker),
-            "mmr_lambda": mmr_lambda, "timeout": deadline,
+            "mmr_lambda": mmr_lambda, "timeout": deadline, "cache": cache,
         }  # fmt: skip
         return search_result(self.connection.post("/search", {**self._where(), **asked, **filters(narrow)}, safe=True))
 
@@ -217,10 +218,12 @@ class Client:
         ranker: str = "relevance",
         mmr_lambda: float | None = None,
         deadline: float | None = None,
+        cache: bool = True,
     ) -> dict[str, Any]:
         asked = {
             "query": text, "budget": budget, "template": template, "k": k, "min_score": min_score, "history": list(history),
             "rerank": rerank, "ranker": _name(ranker), "mmr_lambda": mmr_lambda, "timeout": deadline, "texts": True,
+            "cache": cache,
         }  # fmt: skip
         return {**self._where(), **asked, **filters(narrow)}
 

@@ -55,6 +55,7 @@ class SearchRequest(Narrowed):
     min_confidence: float = about("Minimum confidence of a memory.", 0.0, least=0, most=1)
     as_of: str | None = about(f"Memories that were valid at this time. {_TIME}", None)
     depth: int = about("Number of links to follow from memories that were found.", 0, least=0, most=5)
+    cache: bool = about("Whether an answer given before may be given again.", True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -114,6 +114,7 @@ def _options(asked: requests.SearchRequest) -> dict[str, Any]:
         "rerank": asked.rerank,
         "ranker": asked.ranker,
         "mmr_lambda": asked.mmr_lambda,
+        "cache": asked.cache,
         "deadline": asked.timeout or _SECONDS,
     }
 
