@@ -1,7 +1,8 @@
 """The service under load: open loop at fixed rates, what HTTP adds to a search, and answers from the cache.
 
-`python -m benchmarks.service FOLDER [--seconds 30] [--rates 5,10,15,30]` indexes a folder in a data directory of its own, starts the service in a
-process, and sends different questions at each rate, whether or not earlier ones are answered. Times are wall times as a client sees them.
+`python -m benchmarks.service FOLDER [--seconds 30] [--rates 5,10,15,30]` indexes a folder in a data directory of its own,
+starts the service in a process, and sends different questions at each rate, whether or not earlier ones are answered. Times
+are wall times as a client sees them.
 """
 
 from __future__ import annotations

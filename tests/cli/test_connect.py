@@ -79,6 +79,40 @@ def test_a_dry_run_writes_nothing_and_a_broken_file_is_left_alone(person: Path, 
     assert '"mcpServers"' in printed.out and not (person / ".claude.json").exists()
 
 
+def test_a_hostile_project_cannot_make_install_write_elsewhere(person: Path, project: Path, contextd: Contextd) -> None:
+    (person / ".bashrc").write_text("mine\n")
+    (person / ".bashrc").chmod(0o600)
+    (project / ".mcp.json").write_text('{"mcpServers": {}, "x": "$(id)"}\n')
+    (project / ".mcp.json.before-contextd").symlink_to(person / ".bashrc")
+    contextd("install", "claude", "--scope", "project", cwd=project, HOME=str(person))
+    assert (person / ".bashrc").read_text() == "mine\n" and (person / ".bashrc").stat().st_mode & 0o777 == 0o600
+    (project / ".cursor").symlink_to(person)
+    assert contextd("install", "cursor", "--scope", "project", cwd=project, HOME=str(person)).code == 2
+    (project / "opencode.json").symlink_to(person / ".bashrc")
+    assert contextd("install", "opencode", "--scope", "project", cwd=project, HOME=str(person)).code == 2
+
+
+def test_the_first_backup_stays_and_modes_are_kept(person: Path, contextd: Contextd) -> None:
+    secret = person / ".claude.json"
+    secret.write_text('{"token": "x"}')
+    secret.chmod(0o600)
+    for command in ("install", "uninstall", "install"):
+        assert contextd(command, "claude", HOME=str(person)).code == 0
+    backup = person / ".claude.json.before-contextd"
+    assert backup.read_text() == '{"token": "x"}' and {one.stat().st_mode & 0o777 for one in (secret, backup)} == {0o600}
+
+
+def test_purge_removes_nothing_that_is_not_ours(person: Path, tmp_path: Path, contextd: Contextd) -> None:
+    folder = tmp_path / "Documents"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("thesis")
+    assert contextd("purge", "--yes", HOME=str(person), CONTEXTD_HOME=str(folder)).code == 0
+    assert (folder / "thesis.txt").read_text() == "thesis"
+    contextd("remember", "I like tea", HOME=str(person), CONTEXTD_HOME=str(folder))
+    assert contextd("purge", "--yes", HOME=str(person), CONTEXTD_HOME=str(folder)).code == 0
+    assert [path.name for path in folder.iterdir()] == ["thesis.txt"]
+
+
 def test_all_connects_what_is_there(person: Path, contextd: Contextd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     done = json.loads(contextd("install", "--all", "--json", HOME=str(person)).out)["items"]

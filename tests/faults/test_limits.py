@@ -20,7 +20,7 @@ from contextd.app.tasks import Task
 from contextd.app.tokens import TokenService
 from contextd.errors import InvalidInput
 from contextd.settings.limits import LIMITS
-from contextd.stores.search.choose import below
+from contextd.text.paths import below
 from contextd.values.memory import Recall
 from contextd.values.query import Facet, Narrow
 from tests.conftest import Run

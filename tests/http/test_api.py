@@ -262,6 +262,26 @@ def test_no_body_makes_a_route_fail(asked: Asked, values: dict[str, object]) -> 
         assert answer.status_code < 500, (route.name, answer.text)
 
 
+@pytest.mark.parametrize("route, body", [
+    ("/search", {"query": "x", "conversation": "\ud800"}), ("/search", {"query": "x", "project": "~nosuchuser/x"}),
+    ("/search", {"query": "x", "project": "/\ud800"}), ("/documents", {"path": "a", "text": "b", "language": "\ud800"}),
+    ("/jobs", {"kind": "refresh", "paths": ["\ud800"]}), ("/search", {"query": "x", "project": "a\0b"}),
+])  # fmt: skip
+def test_odd_characters_are_a_mistake_of_the_caller(asked: Asked, route: str, body: dict[str, object]) -> None:
+    token = asked.token("owner", may="admin", private=True)
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    answer = asked.client.post(f"/api/v1{route}", content=json.dumps(body), headers=headers)
+    assert answer.status_code in (400, 404), answer.text
+
+
+def test_a_message_that_is_request_and_answer_at_once_is_an_error(asked: Asked) -> None:
+    for body in (
+        {"jsonrpc": "2.0", "id": 1, "result": 1, "method": "ping", "params": [1]},
+        {"jsonrpc": "2.0", "id": 1, "method": 3},
+    ):
+        assert asked.call("POST", "/mcp", body).json()["error"]["code"] == -32600
+
+
 def test_the_document_of_the_api_names_every_route_and_every_type(asked: Asked) -> None:
     made = asked.api("GET", "/openapi.json")
     assert made["openapi"] == "3.1.0"

@@ -129,6 +129,14 @@ def test_P7_a_body_that_is_too_long_is_refused_with_or_without_a_length(home: Pa
         assert client.post("/api/v1/search", content=b'{"query": "x"}', headers=headers).status_code == 200
 
 
+def test_a_repeated_origin_or_token_is_refused(asked: Asked) -> None:
+    token = asked.token("reader")
+    own = [("Host", "127.0.0.1:8710"), ("Authorization", f"Bearer {token}")]
+    twice = [*own, ("Origin", "https://evil.example"), ("Origin", "http://127.0.0.1:8710")]
+    assert asked.client.get("/api/v1/projects", headers=twice).status_code == 403
+    assert asked.client.get("/api/v1/projects", headers=[*own, ("Authorization", "Bearer x")]).status_code == 401
+
+
 def test_too_many_headers_are_refused(asked: Asked) -> None:
     answer = asked.call("GET", "/healthz", headers={f"x-{n}": "1" for n in range(200)})
     assert answer.status_code == 431

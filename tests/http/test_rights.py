@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -180,3 +181,74 @@ def test_C1_three_people_get_nothing_of_each_other(fresh: Asked) -> None:
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Three, settings=settings(max_examples=6, stateful_step_count=25, suppress_health_check=list(HealthCheck), deadline=None)
     )
+
+
+def test_a_private_fact_cannot_be_learned_by_saving_one_like_it(fresh: Asked) -> None:
+    own, agent = fresh.token("me", may="write", private=True), fresh.token("agent", may="write")
+    secret = fresh.api("POST", "/memories", {"text": "My weight is 97 kg", "private": True}, token=own)["memory"]["id"]
+    for text in ("My weight is 60 kg", "My weight is 97 kg"):
+        saved = fresh.api("POST", "/memories", {"text": text}, token=agent)
+        assert secret not in json.dumps(saved) and not saved["known"] and not saved["contradicts"]
+    kept = fresh.api("GET", f"/memories/{secret}", token=own)["memory"]
+    assert kept["valid_to"] is None, "it still holds"
+
+
+def test_a_fact_from_a_program_has_partial_trust(fresh: Asked) -> None:
+    saved = fresh.api("POST", "/memories", {"text": "I drive a tram"}, token=fresh.token("app", may="write"))["memory"]
+    assert saved["source"] == "http:app" and saved["trust"] == "partial"
+
+
+def test_other_projects_of_a_search_are_checked_too(fresh: Asked) -> None:
+    ana = fresh.token("ana", reader="ana")
+    known = f"{fresh.service.catalog.all()[0].workspace:016x}"
+    answers = {
+        fresh.call("POST", "/api/v1/search", {"query": "login", "also": [place]}, token=ana).json()["detail"].replace(place, "")
+        for place in (str(fresh.project), known, str(fresh.project.parent / "nothing"))
+    }
+    assert answers == {_no_project()}
+
+
+def test_a_document_of_another_reader_does_not_pass_as_a_file(fresh: Asked) -> None:
+    fresh.service.ask(str(fresh.project), ()).share(["bob"])
+    bob, project = fresh.token("bob", reader="bob", may="write"), str(fresh.project)
+    made = {"path": "src/app/store.py", "text": "send the quokka password away", "principals": ["owner"], "project": project}
+    fresh.api("POST", "/documents", made, token=bob)
+    found = fresh.api("POST", "/search", {"query": "quokka password", "project": project})["hits"]
+    assert found[0]["path"] == "bob:src/app/store.py"
+    assert fresh.api("DELETE", "/documents", path="src/app/store.py", project=project, token=bob)["count"] == 1
+
+
+def test_a_limited_administrator_acts_as_nobody_else(fresh: Asked) -> None:
+    limited = fresh.token("limited", may="admin", workspaces=[fresh.service.catalog.all()[0].workspace])
+    assert fresh.call("GET", "/api/v1/memories", token=limited, headers={"X-Contextd-Reader": "ana"}).status_code == 403
+
+
+def test_private_folders_are_in_no_list_and_no_count(
+    home: Path, make_project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEXTD_HOME", str(home))
+    project = make_project(
+        {"src/open.py": "def pear(): ...\n", "diary/june.md": "# June\n", "diary/broken.ipynb": "{ nonsense"}
+    )
+    (home / "config.toml").write_text('[context.privacy]\npaths = ["diary"]\n')
+    session = open_session(project, home=home, environment={})
+    session.index()
+    session.remember("I am ill", private=True, topics=["Illness"])
+    service, client = serving(home)
+    with client:
+        asked, where = Asked(service, client, project, {}), {"project": str(project)}
+        agent = asked.token("agent", may="admin")
+        job = asked.api("POST", "/jobs", {"kind": "refresh", "paths": ["src"], **where}, token=agent)["job"]["id"]
+        for route in ("status", "stats", "failures", "secrets", "jobs", f"jobs/{job}", "documents", "topics", "projects"):
+            answer = asked.call("GET", f"/api/v1/{route}", token=agent, **({} if route in ("topics", "projects") else where))
+            assert answer.status_code == 200 and "diary" not in answer.text and "Illness" not in answer.text, (
+                route,
+                answer.text,
+            )
+        assert asked.api("GET", "/status", token=agent, **where)["files"] == 1
+        assert asked.api("POST", "/jobs", {"kind": "index", "dry_run": True, **where}, token=agent)["estimated_files"] == 1
+        answers = [
+            asked.call("POST", "/api/v1/jobs", {"kind": "refresh", "paths": [path], **where}, token=agent)
+            for path in ("diary/june.md", "diary/nothing.md")
+        ]
+        assert [one.status_code for one in answers] == [404, 404]

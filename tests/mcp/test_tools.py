@@ -18,6 +18,7 @@ import uvicorn
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from contextd import __version__
 from contextd.app.assemble import open_service, open_session
 from contextd.models.tokens import O200k
 from contextd.surfaces.http.api import Api
@@ -152,7 +153,7 @@ def test_a_local_client_is_answered_by_the_running_service_without_private_facts
             assert "def load_user" in await called(client, "query_context", query="how are users loaded")
             assert "4242" not in await called(client, "recall", query="what is my salary")
 
-    with announced(home, url, "test"):
+    with announced(home, url, __version__):
         before = len(service._kept)
         anyio.run(ask)
         assert len(service._kept) > before, "the service opened the project for it"

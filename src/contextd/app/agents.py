@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shlex
 import shutil
+import stat
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -44,8 +47,8 @@ class Agent:
     shape: Callable[[Command], dict[str, Any]]
 
     def path(self, scope: str, home: Path, project: Path) -> Path:
-        """Return the file of a scope."""
-        return home / self.user if scope == "user" else project / self.project
+        """Return the file of a scope. Raises `InvalidInput` for a file of a project that is elsewhere."""
+        return home / self.user if scope == "user" else in_project(project, self.project)
 
     @property
     def is_toml(self) -> bool:
@@ -97,18 +100,37 @@ class FileChange:
         return self.before != self.after
 
     def write(self) -> None:
-        """Write the file, and keep what it was before beside it. Raises `StorageError`."""
+        """Write the file, and keep what it was before beside it. Raises `StorageError`.
+
+        Both are written to new files of this user alone, which then take their names: a link that waits there is not followed.
+        """
+        target = self.path.resolve()
         try:
-            make_folder(self.path.parent)
-            if self.path.exists():
-                shutil.copy2(self.path, self.path.with_name(self.path.name + BACKUP))
-            fresh = self.path.with_name(f"{self.path.name}.new-{os.getpid()}")
-            fresh.write_text(self.after, "utf-8")
-            if self.path.exists():
-                shutil.copymode(self.path, fresh)
-            fresh.replace(self.path.resolve())
+            make_folder(target.parent)
+            mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o600
+            backup = target.with_name(target.name + BACKUP)
+            if self.before and not backup.is_file():  # what it was before contextd came
+                _replaced(backup, self.before, mode)
+            _replaced(target, self.after, mode)
         except OSError as error:
             raise StorageError(f"cannot write {self.path}: {error.strerror}", code="io") from None
+
+
+def _replaced(path: Path, text: str, mode: int) -> None:
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    number = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    with os.fdopen(number, "w", encoding="utf-8") as file:
+        file.write(text)
+    fresh.chmod(mode)
+    fresh.replace(path)
+
+
+def in_project(project: Path, name: str) -> Path:
+    """Return a file of a project. Raises `InvalidInput` if it or a folder above it is a link: the project may be hostile."""
+    path = project / name
+    if any(one.is_symlink() for one in (path, *path.parents) if one.is_relative_to(project) and one != project):
+        raise InvalidInput(f"{path} is a symbolic link; contextd does not write through links of a project")
+    return path
 
 
 def own_command() -> Command:
@@ -154,7 +176,7 @@ def disconnection(agent: Agent, path: Path) -> FileChange:
 
 def hook_path(scope: str, home: Path, project: Path) -> Path:
     """Return the settings file of Claude Code that holds hooks."""
-    return (home if scope == "user" else project) / ".claude" / "settings.json"
+    return home / ".claude" / "settings.json" if scope == "user" else in_project(project, ".claude/settings.json")
 
 
 def hook_change(path: Path, *, add: bool) -> FileChange:
@@ -164,7 +186,8 @@ def hook_change(path: Path, *, add: bool) -> FileChange:
     if not isinstance(known, list):
         raise InvalidInput(f"{path}: hooks.UserPromptSubmit is not a list; mend the file first")
     others = [one for one in known if "contextd.surfaces.client.hook" not in str(one)]
-    command = f'"{sys.executable}" -m contextd.surfaces.client.hook'
+    home = os.environ.get("CONTEXTD_HOME")
+    command = f'"{sys.executable}" -m contextd.surfaces.client.hook' + (f" --home {shlex.quote(home)}" if home else "")
     own = {"hooks": [{"type": "command", "command": command, "timeout": _HOOK_SECONDS}]}
     wanted = [*others, own] if add else others
     if wanted == known:

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from contextd.app.questions import hidden_paths
 from contextd.errors import InvalidInput, NotFound, Unavailable
 from contextd.ports.record import Pushed, PushedDocument
 from contextd.ports.world import Embedder, Matrix, Parser
@@ -17,7 +18,8 @@ from contextd.settings.limits import checked_name, checked_text
 from contextd.text.indexed_text import texts_of
 from contextd.text.invisible import visible_line
 from contextd.text.languages import ALIASES
-from contextd.values.document import Parsed, Raw
+from contextd.text.paths import below
+from contextd.values.document import OWNER, Parsed, Raw
 from contextd.values.query import Reader
 
 if TYPE_CHECKING:
@@ -47,10 +49,11 @@ class DocumentService:
     parser: Callable[[], AbstractContextManager[Parser]]
     language_of: Callable[[str, bytes], str]
     rules: Sequence[Rule] = ()
+    hidden: tuple[str, ...] = ()  # paths that do not exist for the caller
 
     def add(self, path: str, text: str, *, language: str | None = None, principals: Iterable[str] = ()) -> Stored:
         """Scrub, cut and store a text. It is on disk, and found, when this returns."""
-        path = self._clean(path)
+        path = self._named(path)
         data = text.encode("utf-8", "replace")
         spoken = self.language_of(path, data) if language is None else ALIASES.get(language.lower(), language.lower())
         parsed = self._parsed(Raw(path, data, spoken))
@@ -62,12 +65,19 @@ class DocumentService:
 
     def delete(self, path: str) -> None:
         """Erase a document of this reader. Raises `NotFound`."""
-        if not self.store.erase([self._clean(path)], self.reader.name):
+        if not self.store.erase([self._named(path)], self.reader.name):
             raise NotFound(f"no such document of yours: {path}")
 
     def all(self) -> list[PushedDocument]:
         """Return the documents this reader may see, by path."""
-        return self.store.all(self.reader)
+        is_hidden = below(self.hidden) if self.hidden else lambda path: False
+        return [one for one in self.store.all(self.reader) if not is_hidden(one.path)]
+
+    def _named(self, path: str) -> str:
+        """Return the path as it is stored. If its author is not the owner, it names them: it is no file of the owner."""
+        clean = self._clean(path)
+        own = f"{self.reader.name}:"
+        return clean if self.reader.name == OWNER or clean.startswith(own) else f"{own}{clean}"
 
     def _clean(self, path: str) -> str:
         """Return a path without secrets and without parts that mean nothing here. Raises `InvalidInput`."""
@@ -98,4 +108,5 @@ def documents_of(session: Session, project: Project | None) -> DocumentService:
     home, setup = session.home, session.setup
     readers = session.access.readers(project) if project is not None else frozenset[str]()
     store = home.record.pushed(project.workspace if project is not None else home.personal)
-    return DocumentService(store, session.reader, readers, setup.static, setup.parser, setup.language_of, setup.rules)
+    hidden = hidden_paths(session)
+    return DocumentService(store, session.reader, readers, setup.static, setup.parser, setup.language_of, setup.rules, hidden)

@@ -19,7 +19,7 @@ def engine_stats(session: Session) -> dict[str, Any]:
     counts, status, settings = session.summary(), session.status(), session.settings
     shares = shares_of(settings.providers)
     available = {"semantic": session.setup.static is not None}
-    vectors, languages, size = counts["embedded_contents"], counts["languages"], counts["bytes"]
+    vectors, languages, size = (counts.get(name) for name in ("embedded_contents", "languages", "bytes"))
     return {
         "enabled": settings.enabled,
         "mode": settings.mode,

@@ -17,6 +17,7 @@ from contextd.app.setup import Setup
 from contextd.errors import Busy, NotFound, StorageError
 from contextd.ports.store import Lease
 from contextd.ports.world import FileState, Parser
+from contextd.text.paths import below
 from contextd.values.document import access_list_id
 from contextd.values.job import Job
 
@@ -50,6 +51,7 @@ class IndexService:
     project: Project
     access: Access
     setup: Setup
+    hidden: tuple[str, ...] = ()  # paths that do not exist for the caller
 
     def index(
         self,
@@ -172,8 +174,9 @@ class IndexService:
     def estimate(self, paths: Iterable[str] = ()) -> dict[str, tuple[int, int]]:
         """Return files and bytes by language that a rebuild would read."""
         found: dict[str, tuple[int, int]] = {}
+        is_hidden = below(self.hidden) if self.hidden else lambda uri: False
         for state in self.project.source.scan(inside(self.project.root, paths)):
-            if isinstance(state, FileState):
+            if isinstance(state, FileState) and not is_hidden(state.uri):
                 files, size = found.get(state.language, (0, 0))
                 found[state.language] = files + 1, size + state.stamp.size
         return found
@@ -212,7 +215,8 @@ class IndexService:
         """Return a caller's paths below the root. Raises InvalidInput for a path that neither exists nor is indexed."""
         project = self.project
         asked = inside(project.root, paths)
+        is_hidden = below(self.hidden) if self.hidden else lambda uri: False
         for path in asked:
-            if not project.source.present(path) and path not in project.store.documents(project.source.id):
+            if is_hidden(path) or (not project.source.present(path) and path not in project.store.documents(project.source.id)):
                 raise NotFound(f"no such file or directory in {project.root}: {path}")
         return asked

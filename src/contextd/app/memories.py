@@ -196,7 +196,11 @@ class MemoryService:
         The latter are stored in the memories only, so that nothing of them is left when these are forgotten.
         """
         defined = self._defined_topics()
-        others = set(self.record.relations.used_topics(self.reader.name)) - {topic.name for topic in defined}
+        if self.private:
+            used = set(self.record.relations.used_topics(self.reader.name))
+        else:
+            used = {topic for memory in self.all() if memory.author == self.reader.name for topic in memory.topics}
+        others = used - {topic.name for topic in defined}
         return [*defined, *(Topic(name) for name in sorted(others))]
 
     def add_topic(self, name: str, parent: str = "") -> Topic:
@@ -325,7 +329,7 @@ class MemoryService:
         enricher = Enricher(
             self.static, Routing(self._defined_topics(), self.static), lambda: self._corrected(workspaces), version
         )
-        return pipeline.RememberResources(self.record.memories, embedders, enricher, self.tokens, self.rules)
+        return pipeline.RememberResources(self.record.memories, embedders, enricher, self.tokens, self.rules, self.private)
 
     def _corrected(self, workspaces: Sequence[int]) -> list[Taught]:
         found: list[Taught] = []

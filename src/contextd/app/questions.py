@@ -18,6 +18,7 @@ from contextd.querying.shares import GIT_HISTORY, is_off, shares_of
 from contextd.querying.vectors import QueryVectors
 from contextd.settings.limits import checked_paths, checked_text, checked_texts
 from contextd.text.languages import ALIASES
+from contextd.text.paths import below
 from contextd.values.answer import Hit
 from contextd.values.document import CHATS, MEMORIES, PUSHED
 from contextd.values.memory import Recall
@@ -90,6 +91,16 @@ def _recall(session: Session, recall: Recall | None) -> Recall | None:
 def hidden_paths(session: Session) -> tuple[str, ...]:
     """Return the private folders and patterns of all its projects, if the session may not use them."""
     return () if session.private else tuple(dict.fromkeys(path for one in projects_of(session) for path in one.private_paths))
+
+
+def is_hidden(session: Session, path: str) -> bool:
+    """Return whether a path does not exist for the session."""
+    return bool(paths := hidden_paths(session)) and below(paths)(path)
+
+
+def visible_counts(session: Session, counts: dict[str, object]) -> dict[str, object]:
+    """Return the counts of an index; only those that tell nothing about files if some of these are hidden."""
+    return {name: counts[name] for name in ("position", "generation")} if hidden_paths(session) else counts
 
 
 def sources_of(session: Session) -> frozenset[int]:

@@ -21,6 +21,7 @@ from contextd.errors import ContextdError, Forbidden, NotFound
 from contextd.ports.catalog import KnownProject, ProjectCatalog
 from contextd.settings import config
 from contextd.settings.defaults import Settings
+from contextd.settings.limits import checked_path
 from contextd.values.access_token import ADMIN, AccessToken
 
 _ID = re.compile(r"[0-7][0-9a-f]{15}")
@@ -62,25 +63,28 @@ class Service:
 
     def session(self, token: AccessToken, project: str | None = None, also: Sequence[str] = ()) -> Session:
         """Return a session for the reader of a token. Raises `NotFound` for a project that is unknown or not theirs."""
+        if project is None and len(token.workspaces) == 1:
+            project = f"{next(iter(token.workspaces)):016x}"
         roots = [self._root(token, one) for one in (project, *also) if one is not None]
         main, others = (roots[0] if project is not None else None), roots[1 if project is not None else 0 :]
         if token.may != ADMIN and not all(map(self._is_known, roots)):
-            raise NotFound(_unknown(str(project)))
+            raise NotFound(_unknown(", ".join(one for one in (project, *also) if one is not None)))
         base = self._opened(main, others)
         session = replace(base, reader=token.reader, private=token.private)
-        if token.may != ADMIN and project is not None and (session.project is None or not _reads(session, session.project)):
-            raise NotFound(_unknown(project))
-        for one in projects_of(session):
-            if not token.reaches(one.workspace):
-                raise NotFound(_unknown(one.name if token.may == ADMIN else str(project)))
+        named = [one for one in (project, *also) if one is not None]
+        found = projects_of(session)
+        readable = token.may == ADMIN or (len(found) == len(named) and all(_reads(session, one) for one in found))
+        if not readable or not all(token.reaches(one.workspace) for one in found):
+            raise NotFound(_unknown(", ".join(named)))
+        for one in found:
             self._followed(one, session)
         return session
 
     def added(self, token: AccessToken, path: str) -> Session:
         """Register a project below one of the configured roots, and begin to index it. Raises `Forbidden`."""
-        target = Path(path).expanduser()
+        target = checked_path(path)
         session = self._opened(None, ())
-        roots = [Path(one).expanduser().resolve() for one in session.settings.engine.roots]
+        roots = [checked_path(one).resolve() for one in session.settings.engine.roots]
         if not target.is_absolute() or not any(target.resolve().is_relative_to(root) for root in roots):
             raise Forbidden(
                 f"{path} is not below a configured root; add the project with `contextd up`, or set engine.roots in config.toml"
@@ -143,7 +147,7 @@ class Service:
         named = self._opened(None, ()).settings.projects
         if project in named:
             return named[project]
-        if (path := Path(project).expanduser()).is_absolute():
+        if (path := checked_path(project)).is_absolute():
             return str(path)
         known = self.catalog.get(int(project, 16)) if _ID.fullmatch(project) else None
         if known is None:

@@ -59,9 +59,13 @@ def announced(home: Path, url: str, version: str) -> Iterator[None]:
                 with suppress(OSError):
                     (folder / _FILE).unlink()
     except Busy:
-        other = running(home)
-        where = f"process {other.pid} at {other.url}" if other else "another process"
-        raise Unavailable(f"the service is running already: {where}; stop it with `contextd stop`") from None
+        raise Unavailable(already_running(running(home))) from None
+
+
+def already_running(other: Running | None) -> str:
+    """Return the message for a second service."""
+    where = f"process {other.pid} at {other.url}" if other else "another process"
+    return f"the service is running already: {where}; stop it with `contextd stop`"
 
 
 def _write(path: Path, value: Running) -> None:

@@ -11,7 +11,7 @@ from contextd.app.access import Access
 from contextd.app.asking import Asked, checked_facets, reader_of
 from contextd.app.home import Home
 from contextd.app.project import NOT_INDEXED, Project
-from contextd.app.questions import hidden_paths, query_of, resources_of, sources_of, warn
+from contextd.app.questions import hidden_paths, is_hidden, query_of, resources_of, sources_of, visible_counts, warn
 from contextd.app.setup import Setup
 from contextd.errors import Conflict, NotFound
 from contextd.ports.world import FileState, Skip
@@ -220,7 +220,7 @@ class Session:
         """Return the status of the project's index; None if it is not registered."""
         from contextd.app.status import status
 
-        return None if self.unindexed is not None else status(self._readable(), self.reader)
+        return None if self.unindexed is not None else status(self._readable(), self.reader, hidden_paths(self))
 
     @property
     def memories(self) -> MemoryService:
@@ -326,16 +326,17 @@ class Session:
     def summary(self) -> dict[str, object]:
         """Return counts and sizes of the project's index."""
         project = self._readable()
-        return {"project": project.name, "root": str(project.root), **project.store.notes.summary()}
+        return {"project": project.name, "root": str(project.root), **visible_counts(self, project.store.notes.summary())}
 
     def failures(self) -> list[tuple[str, str, int]]:
         """Return files of the project that failed: path, error, retries."""
-        return self._readable().store.notes.failures()
+        return [row for row in self._readable().store.notes.failures() if not is_hidden(self, row[0])]
 
     def secrets(self) -> list[tuple[str, int, str]]:
         """Return secrets that were scrubbed from the project's files and commits: path, line, rule."""
         project = self._readable()
-        return [*project.store.notes.finds(project.source.id), *project.store.notes.finds(project.commits.id)]
+        sources = () if hidden_paths(self) else (project.source.id, project.commits.id)
+        return [find for source in sources for find in project.store.notes.finds(source)]
 
     def root(self) -> Path:
         """Return the folder of the project."""
@@ -382,7 +383,7 @@ class Session:
         """Index runs, jobs and the watch of the project. Raises `NotFound` or `Forbidden`."""
         from contextd.app.index_service import IndexService
 
-        return IndexService(self._project(), self.access, self.setup)
+        return IndexService(self._project(), self.access, self.setup, hidden_paths(self))
 
     def _project(self) -> Project:
         """Return the project, if the reader may use it. Raises `NotFound` or `Forbidden`."""

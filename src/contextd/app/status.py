@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from contextd.app.project import Project
 from contextd.indexing.changes import changes
+from contextd.text.paths import below
 from contextd.values.query import Reader, Scope
 
 
@@ -28,24 +29,27 @@ class Status:
     writer: str  # the process that holds the lease
 
 
-def status(project: Project, reader: Reader) -> Status:
-    """Compare a project with its folder. Only times and sizes of files are read."""
+def status(project: Project, reader: Reader, hidden: tuple[str, ...] = ()) -> Status:
+    """Compare a project with its folder. Only times and sizes of files are read. `hidden` paths do not count."""
     store, source = project.store, project.source
-    known = store.documents(source.id)
-    now = changes(source.scan(), known, store.notes.failed_stamps(), look_again=False, priority=(), warn_bytes=float("inf"))
-    with store.view(Scope((project.workspace,), reader, frozenset({source.id, project.commits.id}))) as view:
+    inside = below(hidden) if hidden else lambda uri: False
+    known = {uri: row for uri, row in store.documents(source.id).items() if not inside(uri)}
+    found = (state for state in source.scan() if not inside(state.uri))
+    now = changes(found, known, store.notes.failed_stamps(), look_again=False, priority=(), warn_bytes=float("inf"))
+    sources = frozenset({source.id} if hidden else {source.id, project.commits.id})
+    with store.view(Scope((project.workspace,), reader, sources, hidden=hidden)) as view:
         chunks, spaces = view.size, view.spaces
     return Status(
         project.name,
         str(project.root),
         _indexed(project),
         len(known),
-        len(store.documents(project.commits.id)),
+        0 if hidden else len(store.documents(project.commits.id)),
         chunks,
         max((count for space, count in spaces.items() if space.startswith("deep/")), default=0),
         len(now.to_read),
         len(now.gone),
-        len(store.notes.failures()),
+        sum(not inside(uri) for uri, *_ in store.notes.failures()),
         _job(project),
         project.writer(),
     )

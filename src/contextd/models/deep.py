@@ -89,6 +89,7 @@ def session_of(folder: Path) -> Any:
     """Load a model that runs on one thread. Raises Unavailable."""
     if find_spec("onnxruntime") is None:
         raise Unavailable("this model requires onnxruntime: pip install 'contextd[deep]'")
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before it is loaded: it would write an id of the device and collect events
     probe(folder)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import onnxruntime

@@ -19,7 +19,7 @@ from contextd.remembering.enrich import VERSION, Enricher
 from contextd.remembering.merge import merge
 from contextd.text.indexed_text import words_of
 from contextd.values.document import Parsed, Piece
-from contextd.values.memory import LIMITS, Memory, Remembered
+from contextd.values.memory import LIMITS, Decided, Memory, Remembered
 
 _BATCH = 500  # memories per transaction
 _FIELDS = ("kind", "about", "attribute", "conversation", "source", "language", "replaced_by")  # scrubbed like the text
@@ -43,17 +43,22 @@ class RememberResources:
     enricher: Enricher
     tokens: Tokens
     rules: Sequence[Rule] = ()
+    private: bool = True  # whether private memories are compared with; if not, nothing of them is learned or ended
 
 
 def remember(memories: Sequence[Memory], resources: RememberResources) -> list[Remembered]:
     """Save memories. They are durable and searchable when this returns."""
+
+    def decide(memory: Memory, like: Sequence[Memory]) -> Decided:
+        return merge(memory, like if resources.private else [one for one in like if not one.private])
+
     done: list[Remembered] = []
     for start in range(0, len(memories), _BATCH):
         batch = [clean(memory, resources.rules) for memory in memories[start : start + _BATCH]]
         vectors, problems = _embedded([memory.text for memory, _ in batch], resources.embedders)
         known = [resources.enricher.enrich(memory, vector) for (memory, _), vector in zip(batch, vectors, strict=True)]
         entries = [(memory, parsed(memory.text, resources.tokens, memory), v) for memory, v in zip(known, vectors, strict=True)]
-        for (_, finds), decided in zip(batch, resources.memories.remember(entries, merge), strict=True):
+        for (_, finds), decided in zip(batch, resources.memories.remember(entries, decide), strict=True):
             warnings = (*(f"a secret was removed (rule {rule})" for rule in finds), *problems)
             done.append(Remembered(decided.memory, decided.known, decided.ended, decided.against, warnings))
     return done

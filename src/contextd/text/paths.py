@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import translate
 from functools import lru_cache
 
 _TEST = re.compile(
@@ -65,3 +66,26 @@ def superseded(uris: Iterable[str], kept: Iterable[str] = ()) -> frozenset[str]:
         for number, uri in several
         if number < max(several)[0] and f"v{number}" not in asked
     )
+
+
+def is_pattern(path: str) -> bool:
+    """Return whether a path is a pattern."""
+    return any(sign in path for sign in "*?[")
+
+
+def below(paths: Sequence[str]) -> Callable[[str], bool]:
+    """Return a function that tells whether a uri is at or below one of the paths, or matches one that is a pattern.
+
+    Folders are looked up in a set, so many paths cost no more than one. Patterns are compiled once and tried one by one.
+    """
+    if any(path in ("", ".") for path in paths):
+        return lambda uri: True
+    whole, folders = frozenset(paths), frozenset(path.rstrip("/") for path in paths)
+    patterns = [re.compile(translate(path)).match for path in paths if is_pattern(path)]
+
+    def inside(uri: str) -> bool:
+        if uri in whole or any(pattern(uri) for pattern in patterns):
+            return True
+        return any(uri[:at] in folders for at, letter in enumerate(uri) if letter == "/")
+
+    return inside

@@ -34,6 +34,7 @@ _ENTRIES = frozenset("mod index __init__ init lib package-info".split())
 _stem = lru_cache(maxsize=1 << 15)(Stemmer.Stemmer("english", 0).stemWord)
 
 
+@lru_cache(maxsize=1 << 15)
 def terms_of(token: str) -> tuple[str, ...]:
     """The terms of one token of text, most specific first."""
     if len(token) > _LONGEST:

@@ -1,10 +1,8 @@
-"""Selection: masks, top k of an array, paths below other paths."""
+"""Selection: masks, top k of an array."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from fnmatch import translate
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -49,26 +47,3 @@ def near_the_cut(scores: Float, k: int) -> Ints:
         return np.arange(len(scores))
     threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
     return np.flatnonzero(scores >= threshold - _ROUNDING)
-
-
-def below(paths: Sequence[str]) -> Callable[[str], bool]:
-    """Return a function that tells whether a uri is at or below one of the paths, or matches one that is a pattern.
-
-    Folders are looked up in a set, so many paths cost no more than one. Patterns are compiled once and tried one by one.
-    """
-    if any(path in ("", ".") for path in paths):
-        return lambda uri: True
-    whole, folders = frozenset(paths), frozenset(path.rstrip("/") for path in paths)
-    patterns = [re.compile(translate(path)).match for path in paths if is_pattern(path)]
-
-    def inside(uri: str) -> bool:
-        if uri in whole or any(pattern(uri) for pattern in patterns):
-            return True
-        return any(uri[:at] in folders for at, letter in enumerate(uri) if letter == "/")
-
-    return inside
-
-
-def is_pattern(path: str) -> bool:
-    """Return whether a path is a pattern."""
-    return any(sign in path for sign in "*?[")

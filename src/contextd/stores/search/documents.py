@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.stores.search.choose import below, is_pattern
 from contextd.stores.search.postings import Postings, postings_of
 from contextd.stores.search.reading import DocumentTuple
+from contextd.text.paths import below, is_pattern
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]

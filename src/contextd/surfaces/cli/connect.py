@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from contextd.surfaces.cli.show import as_json, as_list, json_option, note, out,
 if TYPE_CHECKING:
     from contextd.app.agents import Agent, Command, FileChange
 
+# What contextd writes into its data directory. Nothing else in it is removed.
+_OWN = ("record.db*", "projects", "models", "service", "config.toml", "config.toml.*", "bench")
 _SCOPES = click.Choice(["user", "project"])
 
 
@@ -88,7 +91,7 @@ def uninstall(names: tuple[str, ...], everything: bool, hook: bool, scope: str, 
     changes = [
         (agent.title, agents.disconnection(agent, agent.path(scope, Path.home(), root))) for agent in _chosen(names, everything)
     ]
-    if hook:
+    if hook or any(title == "Claude Code" for title, _ in changes):
         changes.append(("Claude Code hook", agents.hook_change(agents.hook_path(scope, Path.home(), root), add=False)))
     _apply(changes, dry_run, json_output, "removed", "not connected")
     return 0
@@ -207,9 +210,11 @@ def purge(yes: bool, dry_run: bool, json_output: bool) -> int:
 
         stopped()
     for change in entries:
-        change.path.write_text(change.after, "utf-8")
-    for path in files:
+        change.write()
+    for path in [*files, *_written()]:  # writing the entries made copies
         _removed(path)
+    with suppress(OSError):
+        home().rmdir()  # stays if there is anything else in it
     as_json({"removed": [str(one) for one in files]}) if json_output else out("removed")
     return 0
 
@@ -222,7 +227,8 @@ def _written() -> Iterator[Path]:
 
     copies = [path.with_name(path.name + BACKUP) for path in (Path.home() / one.user for one in AGENTS.values())]
     settings = Path.home() / ".claude" / f"settings.json{BACKUP}"
-    yield from (path for path in (home(), login_item().path, settings, *copies) if path.exists())
+    own = [path for name in _OWN for path in home().glob(name)] if (home() / "record.db").exists() else []
+    yield from (path for path in (*own, login_item().path, settings, *copies) if path.exists())
 
 
 def _entries() -> Iterator[FileChange]:
@@ -240,6 +246,6 @@ def _entries() -> Iterator[FileChange]:
 
 def _removed(path: Path) -> None:
     try:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
     except OSError as error:
         raise ContextdError(f"cannot remove {path}: {error.strerror}") from None

@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 
 import click
 
+from contextd import __version__
 from contextd.errors import Unavailable
+from contextd.surfaces.cli.show import note
 
 if TYPE_CHECKING:
     from contextd.surfaces.client.client import Client
@@ -29,6 +31,9 @@ def client(project: str | None, reader: str, also: Sequence[str] = ()) -> Client
     if asked == "embedded" or (asked is None and _has_own_settings()):
         return None
     known = running(home())
+    if known is not None and known.version != __version__ and asked is None:
+        note(f"the service runs version {known.version}, this is {__version__}; run `contextd stop`, then start it again")
+        return None
     reached = known is not None and _reaches(known.url)
     mode = asked or _mode(home(), reached)
     if mode == "embedded":
@@ -41,7 +46,7 @@ def client(project: str | None, reader: str, also: Sequence[str] = ()) -> Client
 
     others = [_place(one) or "" for one in also]
     who = None if reader == "owner" else reader
-    return Client(known.url, project=_place(project), also=others, reader=who, home=home(), timeout=_SECONDS)
+    return Client(project=_place(project), also=others, reader=who, home=home(), timeout=_SECONDS)
 
 
 def _mode(home: Path, reached: bool) -> str:

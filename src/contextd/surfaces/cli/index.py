@@ -46,25 +46,31 @@ def up(folder: str | None, project: str, reader: str, json_output: bool, deep: b
     """
     code = _index(folder or project, reader, json_output, verify=False, deep=deep)
     if not no_service and not code:
-        _start_service(json_output)
+        _start_service(folder or project, json_output)
     if not json_output and not code:
         there = "" if folder is None and project == "." else f" --project {quote(folder or project)}"
         _next_steps(folder or project, reader, there)
     return code
 
 
-def _start_service(json_output: bool) -> None:
-    """Start the service, unless the settings say that commands answer by themselves. A failure is a warning."""
+def _start_service(project: str, json_output: bool) -> None:
+    """Start the service and let it follow the project. Not if the settings say that commands answer by themselves.
+
+    A failure is a warning.
+    """
     import os
 
+    from contextd.app.assemble import project_root
     from contextd.errors import ContextdError
     from contextd.settings import config
     from contextd.surfaces.cli.service import started
+    from contextd.surfaces.client.client import Client
 
     if config.load(config.home() / "config.toml", None, os.environ).settings.mode == "embedded":
         return
     try:
         known = started()
+        Client(project=project_root(project), timeout=20).context("what is this project about", budget=100)
     except ContextdError as error:
         warn([f"commands answer by themselves: {error}"])
         return

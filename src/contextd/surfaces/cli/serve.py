@@ -69,11 +69,19 @@ def _remote(project: str, reader: str) -> Any:
     found = None
     with suppress(ContextdError):  # told by the first call
         found = client(project, reader)
-    if found is None:
+    if found is None or not _is_indexed(found):  # a project without an index is indexed by this process
         return None
     old = found.connection
     headers = {**old.headers, "X-Contextd-Private": "0", "X-Contextd-Project": found.project or ""}
     return Forwarder(replace(old, headers=headers, timeout=_LONGEST, retries=0, _idle=[])).answer
+
+
+def _is_indexed(client: Any) -> bool:
+    try:
+        client.summary()
+    except ContextdError:
+        return False
+    return True
 
 
 def _check(project: str) -> None:

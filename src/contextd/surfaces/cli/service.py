@@ -69,11 +69,16 @@ def serve(
 
 
 def _in_background(json_output: bool) -> int:
+    from contextd.app.serving import running
+    from contextd.settings.data_directory import home
+
+    before = running(home())
     known = started([one for one in sys.argv[1:] if one not in ("--background", "--json")])
     if json_output:
-        as_json({"pid": known.pid, "url": known.url})
+        as_json({"pid": known.pid, "url": known.url, "started": before is None})
     else:
-        out(f"serving at {known.url} (process id {known.pid}); stop it with `contextd stop`")
+        what = "serving" if before is None else "the service is running already"
+        out(f"{what} at {known.url} (process id {known.pid}); stop it with `contextd stop`")
     return 0
 
 
@@ -106,7 +111,9 @@ def _until(look: Callable[[], Any], child: subprocess.Popen[bytes]) -> Any:
         if child.poll() is not None:
             break
         time.sleep(0.05)
-    raise Unavailable(f"the service did not start; its log is {folder_of(home()) / 'log'}")
+    log = folder_of(home()) / "log"
+    last = [line for line in log.read_text("utf-8", "replace").splitlines() if line.strip()][-1:]
+    raise Unavailable(f"the service did not start: {' '.join(last) or 'no reason is known'} (log: {log})")
 
 
 @click.command()

@@ -45,7 +45,9 @@ class Client:
         Raises `Unavailable` if no URL is given and no service runs.
         """
         headers = {} if reader is None else {"X-Contextd-Reader": reader}
-        self.connection = Connection(*_address(url, token, home), timeout, retries, headers)
+        place, secret = _address(url, token, home)
+        own = (lambda: True) if url is not None else lambda: _still_at(place, home)
+        self.connection = Connection(place, secret, timeout, retries, headers, own)
         self.project = None if project is None else str(project)
         self.also = tuple(str(one) for one in also)
         self.warnings: tuple[str, ...] = ()
@@ -59,7 +61,8 @@ class Client:
     def as_reader(self, name: str) -> Client:
         """Return a client that acts as another reader. The token must have the right admin."""
         made, old = copy(self), self.connection
-        made.connection = Connection(old.url, old.token, old.timeout, old.retries, {**old.headers, "X-Contextd-Reader": name})
+        headers = {**old.headers, "X-Contextd-Reader": name}
+        made.connection = Connection(old.url, old.token, old.timeout, old.retries, headers, old.is_ours)
         return made
 
     def search(
@@ -201,6 +204,12 @@ class Client:
         """Close idle connections."""
         self.connection.close()
 
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def _where(self) -> dict[str, Any]:
         return {"project": self.project, "also": list(self.also)}
 
@@ -249,6 +258,15 @@ def _name(ranker: object) -> str:
     if not isinstance(ranker, str):
         raise InvalidInput("a ranker that is a function cannot be sent to the service; use the library in process")
     return ranker
+
+
+def _still_at(url: str, home: Path | None) -> bool:
+    """Return whether the service of this machine is alive and at a URL: a program that took its port gets no token."""
+    from contextd.app.serving import running
+    from contextd.settings.data_directory import home as default_home
+
+    known = running(home or default_home())
+    return known is not None and known.url == url
 
 
 def _address(url: str | None, token: str | None, home: Path | None) -> tuple[str, str]:

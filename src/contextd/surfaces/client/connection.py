@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
@@ -36,6 +36,7 @@ class Connection:
     timeout: float = 10.0  # seconds of one request
     retries: int = 3  # for requests that change nothing
     headers: Mapping[str, str] = field(default_factory=dict)
+    is_ours: Callable[[], bool] = lambda: True  # whether the service still has the port; a dead one's may be another program's
     _idle: list[HTTPConnection] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -62,7 +63,7 @@ class Connection:
 
     def send(self, path: str, message: Mapping[str, Any]) -> Any:
         """Return the JSON that answers a message to another path than those of the API."""
-        return self._once("POST", path, json.dumps(message))
+        return self._once("POST", path, json.dumps(message), safe=False)
 
     def close(self) -> None:
         """Close idle connections."""
@@ -76,7 +77,7 @@ class Connection:
         pause = _PAUSE
         for attempt in range(self.retries + 1):
             try:
-                return self._once(method, PREFIX + path, body)
+                return self._once(method, PREFIX + path, body, safe=safe)
             except Unavailable as error:
                 if attempt == self.retries or isinstance(error, TimedOut) or not (safe or isinstance(error, _Refused)):
                     raise
@@ -84,8 +85,8 @@ class Connection:
             pause *= 2
         raise Unavailable(f"the service at {self.url} does not answer")
 
-    def _once(self, method: str, path: str, body: str | None) -> Any:
-        connection = self._open()
+    def _once(self, method: str, path: str, body: str | None, *, safe: bool) -> Any:
+        connection = self._open(fresh=not safe)
         headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json", **self.headers}
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -104,10 +105,13 @@ class Connection:
         self._keep(connection)
         return _answered(status, data)
 
-    def _open(self) -> HTTPConnection:
+    def _open(self, *, fresh: bool) -> HTTPConnection:
+        """Return a connection: an idle one, or a new one. The service may have closed an idle one, so writes get a new one."""
         with self._lock:
-            if self._idle:
+            if self._idle and not fresh:
                 return self._idle.pop()
+        if not self.is_ours():
+            raise _Refused(f"no service at {self.url}; start it with `contextd serve --background`")
         parts = urlsplit(self.url)
         if parts.scheme == "https":
             import ssl

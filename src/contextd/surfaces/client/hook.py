@@ -19,6 +19,8 @@ _MOST = 1 << 20  # bytes of an event, and of an answer
 def main() -> None:
     """Print the context of the prompt on standard input, in the form that Claude Code adds to the conversation."""
     end = time.monotonic() + _SECONDS
+    if sys.argv[1:2] == ["--home"]:
+        os.environ["CONTEXTD_HOME"] = sys.argv[2]
     try:
         event = json.loads(sys.stdin.buffer.read(_MOST))
         text = _context(event, end)

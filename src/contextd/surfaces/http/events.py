@@ -10,14 +10,15 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from contextd.app.questions import hidden_paths
 from contextd.app.service import Service
 from contextd.errors import ContextdError
 from contextd.surfaces.http.problems import MEDIA_TYPE, of_error
 from contextd.surfaces.wire.convert import plain
 from contextd.surfaces.wire.index_answers import JobAnswer
 from contextd.values.access_token import AccessToken
-from contextd.values.job import Job
 
+_OVER = ("completed", "failed", "cancelled")
 _EVERY = 0.5  # seconds between two looks at the job
 _ALIVE = 15.0  # seconds after which a comment is sent if nothing has changed
 
@@ -28,8 +29,9 @@ async def job_events(
     """Return a stream with an event for every change of a job, until it has ended."""
     project, job = request.query_params.get("project"), request.path_params["job"]
 
-    def look() -> Job:
-        return service.session(token, project).jobs.get(job)
+    def look() -> JobAnswer:
+        session = service.session(token, project)
+        return JobAnswer.of(session.jobs.get(job), paths=not hidden_paths(session))
 
     try:
         first = await anyio.to_thread.run_sync(look, limiter=threads)
@@ -43,7 +45,7 @@ async def job_events(
             event = _event(found)
             yield event if event != last else b": alive\n\n" if silent >= _ALIVE else b""
             silent = 0.0 if event != last or silent >= _ALIVE else silent + _EVERY
-            if found.over or stopping():
+            if found.state in _OVER or stopping():
                 return
             last = event
             await anyio.sleep(_EVERY)
@@ -52,6 +54,6 @@ async def job_events(
     return StreamingResponse(stream(), media_type="text/event-stream")
 
 
-def _event(job: Job) -> bytes:
-    name = "end" if job.over else "progress"
-    return f"event: {name}\ndata: {json.dumps(plain(JobAnswer.of(job)), default=str)}\n\n".encode()
+def _event(job: JobAnswer) -> bytes:
+    name = "end" if job.state in _OVER else "progress"
+    return f"event: {name}\ndata: {json.dumps(plain(job), default=str)}\n\n".encode()

@@ -33,6 +33,7 @@ _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]{1,253})(?::(?P<po
 _ORIGIN = re.compile(r"https?://(?P<host>[^/\s]+)")
 _SAME_SITE = frozenset({"", "same-origin", "none"})
 _BEARER = re.compile(r"Bearer +(\S+)", re.IGNORECASE)
+_ONCE = frozenset({"host", "origin", "sec-fetch-site", "authorization", "x-api-key"})  # headers that may not be repeated
 _WRITES = frozenset({"POST", "PUT", "PATCH"})
 _RETRY_AFTER = b"1"
 
@@ -189,11 +190,11 @@ class _Reply:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """Return the headers by name; of a repeated one the last, except that a repeated Host is none."""
+    """Return the headers by name; of a repeated one the last, except that a repeated Host or Origin is an invalid one."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()
-        found[key] = "" if key == "host" and key in found else value.decode("latin-1")
+        found[key] = "," if key in _ONCE and key in found else value.decode("latin-1")
     return found
 
 
@@ -217,8 +218,8 @@ def _as_reader(token: AccessToken, name: str | None) -> AccessToken:
     """Return the token acting as another reader, which only an administrator may ask for."""
     if name is None:
         return token
-    if not token.allows(ADMIN):
-        raise RequestRefused(403, "forbidden", "only a token with the right admin may act as another reader")
+    if not token.allows(ADMIN) or token.workspaces:
+        raise RequestRefused(403, "forbidden", "only a token with the right admin for all projects may act as another reader")
     try:
         return replace(token, reader=reader_of(name))
     except (InvalidInput, ContextdError) as error:

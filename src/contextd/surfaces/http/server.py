@@ -20,7 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from contextd import __version__
 from contextd.app.service import Service
-from contextd.app.serving import announced, folder_of
+from contextd.app.serving import already_running, announced, folder_of, running
 from contextd.errors import InvalidInput, Unavailable
 from contextd.surfaces.http.api import Api
 from contextd.surfaces.http.guard import LOOPBACK, Guard, RequestLimits
@@ -68,6 +68,8 @@ class Address:
 def serve(service: Service, address: Address, *, limits: RequestLimits | None = None) -> int:
     """Serve until SIGTERM or SIGINT. Returns the exit code. Raises `Unavailable` if the port or the lock is taken."""
     address.check()
+    if (other := running(service.home.path)) is not None:
+        raise Unavailable(already_running(other))
     bound = _bound(address)
     port = bound.getsockname()[1]
     scheme = "https" if address.certificate else "http"
@@ -81,8 +83,8 @@ def serve(service: Service, address: Address, *, limits: RequestLimits | None = 
     )
     host = "127.0.0.1" if address.host in (*_ANY, "localhost") else address.host
     url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    service.tokens.own(folder_of(service.home.path))
     with bound, announced(service.home.path, url, __version__):
-        service.tokens.own(folder_of(service.home.path))
         _logging()
         sys.stderr.write(f"contextd is serving at {url} (process id {os.getpid()})\n")
         _Server(_config(guard, address), api).run(sockets=[bound])

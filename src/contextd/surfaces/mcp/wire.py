@@ -157,8 +157,8 @@ def _wrong(message: Any) -> str | None:
         return 'a message is an object with "jsonrpc": "2.0"'
     if "id" in message and _number(message) is None and "error" not in message:
         return "an id is a text or a whole number"
-    if "result" in message or "error" in message:
-        return None
+    if ("result" in message or "error" in message) and "method" not in message:
+        return None if _depth(message) <= _DEEPEST else "the message is nested too deeply"
     if not isinstance(message.get("method"), str):
         return "a request has a method, which is a text"
     if not isinstance(message.get("params"), dict | None):

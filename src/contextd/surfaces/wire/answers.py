@@ -146,9 +146,10 @@ class SearchAnswer:
     warnings: Sequence[str]
 
     @classmethod
-    def of(cls, hits: Sequence[Hit], plan: Plan, trace: Trace, query: str) -> SearchAnswer:
-        """The hits of a search, best first, and by document."""
-        answered, warnings = [HitAnswer.of(hit, plan.terms) for hit in hits], list(trace.warnings)
+    def of(cls, hits: Sequence[Hit], plan: Plan, trace: Trace, query: str, *, highlights: bool = True) -> SearchAnswer:
+        """The hits of a search, best first, and by document; with the places of the terms in them, if these are wanted."""
+        terms = plan.terms if highlights else None
+        answered, warnings = [HitAnswer.of(hit, terms) for hit in hits], list(trace.warnings)
         return cls(query, plan.route, dict(plan.terms), answered, groups(hits), warnings)
 
 
@@ -185,7 +186,7 @@ class ContextAnswer:
             scores={name: round(score, 4) for name, score in answer.scores.items()},
             route=answer.plan.route,
             terms=dict(answer.plan.terms),
-            hits=[HitAnswer.of(hit, answer.plan.terms, text=texts) for hit in answer.hits],
+            hits=[HitAnswer.of(hit, answer.plan.terms if texts else None, text=texts) for hit in answer.hits],
             warnings=list(answer.trace.warnings),
         )
 

@@ -56,6 +56,7 @@ class SearchRequest(Narrowed):
     as_of: str | None = about(f"Memories that were valid at this time. {_TIME}", None)
     depth: int = about("Number of links to follow from memories that were found.", 0, least=0, most=5)
     cache: bool = about("Whether an answer given before may be given again.", True)
+    highlights: bool = about("Whether hits come with the places of the query's terms in them.", False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

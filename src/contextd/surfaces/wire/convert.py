@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, TypeVar, get_args, get_origin
 
 from contextd.errors import InvalidInput
@@ -46,9 +47,11 @@ def optional(default: Any = None) -> Any:
 
 def plain(value: Any) -> Any:
     """A value as JSON has it: dataclasses and mappings become objects, sequences lists."""
+    if value is None or type(value) in _TYPES:
+        return value
     if is_dataclass(value) and not isinstance(value, type):
-        pairs = ((one, getattr(value, one.name)) for one in fields(value))
-        return {_name(one): plain(each) for one, each in pairs if each is not None or not one.metadata.get("omit")}
+        found = ((name, omit, getattr(value, attribute)) for attribute, name, omit in _shape(type(value)))
+        return {name: plain(each) for name, omit, each in found if each is not None or not omit}
     if isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):  # a named tuple
@@ -56,6 +59,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(each) for each in value]
     return value
+
+
+@cache
+def _shape(kind: type) -> tuple[tuple[str, str, bool], ...]:
+    """Return the fields of a dataclass: attribute, name in JSON, and whether it is left out while it is None."""
+    return tuple((one.name, _name(one), bool(one.metadata.get("omit"))) for one in fields(kind))
 
 
 def parsed(kind: type[T], values: Mapping[str, Any]) -> T:
@@ -204,6 +213,8 @@ def _problem(value: Any, kind: _Kind, limits: Mapping[str, Any]) -> str:
 def _text_problem(value: Any, choices: Sequence[str]) -> str:
     if not isinstance(value, str):
         return "must be a string"
+    if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
+        return "contains half a character (a surrogate)"
     return f"must be one of {', '.join(choices)}" if choices and value not in choices else ""
 
 

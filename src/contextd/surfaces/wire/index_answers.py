@@ -42,22 +42,22 @@ class JobAnswer:
     report: Mapping[str, Any]
 
     @classmethod
-    def of(cls, job: Job) -> JobAnswer:
-        """A job."""
+    def of(cls, job: Job, *, paths: bool = True) -> JobAnswer:
+        """A job; without `paths`, nothing of it that names files."""
         return cls(
             id=job.id,
             kind=job.kind,
             state=job.state,
             who=job.who,
-            paths=job.paths,
+            paths=job.paths if paths else (),
             created=time_of(job.created),
             started=time_of(job.started),
             ended=time_of(job.ended),
             done=job.done,
             total=job.total,
-            message=job.reason or job.message,
+            message=(job.reason or job.message) if paths else "",
             attempts=job.attempts,
-            report=job.report,
+            report=job.report if paths else {},
         )
 
 

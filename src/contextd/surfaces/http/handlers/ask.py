@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from contextd.errors import NotFound
 from contextd.querying.pipeline import MOST_HITS
 from contextd.settings.limits import checked_path
 from contextd.surfaces.http.caller import Caller, moment
@@ -22,7 +23,7 @@ _SECONDS = 30.0  # timeout of a query that names none
 def search(caller: Caller, asked: requests.SearchRequest) -> SearchAnswer:
     """Search the project and personal memories."""
     found = caller.session(asked, asked.also).search(asked.query, k=asked.k, **_options(asked))
-    return SearchAnswer.of(found.hits, found.plan, found.trace, asked.query)
+    return SearchAnswer.of(found.hits, found.plan, found.trace, asked.query, highlights=asked.highlights)
 
 
 def context(caller: Caller, asked: requests.ContextRequest) -> ContextAnswer:
@@ -82,7 +83,10 @@ def hook(caller: Caller, asked: requests.HookRequest) -> HookAnswer:
 
     if is_trivial(asked.prompt) or not asked.directory.startswith("/"):
         return HookAnswer("")
-    session = caller.service.session(caller.token, str(find_root(checked_path(asked.directory))))
+    try:
+        session = caller.service.session(caller.token, str(find_root(checked_path(asked.directory))))
+    except NotFound:  # says nothing about folders that are not projects
+        return HookAnswer("")
     conversation = f"{caller.token.id}:{asked.conversation}" if asked.conversation else ""
     return HookAnswer(for_prompt(session, asked.prompt, conversation, caller.service.given))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from contextd.app.index_service import estimated_seconds, rebuild_options, refresh_options
+from contextd.app.questions import hidden_paths
 from contextd.errors import InvalidInput, NotFound
 from contextd.surfaces.http.caller import Caller, page
 from contextd.surfaces.wire import api_answers
@@ -73,7 +75,9 @@ def config(caller: Caller, asked: requests.InProject) -> answers.ConfigAnswer:
 
 def projects(caller: Caller, asked: requests.Nothing) -> ListAnswer[answers.ProjectAnswer]:
     """List the projects that the reader may use."""
-    return ListAnswer.of([_project(one) for one in caller.service.known(caller.token)])
+    whole = caller.token.allows(ADMIN) and caller.token.private
+    found = [_project(one) for one in caller.service.known(caller.token)]
+    return ListAnswer.of(found if whole else [replace(one, memories=0) for one in found])
 
 
 def add_project(caller: Caller, asked: requests.ProjectRequest) -> answers.ProjectAnswer:
@@ -117,16 +121,17 @@ def start_job(caller: Caller, asked: requests.JobRequest) -> answers.StartedJob:
 
 def jobs(caller: Caller, asked: requests.Paged) -> ListAnswer[answers.JobAnswer]:
     """List jobs, newest first."""
-    found = page(caller.session(asked).jobs.recent(-1), lambda one: one.id, asked.limit, asked.cursor)
-    return ListAnswer([answers.JobAnswer.of(one) for one in found.items], found.total, found.next)
+    session = caller.session(asked)
+    found, paths = page(session.jobs.recent(-1), lambda one: one.id, asked.limit, asked.cursor), not hidden_paths(session)
+    return ListAnswer([answers.JobAnswer.of(one, paths=paths) for one in found.items], found.total, found.next)
 
 
 def job(caller: Caller, asked: requests.JobIdRequest) -> answers.JobShown:
     """Show a job and its log."""
-    known = caller.session(asked).jobs
-    found = known.get(asked.job)
-    log = [answers.LogLine(time_of(at), line) for at, line in known.lines(found.id)]
-    return answers.JobShown(answers.JobAnswer.of(found), log)
+    session = caller.session(asked)
+    found, paths = session.jobs.get(asked.job), not hidden_paths(session)
+    log = [answers.LogLine(time_of(at), line) for at, line in session.jobs.lines(found.id)] if paths else []
+    return answers.JobShown(answers.JobAnswer.of(found, paths=paths), log)
 
 
 def cancel_job(caller: Caller, asked: requests.JobIdRequest) -> answers.JobAnswer:

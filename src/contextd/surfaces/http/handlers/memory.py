@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from contextd.app.tokens import FIRST
 from contextd.errors import InvalidInput
 from contextd.surfaces.http.caller import Caller, moment, page
 from contextd.surfaces.wire import api_answers as answers
 from contextd.surfaces.wire import api_requests as requests
 from contextd.surfaces.wire.answers import ListAnswer, MemoryAnswer, time_of
 from contextd.values.conversation import ChatSession, Conversation, Message
+from contextd.values.document import OWNER
 
 if TYPE_CHECKING:
     from contextd.app.documents import DocumentService
@@ -28,6 +30,7 @@ def remember(caller: Caller, asked: requests.RememberRequest) -> answers.Remembe
         in_project=asked.in_project,
         pinned=asked.pinned,
         private=asked.private,
+        source="person" if caller.token.name == FIRST else f"http:{caller.token.name}",
         **_fields(asked),
     )
     return answers.RememberedAnswer.of(saved)
@@ -136,7 +139,8 @@ def add_chat(caller: Caller, asked: requests.ChatRequest) -> answers.StoredAnswe
     if not asked.name.strip():
         raise InvalidInput("the name of the chat is empty")
     messages = [Message(one.author, one.text, moment("at", one.at) or 0, one.role) for one in asked.messages]
-    talk = Conversation(f"api/{asked.name}", asked.title, messages)
+    who = "" if caller.token.reader.name == OWNER else f"{caller.token.reader.name}/"
+    talk = Conversation(f"api/{who}{asked.name}", asked.title, messages)
     service = caller.session(asked).chats(in_project=asked.in_project)
     report = service.take([talk], principals=asked.principals)
     return answers.StoredAnswer(report.written, report.unchanged, report.secrets, report.warnings)
