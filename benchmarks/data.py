@@ -65,4 +65,6 @@ def linked_home(name: str = "") -> Path:
     home.mkdir(parents=True, exist_ok=True)
     if not (home / "models").exists():
         (home / "models").symlink_to((config.home() / "models").absolute())
+    if not (home / "config.toml").exists():
+        (home / "config.toml").write_text("[context.cache]\nenabled = false\n")  # a question asked twice is computed twice
     return home

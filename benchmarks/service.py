@@ -85,7 +85,7 @@ def main() -> None:
     for text in asked[20:120]:
         session.search(text, cache=False)
     alone = (time.process_time() - began) * 10
-    environment = {**os.environ, "CONTEXTD_HOME": str(home), "CONTEXTD_CACHE__ENABLED": "true"}
+    environment = {**os.environ, "CONTEXTD_HOME": str(home)}
     process = subprocess.Popen([sys.executable, "-m", "contextd", "serve", "--port", "0", "--no-watch"], env=environment)
     while running(home) is None:
         time.sleep(0.1)

@@ -172,8 +172,9 @@ class ContextAnswer:
     warnings: Sequence[str]
 
     @classmethod
-    def of(cls, answer: Context, *, texts: bool = False) -> ContextAnswer:
-        """A context; its hits with or without their texts."""
+    def of(cls, answer: Context, *, texts: bool = False, highlights: bool = True) -> ContextAnswer:
+        """A context; its hits with or without their texts, and the places of the terms in these."""
+        terms = answer.plan.terms if highlights else None
         return cls(
             text=answer.text,
             tokens=answer.tokens,
@@ -186,7 +187,7 @@ class ContextAnswer:
             scores={name: round(score, 4) for name, score in answer.scores.items()},
             route=answer.plan.route,
             terms=dict(answer.plan.terms),
-            hits=[HitAnswer.of(hit, answer.plan.terms if texts else None, text=texts) for hit in answer.hits],
+            hits=[HitAnswer.of(hit, terms, text=texts) for hit in answer.hits],
             warnings=list(answer.trace.warnings),
         )
 

@@ -28,12 +28,12 @@ def search(caller: Caller, asked: requests.SearchRequest) -> SearchAnswer:
 
 def context(caller: Caller, asked: requests.ContextRequest) -> ContextAnswer:
     """Answer a question within a token budget."""
-    return ContextAnswer.of(_context(caller, asked), texts=asked.texts)
+    return ContextAnswer.of(_context(caller, asked), texts=asked.texts, highlights=asked.highlights)
 
 
 def explain(caller: Caller, asked: requests.ContextRequest) -> ExplainAnswer:
     """Answer a question with its whole trace."""
-    return _explained(_context(caller, asked), texts=asked.texts)
+    return _explained(_context(caller, asked), texts=asked.texts, highlights=asked.highlights)
 
 
 def find(caller: Caller, asked: requests.FindRequest) -> FindAnswer:
@@ -71,7 +71,7 @@ def task(caller: Caller, asked: requests.TaskRequest) -> TaskAnswer:
     wanted = Task(asked.title, asked.description, asked.type, asked.complexity, asked.task_id, narrow_of(asked))
     session = caller.session(asked, asked.also)
     found = session.task(wanted, min_score=asked.min_score, deadline=asked.timeout or _SECONDS)
-    inner = None if found.context is None else ContextAnswer.of(found.context, texts=True)
+    inner = None if found.context is None else ContextAnswer.of(found.context, texts=True, highlights=False)
     keywords = list(found.context.plan.terms) if found.context is not None else []
     return TaskAnswer(asked.task_id, found.prompt, found.budget, keywords, inner, _by_retriever(inner), found.warnings)
 
@@ -128,9 +128,9 @@ def _context(caller: Caller, asked: requests.ContextRequest) -> Context:
     return session.context(asked.query, budget=asked.budget, template=asked.template, k=k, **_options(asked))
 
 
-def _explained(answer: Context, *, texts: bool) -> ExplainAnswer:
+def _explained(answer: Context, *, texts: bool, highlights: bool = False) -> ExplainAnswer:
     return ExplainAnswer(
-        ContextAnswer.of(answer, texts=texts),
+        ContextAnswer.of(answer, texts=texts, highlights=highlights),
         PlanAnswer.of(answer.plan),
         dict(answer.plan.terms),
         TraceAnswer.of(answer.trace),
