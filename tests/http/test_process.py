@@ -199,3 +199,13 @@ def test_the_service_is_installed_as_a_unit_of_the_user(
     assert unit.read_text() == shown.out
     assert contextd("service", "uninstall").code == 0 and not unit.exists()
     assert contextd("service", "uninstall").code == 1
+
+
+def test_an_answer_does_not_wait_for_an_acknowledgment() -> None:
+    """Headers and body are two packets: without this, the second waits 40 ms for the client's delayed acknowledgment."""
+    from contextd.surfaces.http.server import Address, _bound
+
+    with _bound(Address(port=0)) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

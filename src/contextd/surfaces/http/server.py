@@ -173,7 +173,10 @@ class _Protocol(H11Protocol):
 def _bound(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
-        return socket.create_server((address.host, address.port), family=family, backlog=256)
+        made = socket.create_server((address.host, address.port), family=family, backlog=256)
+        # asyncio sets this only on sockets that were made with the protocol's number. Without it, each answer waits 40 ms.
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
     except OSError as error:
         where = f"{address.host} port {address.port}: {error.strerror or error}"
         raise Unavailable(f"cannot listen on {where}; choose another port with --port (0: any free one)") from None
