@@ -17,6 +17,7 @@ import pytest
 
 from contextd.app.assemble import open_session
 from contextd.app.serving import running
+from contextd.errors import Unavailable
 from contextd.surfaces.client.client import Client
 from tests.conftest import Run
 
@@ -209,3 +210,18 @@ def test_an_answer_does_not_wait_for_an_acknowledgment() -> None:
         accepted, _ = listening.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_a_program_that_takes_the_port_of_a_dead_service_gets_no_token(process: Process, project: Path) -> None:
+    client = Client(home=process.home, project=project, retries=0)
+    assert client.search("load user").hits
+    client.close()
+    process.stop(signal.SIGKILL)
+    with socket.create_server(("127.0.0.1", process.port)) as thief:
+        thief.settimeout(1.0)
+        with pytest.raises(Unavailable):
+            client.search("load user")
+        with pytest.raises(Unavailable):
+            client.remember("I like figs")
+        with pytest.raises(TimeoutError):
+            thief.accept()
