@@ -155,6 +155,13 @@ def test_P15_a_request_that_two_readers_could_read_differently_is_refused(proces
     assert b"HTTP/1.1 200" not in answer
 
 
+def test_P15_a_body_with_a_length_and_chunks_is_refused(process: Process) -> None:
+    token = (process.home / "service" / "token").read_text().strip()
+    head = f"POST /api/v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+    data = f'{head}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\ne\r\n{{"query": "x"}}\r\n0\r\n\r\n'.encode()
+    assert process.raw(data).startswith(b"HTTP/1.1 400")
+
+
 def test_P7_headers_that_do_not_end_are_cut_off(process: Process) -> None:
     began = time.monotonic()
     assert b"200" not in process.raw(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", wait=20)

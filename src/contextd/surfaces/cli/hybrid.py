@@ -16,10 +16,10 @@ from contextd.errors import Unavailable
 from contextd.surfaces.cli.show import note
 
 if TYPE_CHECKING:
+    from contextd.settings.defaults import Settings
     from contextd.surfaces.client.client import Client
 
 _CONNECT = 0.5  # seconds to reach a service on this machine
-_SECONDS = 120.0  # timeout of a command
 
 
 def client(project: str | None, reader: str, also: Sequence[str] = ()) -> Client | None:
@@ -34,8 +34,9 @@ def client(project: str | None, reader: str, also: Sequence[str] = ()) -> Client
     if known is not None and known.version != __version__ and asked is None:
         note(f"the service runs version {known.version}, this is {__version__}; run `contextd stop`, then start it again")
         return None
-    reached = known is not None and _reaches(known.url)
-    mode = asked or _mode(home(), reached)
+    reached = known is not None and known.url.startswith("http:") and _reaches(known.url)  # a certificate names another host
+    settings = _settings(home(), reached)
+    mode = asked or settings.mode
     if mode == "embedded":
         return None
     if known is None or not reached:
@@ -46,16 +47,19 @@ def client(project: str | None, reader: str, also: Sequence[str] = ()) -> Client
 
     others = [_place(one) or "" for one in also]
     who = None if reader == "owner" else reader
-    return Client(project=_place(project), also=others, reader=who, home=home(), timeout=_SECONDS)
+    seconds, retries = settings.engine.timeout_ms / 1000, settings.engine.retry_attempts
+    return Client(project=_place(project), also=others, reader=who, home=home(), timeout=seconds, retries=retries)
 
 
-def _mode(home: Path, reached: bool) -> str:
-    """Return the mode of the settings. The default, hybrid, needs no file to be read."""
+def _settings(home: Path, reached: bool) -> Settings:
+    """Return the user's settings. The defaults need no file to be read."""
+    from contextd.settings.defaults import Settings
+
     if reached and not (home / "config.toml").exists():
-        return "hybrid"
+        return Settings()
     from contextd.settings import config
 
-    return config.load(home / "config.toml", None, os.environ).settings.mode
+    return config.load(home / "config.toml", None, os.environ).settings
 
 
 def _has_own_settings() -> bool:

@@ -81,6 +81,8 @@ class Guard:
         headers = _headers(scope)
         if len(scope["headers"]) > self.limits.headers:
             raise RequestRefused(431, "too_many_headers", f"a request has at most {self.limits.headers} headers")
+        if "content-length" in headers and "transfer-encoding" in headers:
+            raise RequestRefused(400, "invalid_input", "a body has a length or comes in chunks, not both")
         self._check_host(headers.get("host", ""))
         self._check_origin(headers)
         if scope["path"] in OPEN:

@@ -72,9 +72,11 @@ class Server:
         with self._opening:
             if self._session is None:
                 self._session = replace(self.open_session(), private=False)  # an agent may be anywhere
-                if self.watch:
+                settings = self._session.settings
+                if self.watch and settings.bootstrap.enabled:
                     with suppress(ContextdError):  # the follower reports it, too; existing data can be queried
                         self._first_run = self._session.index_service.request()
+                if self.watch and settings.watcher.enabled:
                     self._follower = Follower(self._session)
             return self._session
 
