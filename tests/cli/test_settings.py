@@ -57,7 +57,7 @@ def test_the_projects_file_is_written_on_request(home: Path, project: Path, cont
         (("budget.default_max_tokens", "many"), "a whole number"),
         (("query.mmr_lambda", "7"), "from 0 to 1"),
         (("embedding.model", "x", "--project-file"), "cannot choose models"),
-        (("metrics.enabled", "true"), "cannot be set"),
+        (("metrics.track_latency", "true"), "cannot be set"),
         (("watcher.watch_paths", "src,nope", "--project-file"), "watch path 'nope' does not exist"),
         (("watcher.watch_paths", "../other", "--project-file"), "outside the project"),
         (("projects.app", "/nowhere/at/all"), "no such project or directory: /nowhere/at/all"),

@@ -80,3 +80,18 @@ def test_prune_removes_projects_whose_folder_is_gone(
     assert str(other) in run.out and len(json.loads(contextd("projects", "--json").out)["items"]) == 2, "who says no keeps it"
     assert contextd("projects", "prune", "--yes").code == 0
     assert [one["name"] for one in json.loads(contextd("projects", "--json").out)["items"]] == ["project"]
+
+
+def test_metrics_and_savings_show_what_queries_took(session: Session, project: Path, contextd: Contextd) -> None:
+    empty = contextd("savings")
+    assert empty.code == 1 and "No contexts since" in empty.out
+    contextd("context", "how is a user loaded", "--budget", "300", cwd=project)
+    contextd("search", "load_user", cwd=project)
+    saved = contextd("savings")
+    assert saved.code == 0 and "1 context since" in saved.out and "Method: " in saved.out
+    shown = contextd("metrics", "--days", "7")
+    assert shown.code == 0 and "2 queries since" in shown.out and "retriever\tproposed\tin answers\tshare" in shown.out
+    told = json.loads(contextd("metrics", "--json").out)
+    assert told["operations"] == {"context": 1, "search": 1} and told["saved"]["contexts"] == 1
+    assert json.loads(contextd("savings", "--json").out)["saved"]["file_tokens"] == told["saved"]["file_tokens"] > 0
+    assert contextd("metrics", "--days", "0").code == 2 and contextd("metrics", "--as", "ana").code == 1

@@ -253,7 +253,7 @@ def test_the_whole_configuration_of_the_founding_document_loads_with_one_warning
     assert "engine.port is ignored: a project cannot choose the service" in "\n".join(by_project.warnings)
     for loaded in (by_user, by_project):
         settings = loaded.settings
-        assert "metrics.enabled" in loaded.warnings[0]
+        assert "metrics.track_latency" in loaded.warnings[0]
         assert (settings.indexing.max_file_size_mb, settings.git.max_commits, settings.query.fusion) == (4, 100, "rrf")
         assert (settings.chunking.markdown_max_tokens, settings.chunking.python_max_tokens) == (300, 500)
         assert settings.providers["full_text"] == {"enabled": False, "weight": 0.1}

@@ -55,7 +55,7 @@ class AnswerCache:
             if known is not None and known.until > time.monotonic():
                 self._entries.move_to_end(key)
                 self.hits += 1
-                return _copied(known.answer)  # type: ignore[no-any-return]
+                return _copied(known.answer, "exact")  # type: ignore[no-any-return]
             self.misses += 1
         answer = make()
         with self._lock:
@@ -92,8 +92,8 @@ def _key(session: Session, query: Query, asked: Asked, kind: str) -> Hashable | 
     return kind, same, id(session.setup), session.private, session.home.record.version(), stores, templates
 
 
-def _copied(answer: T) -> T:
-    """Return an answer with a trace of its own, since a caller may add to it."""
+def _copied(answer: T, level: str = "") -> T:
+    """Return an answer with a trace of its own, since a caller may add to it. Proposals of retrievers are left out."""
     trace = answer.trace
-    fresh = Trace(None, list(trace.steps), list(trace.drops), list(trace.warnings))
+    fresh = Trace(None, list(trace.steps), list(trace.drops), list(trace.warnings), cache=level)
     return replace(answer, trace=fresh)

@@ -20,6 +20,7 @@ from contextd.app.rescrubbing import rescrubbed
 from contextd.app.root import checked_root, find_root
 from contextd.app.session import Session
 from contextd.app.setup import Setup
+from contextd.app.usage import Usage
 from contextd.chunking.cut import Limits
 from contextd.chunking.extraction import missing
 from contextd.errors import InvalidInput, NotFound, Unavailable
@@ -47,6 +48,7 @@ from contextd.stores.sqlite.pool import file_of
 from contextd.stores.sqlite.record import SqliteRecord, salvaged
 from contextd.stores.sqlite.repair import opened_or_renewed, replace_damaged
 from contextd.stores.sqlite.store import SqliteStore
+from contextd.stores.usage_files import UsageFiles
 from contextd.values.conversation import Conversation, Forgotten, Note, Unread
 from contextd.values.document import OWNER
 
@@ -94,7 +96,8 @@ def open_home(path: Path) -> Home:
 def _home(path: Path) -> Home:
     mend(path)
     record = SqliteRecord(path / "record.db")
-    return Home(path, record, record.workspace("personal", "", "personal"), LocalModels(path), O200k())
+    usage = Usage(UsageFiles(path / "usage"))
+    return Home(path, record, record.workspace("personal", "", "personal"), LocalModels(path), O200k(), usage)
 
 
 def _opened(

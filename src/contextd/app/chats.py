@@ -57,6 +57,7 @@ class ChatService:
     deep: Callable[[], Embedder | None]
     tokens: Tokens
     rules: Sequence[Rule] = ()
+    on_erase: Callable[[], None] = lambda: None  # as of MemoryService
 
     def take(
         self,
@@ -91,7 +92,9 @@ class ChatService:
             raise Forbidden(f"{name!r} was imported by another reader; only that reader can delete it")
         if not found:
             raise NotFound(f"no such chat: {name!r}; run `contextd chats` for a list")
-        return len(found), self.store.forget(found, name, self.reader.name)
+        state = self.store.forget(found, name, self.reader.name)
+        self.on_erase()
+        return len(found), state
 
     def exported(self) -> Iterator[dict[str, Any]]:
         """Yield everything this reader imported as JSON lines, for another device: forgotten marks, sessions and notes."""

@@ -50,6 +50,7 @@ class DocumentService:
     language_of: Callable[[str, bytes], str]
     rules: Sequence[Rule] = ()
     hidden: tuple[str, ...] = ()  # paths that do not exist for the caller
+    on_erase: Callable[[], None] = lambda: None  # as of MemoryService
 
     def add(self, path: str, text: str, *, language: str | None = None, principals: Iterable[str] = ()) -> Stored:
         """Scrub, cut and store a text. It is on disk, and found, when this returns."""
@@ -67,6 +68,7 @@ class DocumentService:
         """Erase a document of this reader. Raises `NotFound`."""
         if not self.store.erase([self._named(path)], self.reader.name):
             raise NotFound(f"no such document of yours: {path}")
+        self.on_erase()
 
     def all(self) -> list[PushedDocument]:
         """Return the documents this reader may see, by path."""
@@ -108,5 +110,5 @@ def documents_of(session: Session, project: Project | None) -> DocumentService:
     home, setup = session.home, session.setup
     readers = session.access.readers(project) if project is not None else frozenset[str]()
     store = home.record.pushed(project.workspace if project is not None else home.personal)
-    hidden = hidden_paths(session)
-    return DocumentService(store, session.reader, readers, setup.static, setup.parser, setup.language_of, setup.rules, hidden)
+    made = (setup.static, setup.parser, setup.language_of, setup.rules)
+    return DocumentService(store, session.reader, readers, *made, hidden_paths(session), home.usage.log.drop_texts)

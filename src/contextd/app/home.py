@@ -10,6 +10,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary, finalize
 
 from contextd.app.answer_cache import AnswerCache
+from contextd.app.usage import Usage
 from contextd.ports.models import Models
 from contextd.ports.record import Record
 from contextd.ports.store import ProjectStore
@@ -58,6 +59,7 @@ class Home:
     personal: int  # the workspace of memories that belong to no project
     models: Models
     tokens: Tokens
+    usage: Usage
     stores: OpenStores = field(default_factory=OpenStores)
     templates: dict[str, Template] = field(default_factory=dict)  # registered by callers
     rankers: dict[str, Ranker] = field(default_factory=lambda: dict(RANKERS))

@@ -44,6 +44,7 @@ class MemoryService:
     tokens: Tokens
     rules: Sequence[Rule] = ()
     private: bool = True  # whether private memories may be seen
+    on_erase: Callable[[], None] = lambda: None  # called after text was erased, to erase what logs say of it
 
     # Saving
 
@@ -157,7 +158,9 @@ class MemoryService:
     def forget(self, memory: str) -> str:
         """Erase a memory permanently: `gone`, or `pending` while another process still reads."""
         own = self._own(memory)
-        return self.record.memories.forget(own.workspace, own.id)
+        state = self.record.memories.forget(own.workspace, own.id)
+        self.on_erase()
+        return state
 
     # Relationships
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from contextd.values.query import Narrow
+from contextd.values.usage import asked_for
 
 if TYPE_CHECKING:
     from contextd.app.session import Session
@@ -57,10 +58,11 @@ def for_prompt(session: Session, prompt: str, conversation: str, given: Given) -
     if is_trivial(prompt) or session.project is None:
         return ""
     had = given.of(conversation) if conversation else set()
-    answer = _answer(session, prompt, Narrow())
-    if had and _pieces(answer) & had:
-        known = [hit.chunk.uri for hit in answer.hits if _piece(hit) in had]
-        answer = _answer(session, prompt, Narrow(exclude=tuple(dict.fromkeys(known))))
+    with asked_for("hook"):
+        answer = _answer(session, prompt, Narrow())
+        if had and _pieces(answer) & had:
+            known = [hit.chunk.uri for hit in answer.hits if _piece(hit) in had]
+            answer = _answer(session, prompt, Narrow(exclude=tuple(dict.fromkeys(known))))
     if not answer.text:
         return ""
     if conversation:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contextd.app import answering
 from contextd.app.access import Access
-from contextd.app.asking import Asked, checked_facets, reader_of
+from contextd.app.asking import Asked, reader_of
 from contextd.app.home import Home
 from contextd.app.project import NOT_INDEXED, Project
-from contextd.app.questions import hidden_paths, is_hidden, query_of, resources_of, sources_of, visible_counts, warn
+from contextd.app.questions import hidden_paths, is_hidden, query_of, sources_of, visible_counts
 from contextd.app.setup import Setup
 from contextd.errors import Conflict, NotFound
 from contextd.ports.world import FileState, Skip
@@ -19,25 +20,20 @@ from contextd.querying import pipeline as querying
 from contextd.querying.rank import RELEVANCE, Ranker
 from contextd.querying.render import custom
 from contextd.settings.defaults import Settings
-from contextd.settings.limits import (
-    LARGEST_K,
-    MOST_TOKENS,
-    checked_names,
-    checked_number,
-    checked_text,
-    checked_texts,
-)
+from contextd.settings.limits import checked_names, checked_text
 from contextd.values.answer import Context, SearchResult
 from contextd.values.deadline import within
 from contextd.values.job import Jobs
 from contextd.values.memory import Remembered
 from contextd.values.query import Facet, Narrow, Reader
+from contextd.values.usage import asked_for
 
 if TYPE_CHECKING:  # loaded on use: a query needs neither
     from contextd.app.chats import ChatService
     from contextd.app.documents import DocumentService
     from contextd.app.index_service import IndexService
     from contextd.app.memories import MemoryService
+    from contextd.app.metrics import MetricsService
     from contextd.app.status import Status
     from contextd.app.structure import Structure
     from contextd.app.tasks import Task, TaskContext
@@ -92,18 +88,8 @@ class Session:
         name, weights such as "relevance=0.5,recency=0.5", or a function. `vector` replaces the words by a vector. `mmr_lambda`
         trades relevance (1) for diversity (0). `cache=False` computes an answer again that was given before.
         """
-        settings, asked = self.settings.query, Asked(history, rerank, ranker, vector, mmr_lambda, cache)
-        query = replace(
-            query_of(self, text, narrow, deadline),
-            k=settings.default_k if k is None else checked_number("k", k, LARGEST_K),
-            min_score=settings.min_score_threshold if min_score is None else min_score,
-            **asked.fields(settings),
-        )
-        answer = self.home.answers.get(
-            self, query, asked, "search", lambda: SearchResult(*querying.search(query, resources_of(self, query, asked)))
-        )
-        warn(self, answer.hits, query, answer.plan, answer.trace)
-        return answer
+        asked = Asked(history, rerank, ranker, vector, mmr_lambda, cache)
+        return answering.search(self, text, narrow, deadline, k, min_score, asked)
 
     def find(
         self, text: str, *, limit: int = 100, narrow: Narrow | None = None, deadline: float | None = None
@@ -142,20 +128,7 @@ class Session:
     ) -> Context:
         """Return the answer as text of at most `budget` tokens, with its hits and trace. Other arguments as for `search`."""
         asked = Asked(history, rerank, ranker, vector, mmr_lambda, cache)
-        query = replace(
-            query_of(self, text, narrow, deadline),
-            budget=self.settings.budget.default_max_tokens if budget is None else checked_number("budget", budget, MOST_TOKENS),
-            template=checked_text("template", template),
-            k=checked_number("k", k, LARGEST_K),
-            min_score=self.settings.query.min_score_threshold if min_score is None else min_score,
-            **asked.fields(self.settings.query),
-        )
-        query = replace(query, rest_score=query.min_score * (querying.REST if min_score is None else 1.0))
-        answer = self.home.answers.get(
-            self, query, asked, "context", lambda: querying.context(query, resources_of(self, query, asked))
-        )
-        warn(self, answer.hits, query, answer.plan, answer.trace)
-        return answer
+        return answering.context(self, text, narrow, deadline, k, min_score, asked, budget, template)
 
     def preview(self, text: str, **asked: Any) -> Context:
         """Return what `context` would answer: the same text, ids, scores and trace. Queries change nothing."""
@@ -187,27 +160,14 @@ class Session:
         deadline: float | None = None,
     ) -> Context:
         """Return the memories relevant for a question, by facets: `count` of them, or the caller's own."""
-        from contextd.querying.facets.pipeline import TEMPLATE, Facets, faceted
-        from contextd.remembering.topics import Routing
-
-        query = query_of(self, text, replace(narrow or Narrow(), memories_only=True), deadline)
-        query = replace(
-            query,
-            budget=checked_number("budget", budget, MOST_TOKENS),
-            template=TEMPLATE,
-            k=checked_number("k", k, LARGEST_K),
-            min_score=min_score,
-            history=checked_texts("history", history),
-        )
-        own = checked_facets(own)
-        routing = Routing(self.memories.topics(), self.setup.static)
-        return faceted(query, resources_of(self, query), Facets(count, own, routing.topics_of))
+        return answering.facets(self, text, narrow, deadline, k, min_score, history, budget, count, own)
 
     def task(self, task: Task, *, min_score: float | None = None, deadline: float | None = None) -> TaskContext:
         """Return the context of a task within its budget, and the prompt that contains it."""
         from contextd.app.tasks import prepared
 
-        return prepared(self, task, min_score=min_score, deadline=deadline)
+        with asked_for("task", task.id):
+            return prepared(self, task, min_score=min_score, deadline=deadline)
 
     @property
     def structure(self) -> Structure:
@@ -229,9 +189,8 @@ class Session:
 
         project = self.project.workspace if self.project is not None else None
         home, setup = self.home, self.setup
-        return MemoryService(
-            home.record, home.personal, project, self.reader, setup.static, setup.deep, home.tokens, setup.rules, self.private
-        )
+        made = (setup.static, setup.deep, home.tokens, setup.rules)
+        return MemoryService(home.record, home.personal, project, self.reader, *made, self.private, home.usage.log.drop_texts)
 
     def remember(
         self,
@@ -253,7 +212,8 @@ class Session:
 
     def recall(self, text: str, *, narrow: Narrow | None = None, **asked: Any) -> SearchResult:
         """Return the memories that answer a question, of the project and of the person. Other arguments as for `search`."""
-        return self.search(text, narrow=replace(narrow or Narrow(), memories_only=True), **asked)
+        with asked_for("recall"):
+            return self.search(text, narrow=replace(narrow or Narrow(), memories_only=True), **asked)
 
     def chats(self, *, in_project: bool = False) -> ChatService:
         """Return the service for conversations and notes, personal or of this project."""
@@ -261,7 +221,8 @@ class Session:
 
         home, setup = self.home, self.setup
         kept = home.record.chats(self._project().workspace if in_project else home.personal)
-        return ChatService(kept, self.reader, setup.static, setup.deep, home.tokens, setup.rules)
+        made = (setup.static, setup.deep, home.tokens, setup.rules)
+        return ChatService(kept, self.reader, *made, home.usage.log.drop_texts)
 
     def documents(self, *, in_project: bool = False) -> DocumentService:
         """Return the service for documents that programs push, personal or of this project."""
@@ -273,6 +234,13 @@ class Session:
         """Erase a memory permanently: `gone`, or `pending` while another process still reads. `deadline` as for `remember`."""
         with within(deadline):
             return self.memories.forget(memory)
+
+    @property
+    def metrics(self) -> MetricsService:
+        """The service for reports on usage."""
+        from contextd.app.metrics import MetricsService
+
+        return MetricsService(self.home.usage.log, self.reader.name)
 
     def index(
         self,

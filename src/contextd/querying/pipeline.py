@@ -36,7 +36,7 @@ from contextd.querying.render import Template, render, warn_of_hidden
 from contextd.querying.rerank import MOST as MOST_READ
 from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
-from contextd.querying.shares import GIT_HISTORY, SEMANTIC, Shares, by_arm, is_off, narrowed
+from contextd.querying.shares import GIT_HISTORY, SEMANTIC, Shares, by_arm, by_retriever, is_off, narrowed
 from contextd.querying.understand import REPORT_WORDS, understand
 from contextd.querying.vectors import NO_MODEL, QueryVectors, given, vectors_of
 from contextd.text.natural_language import is_foreign
@@ -239,6 +239,7 @@ def _search_one(
     shares = by_arm(resources.shares)
     off = [arm for arm, share in shares.items() if not share]
     retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, {**suggested, **before}, off))
+    trace.propose(by_retriever(retrieved.proposed))
     weights = {name: weight for name, (weight, _) in resources.retrievers.items()}
     most = max(POOL, query.k) * 2 if "parts" in view.fields else KEPT  # `boost` raises files further than memories
     fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, resources.fusion, weights, most, shares))
@@ -350,9 +351,7 @@ def _reranked(boosted: Sequence[Candidate], view: View, plan: Plan, query: Query
     if reranker is None:
         raise Unavailable("the reranking model is not installed; run `contextd models fetch`")
     best = [one.chunk for one in boosted[:MOST_READ]]
-    before = [
-        one._replace(ordinal=one.ordinal - 1) for one in best if one.ordinal
-    ]  # an answer is read together with its question
+    before = [one._replace(ordinal=one.ordinal - 1) for one in best if one.ordinal]  # an answer is read with its question
     chunks = {chunk.id: chunk for chunk in view.get([*best, *before])}
     pairs = [(chunks.get(one._replace(ordinal=one.ordinal - 1)), chunks[one]) for one in best if one in chunks]
     texts = [" ".join(_message_text(chunk) for chunk in pair if chunk is not None) for pair in pairs]

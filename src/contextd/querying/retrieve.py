@@ -57,7 +57,8 @@ def retrieve(
     chunks = _together([arms.found.get(arm, ()) for arm in _order(wanted)])
     body = wanted.words.get("chunk")
     strength = _strength(arms, body.terms) if body is not None else None
-    return Retrieved(chunks, arms.scores(chunks), strength, arms.scores)
+    proposed = {arm: {one.chunk.document for one in found} for arm, found in arms.found.items()}
+    return Retrieved(chunks, arms.scores(chunks), strength, arms.scores, proposed)
 
 
 def _words(plan: Plan, fields: Collection[str], off: Collection[str]) -> dict[str, Words]:

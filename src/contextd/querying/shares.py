@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,9 @@ _ARMS = {
     FULL_TEXT: ("chunk", "chunk_coverage", "document", "document_coverage", "words_company", "parts"),
     GIT_HISTORY: ("history",),
 }
+
+_RETRIEVERS = {arm: name for name, arms in _ARMS.items() for arm in arms}
+_RETRIEVERS |= {"stem": "path", "folder": "path", "place": "path", "during": "time", "mention": "entity"}
 
 Shares = Mapping[str, float]  # by retriever; a missing one has the factor 1
 
@@ -45,3 +48,12 @@ def narrowed(plan: Plan, shares: Shares) -> Plan:
     if is_off(shares, SYMBOL):
         plan = replace(plan, names=(), route="words" if plan.route == "symbol" else plan.route)
     return plan
+
+
+def by_retriever(found: Mapping[str, Collection[int]]) -> dict[str, set[int]]:
+    """Return documents by retriever, from documents by arm. The arms of a plug-in have its own name."""
+    several: dict[str, set[int]] = {}
+    for arm, documents in found.items():
+        name = _RETRIEVERS.get(arm.split("/")[0].split(" ")[0], arm)
+        several.setdefault(name, set()).update(documents)
+    return several

@@ -326,6 +326,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "engine.timeout_ms": (100, 600_000),
     "engine.retry_attempts": (0, 10),
     "engine.idle_minutes": (1, 100_000),
+    "metrics.keep_days": (1, 36_500),
 }
 
 

@@ -143,6 +143,15 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricsSettings:
+    """What is recorded of queries: counts, tokens and times, in the data directory. Nothing leaves the machine."""
+
+    enabled: bool = True
+    log_text: bool = False  # also record the texts of queries, scrubbed
+    keep_days: int = 90
+
+
+@dataclass(frozen=True, slots=True)
 class Mcp:
     """What agents are offered."""
 
@@ -170,6 +179,7 @@ class Settings:
     engine: Engine = field(default_factory=Engine)
     mcp: Mcp = field(default_factory=Mcp)
     cache: Cache = field(default_factory=Cache)
+    metrics: MetricsSettings = field(default_factory=MetricsSettings)
     templates: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tables of embedder plug-ins

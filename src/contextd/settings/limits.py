@@ -39,9 +39,11 @@ LIMITS: Mapping[str, Limit] = MappingProxyType(
         "principal": Limit(100, 200),
         "also": Limit(20, 4096),
         "vector": Limit(10_000, 0),
+        "usage": Limit(10, 500),  # names and notes of reported usage
     }
 )
 MOST_TOKENS = 1_000_000_000  # of a budget
+MOST_DAYS = 3650  # of a report
 LARGEST_K = 1_000_000_000  # of a requested k; `querying` reduces it further
 
 

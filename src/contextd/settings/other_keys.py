@@ -17,7 +17,7 @@ RENAMED = {
 }
 _ALWAYS = "always on"
 _BACKUPS = "there are no automatic backups yet; `contextd memories export` writes one"
-_METRICS = "there are no metrics yet"
+_METRICS = "recorded whenever metrics.enabled is true"
 # Keys without effect, and why.
 WITHOUT_EFFECT = {
     "storage.db_path": "all data is in one directory, CONTEXTD_HOME",
@@ -43,11 +43,10 @@ WITHOUT_EFFECT = {
     "providers.hybrid.enabled": "all retrievers are always combined",
     "providers.hybrid.weight": "all retrievers are always combined",
     "providers.hybrid.combines": "to switch a retriever off, set providers.NAME.enabled to false",
-    "metrics.enabled": _METRICS,
     "metrics.track_latency": _METRICS,
     "metrics.track_token_usage": _METRICS,
     "metrics.track_cache_hits": _METRICS,
-    "metrics.export_interval_minutes": _METRICS,
+    "metrics.export_interval_minutes": "the log is written at once",
     "security.scrub_secrets": _ALWAYS,
     "security.encrypt_db": "there is no encryption yet",
 }

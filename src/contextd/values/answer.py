@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,6 +55,7 @@ class Retrieved:
     arms: Mapping[str, NDArray[np.float64]]
     strength: float | None = None  # of the best chunk by words, comparable between questions; None if words are not searched
     scores: Callable[[Sequence[ChunkId]], Mapping[str, NDArray[np.float64]]] = lambda _: {}  # for other chunks, in every arm
+    proposed: Mapping[str, Collection[int]] = field(default_factory=dict)  # by arm: the documents of its best chunks
 
     def __len__(self) -> int:
         return len(self.chunks)

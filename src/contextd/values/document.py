@@ -152,6 +152,7 @@ class Chunk:
     confidence: float = 1.0
     value: str = ""  # value of a memory's attribute, with the unit
     kinds: tuple[str, ...] = ()  # of all units in it, since small neighbors share a chunk; the first is `kind`
+    document_length: int = 0  # characters of the whole document; 0 if it is no file
 
     @property
     def unit(self) -> ChunkId:

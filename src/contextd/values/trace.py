@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -45,6 +45,8 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     drops: list[Drop] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    proposed: dict[str, set[int]] = field(default_factory=dict)  # by retriever: the documents it proposed
+    cache: str = ""  # "exact" or "semantic" if the answer was given before
 
     def step(self, name: str, work: Callable[[], T]) -> T:
         """Run a required step. Raises DeadlineExceeded after the deadline."""
@@ -71,6 +73,11 @@ class Trace:
     def drop(self, step: str, what: str, why: str) -> None:
         """Record that something was left out, and why."""
         self.drops.append(Drop(step, what, why))
+
+    def propose(self, by_retriever: Mapping[str, Collection[int]]) -> None:
+        """Record the documents that each retriever proposed."""
+        for retriever, documents in by_retriever.items():
+            self.proposed.setdefault(retriever, set()).update(documents)
 
     def _check(self, name: str) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:

@@ -179,6 +179,7 @@ class SnapshotView:
         return Chunk(
             chunk, self._snapshot.workspace, row[2], row[5], kind.partition(" ")[0], label, tuple(json.loads(heading)),
             whole[start:end], start_line, end_line, start, end, tokens, row[6], total, kinds=tuple(kind.split(" ")),
+            document_length=len(whole),
         )  # fmt: skip
 
 

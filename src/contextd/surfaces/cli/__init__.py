@@ -53,6 +53,8 @@ COMMANDS = {
     "status": ("status", "Show whether this project is indexed, up to date and watched."),
     "projects": ("projects", "List and remove indexed projects."),
     "stats": ("look", "Show statistics of the index."),
+    "metrics": ("metrics", "Show times, retrievers, cache and tokens of your queries."),
+    "savings": ("metrics", "Show how many tokens contexts saved."),
     "export": ("export", "Export this project's index as JSON lines with a manifest."),
     "config": ("settings", "Show and change settings."),
     "validate-config": ("look", "Check the settings and count the files they include."),

@@ -19,23 +19,23 @@ from starlette.routing import Route as Path
 
 from contextd.app.service import Service
 from contextd.errors import ContextdError, InvalidInput
-from contextd.surfaces.http import rpc
+from contextd.surfaces.http import prometheus, rpc
 from contextd.surfaces.http.caller import Caller
 from contextd.surfaces.http.events import job_events
-from contextd.surfaces.http.handlers import ask, code, engine, index, memory
+from contextd.surfaces.http.handlers import ask, code, engine, index, memory, usage
 from contextd.surfaces.http.mcp import McpEndpoint
 from contextd.surfaces.http.openapi import document
 from contextd.surfaces.http.problems import MEDIA_TYPE, RequestRefused, of_error, problem
 from contextd.surfaces.wire.convert import lists_of, parsed, parsed_strictly, plain
 from contextd.surfaces.wire.routes import PREFIX, ROUTES, Route
-from contextd.values.access_token import AccessToken
+from contextd.values.access_token import ADMIN, AccessToken
 from contextd.values.deadline import within
 
 _LOG = logging.getLogger("contextd.http")
 _THREADS = 4  # at once; more only contend for the interpreter lock
 _SECONDS = 60.0  # deadline of writes
 _REST = 60.0  # seconds between checks for idle projects
-_MODULES: tuple[ModuleType, ...] = (ask, code, memory, index, engine)
+_MODULES: tuple[ModuleType, ...] = (ask, code, memory, index, usage, engine)
 HANDLERS: Mapping[str, Callable[[Caller, Any], Any]] = {
     route.name: next(getattr(module, route.name) for module in _MODULES if hasattr(module, route.name)) for route in ROUTES
 }
@@ -59,6 +59,7 @@ class Api:
             Path("/rpc", self._rpc, methods=["POST"]),
             Path("/mcp", McpEndpoint(self.service).answer, methods=["POST"]),
             Path(f"{PREFIX}/openapi.json", self._openapi, methods=["GET"]),
+            Path("/metrics", self._metrics, methods=["GET"]),
             Path("/healthz", self._healthz, methods=["GET"]),
             Path("/readyz", self._readyz, methods=["GET"]),
         ]
@@ -106,6 +107,18 @@ class Api:
 
     async def _openapi(self, request: Request) -> Response:
         return Response(json.dumps(document()), media_type="application/json")
+
+    async def _metrics(self, request: Request) -> Response:
+        """Answer with the totals of this process, for tokens that may see the usage of all readers."""
+        token: AccessToken = request.state.token
+        try:
+            caller = Caller(self.service, token)
+            caller.require(ADMIN)
+            caller.require_all_projects()
+        except ContextdError as error:
+            status, content = of_error(error, request.state.trace_id)
+            return Response(content, status, media_type=MEDIA_TYPE)
+        return Response(prometheus.exposition(self.service.home.usage.counted()), media_type=prometheus.MEDIA_TYPE)
 
     async def _healthz(self, request: Request) -> Response:
         return Response(b'{"status":"ok"}', media_type="application/json")

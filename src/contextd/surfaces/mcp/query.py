@@ -10,6 +10,7 @@ from contextd.errors import InvalidInput
 from contextd.surfaces.wire.convert import plain
 from contextd.surfaces.wire.requests import QueryContext
 from contextd.text.invisible import visible_line
+from contextd.values.usage import asked_for
 
 if TYPE_CHECKING:  # not loaded for a client that only connects
     from contextd.app.session import Session
@@ -36,7 +37,8 @@ def answer(session: Session, asked: QueryContext, notes: Sequence[str] = ()) -> 
     build = _json if asked.format == "json" else _text
     room = budget
     for _ in range(_ATTEMPTS):
-        found = _found(session, asked, room)
+        with asked_for("query_context"):
+            found = _found(session, asked, room)
         lines = [visible_line(one) for one in (*notes, *found.trace.warnings)]
         text = build(found, asked.query, lines, budget, session.count_tokens)
         if (tokens := session.count_tokens(text)) <= budget:

@@ -24,6 +24,27 @@ class InProject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsRequest:
+    """A report on usage."""
+
+    days: int = about("Number of days, up to now.", 30, least=1, most=3650)
+    all_readers: bool = about("Whether the usage of other readers counts, too. Needs the right admin.", False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageRequest:
+    """Tokens that an agent or a model used, as its program reports them."""
+
+    operation: str = about("What was done, such as chat or task.")
+    agent: str = about("The program, such as claude-code.", "")
+    task: str = about("The id of the task.", "")
+    tokens_in: int = about("Tokens of the prompt.", 0, least=0)
+    tokens_out: int = about("Tokens of the answer.", 0, least=0)
+    with_context: bool = about("Whether the prompt had a context of contextd.", True)
+    notes: str = about("Notes.", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowed(InProject):
     """A query with its filters."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from contextd.app.metrics import Metrics
 from contextd.surfaces.wire import api_answers as to
 from contextd.surfaces.wire import api_requests as of
 from contextd.surfaces.wire import engine_api as engine
@@ -90,6 +91,8 @@ _API = tuple(
             ListAnswer[index.FailureAnswer],
             "List files that could not be indexed.",
         ),
+        ("metrics", "GET", "/metrics", READ, of.MetricsRequest, Metrics, "Report on usage: tokens, times, retrievers, cache."),
+        ("usage", "POST", "/usage", WRITE, of.UsageRequest, to.CountAnswer, "Record the tokens that an agent used."),
         ("secrets", "GET", "/secrets", ADMIN, of.Paged, ListAnswer[index.SecretAnswer], "List secrets that were scrubbed."),
         ("config", "GET", "/config", ADMIN, of.InProject, index.ConfigAnswer, "Show all settings."),
         (

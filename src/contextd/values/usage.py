@@ -1,0 +1,72 @@
+"""What each answered query and each call of an agent took: counts, tokens, times. Texts only if the settings ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Purpose(NamedTuple):
+    """Why a query is asked: the operation that asks it, and the task it is for."""
+
+    operation: str
+    task: str = ""
+
+
+_PURPOSE: ContextVar[Purpose | None] = ContextVar("purpose", default=None)
+
+
+@contextmanager
+def asked_for(operation: str, task: str = "") -> Iterator[None]:
+    """Set the purpose of the queries inside. The outermost purpose stays."""
+    token = _PURPOSE.set(_PURPOSE.get() or Purpose(operation, task))
+    try:
+        yield
+    finally:
+        _PURPOSE.reset(token)
+
+
+def purpose(operation: str) -> Purpose:
+    """Return the purpose of the current query; by default `operation`."""
+    return _PURPOSE.get() or Purpose(operation)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryUsage:
+    """One answered query."""
+
+    at: int  # microseconds
+    operation: str  # search, recall, context, facets, task, hook, query_context
+    reader: str
+    project: str = ""  # id of the workspace
+    task: str = ""
+    cache: str = ""  # "exact" or "semantic" if the answer was given before
+    milliseconds: float = 0.0
+    steps: Mapping[str, float] = field(default_factory=dict)  # milliseconds
+    hits: int = 0
+    proposed: Mapping[str, int] = field(default_factory=dict)  # by retriever: the documents it proposed
+    survived: Mapping[str, int] = field(default_factory=dict)  # by retriever: those of them in the answer
+    languages: Mapping[str, int] = field(default_factory=dict)  # hits by language
+    tokens: int = 0  # of the context
+    budget: int = 0
+    file_tokens: int = 0  # of the whole files that the context quotes, estimated
+    warnings: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentUsage:
+    """Tokens that an agent or a model used, as its program reported them."""
+
+    at: int  # microseconds
+    operation: str
+    reader: str
+    agent: str = ""
+    task: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    with_context: bool = True
+    notes: str = ""
