@@ -92,3 +92,37 @@ def test_changed_settings_and_staleness_are_seen(session: Session, project: Path
     (home / "config.toml").write_text("[context.query]\ndefault_k = 1\n")
     again = open_session(project, home=home, environment={})
     assert len(again.search("load user").hits) == 1
+
+
+def semantic(session: Session, **more: object) -> Session:
+    cache = replace(session.settings.cache, semantic=True, **more)  # type: ignore[arg-type]
+    return replace(session, setup=replace(session.setup, settings=replace(session.settings, cache=cache)))
+
+
+def test_a_rephrased_question_is_answered_from_memory_on_request_only(session: Session) -> None:
+    session.search("how are users loaded")
+    assert not session.search("How are the users loaded?").trace.cache
+    asked = semantic(session)
+    first = asked.search("how are users loaded")
+    again = asked.search("How are the users loaded?")
+    assert again.trace.cache == "semantic" and again.hits == first.hits and asked.home.answers.rephrased == 1
+    assert not asked.search("how are users not loaded").trace.cache and not asked.search("who loads users").trace.cache
+
+
+def test_the_semantic_level_keeps_readers_budgets_and_writes_apart(session: Session) -> None:
+    asked = semantic(session)
+    asked.context("how are users loaded", budget=200)
+    for other in (asked.as_reader("ana"), replace(asked, private=False)):
+        assert not other.context("how are the users loaded", budget=200).trace.cache
+    assert not asked.context("how are the users loaded", budget=201).trace.cache
+    asked.remember("Users are loaded lazily")
+    assert not asked.context("how are the users loaded", budget=200).trace.cache
+
+
+def test_a_rephrased_question_must_be_near_and_recent(session: Session) -> None:
+    strict = semantic(session, semantic_threshold=1.1)
+    strict.search("how are users loaded")
+    assert not strict.search("how are the users loaded").trace.cache
+    short = semantic(session, semantic_ttl_seconds=-1)
+    short.search("how are users loaded")
+    assert not short.search("how are the users loaded").trace.cache

@@ -1,4 +1,8 @@
-"""Answers of a process that are given again while nothing has changed: an LRU cache by query, reader and state of the data."""
+"""Answers of a process that are given again while nothing has changed: an LRU cache by query, reader and state of the data.
+
+On request (`cache.semantic`) an answer is also given to a rephrased query: all words that matter are the same, and the vectors
+of both are near. Everything else of the key has to be equal at both levels.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,10 @@ import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from contextd.app.questions import projects_of
+from contextd.text.rephrasing import same_question
 from contextd.values.trace import Trace
 
 if TYPE_CHECKING:
@@ -22,24 +27,33 @@ if TYPE_CHECKING:
 T = TypeVar("T", "SearchResult", "Context")
 
 MOST = 256
+EXACT, SEMANTIC = "exact", "semantic"
 _DAY = 86_400_000_000  # microseconds
+
+
+class _Key(NamedTuple):
+    """The text of a query, and everything else that its answer depends on."""
+
+    text: str
+    rest: Hashable
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
     answer: Any
-    until: float
+    made: float
     setup: object  # kept, so that its id is not used again
 
 
 @dataclass(slots=True)
 class AnswerCache:
-    """Answers by their key. Any thread may call its methods. `hits` and `misses` count since the process started."""
+    """Answers by their key. Any thread may call its methods. The counts are since the process started."""
 
     most: int = MOST
     hits: int = 0
+    rephrased: int = 0  # hits of the semantic level
     misses: int = 0
-    _entries: OrderedDict[Hashable, _Entry] = field(default_factory=OrderedDict)
+    _entries: OrderedDict[_Key, _Entry] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self, session: Session, query: Query, asked: Asked, kind: str, make: Callable[[], T]) -> T:
@@ -50,18 +64,15 @@ class AnswerCache:
         key = _key(session, query, asked, kind)
         if key is None:
             return make()
-        with self._lock:
-            known = self._entries.get(key)
-            if known is not None and known.until > time.monotonic():
-                self._entries.move_to_end(key)
-                self.hits += 1
-                return _copied(known.answer, "exact")  # type: ignore[no-any-return]
-            self.misses += 1
+        known = self._exact(key, session.settings.cache.exact_ttl_seconds)
+        if known is not None:
+            return _copied(known.answer, EXACT)  # type: ignore[no-any-return]
+        if session.settings.cache.semantic and (known := self._near(key, session)) is not None:
+            return _copied(known.answer, SEMANTIC)  # type: ignore[no-any-return]
         answer = make()
         with self._lock:
-            self._entries[key] = _Entry(
-                _copied(answer), time.monotonic() + session.settings.cache.exact_ttl_seconds, session.setup
-            )
+            self.misses += 1
+            self._entries[key] = _Entry(_copied(answer), time.monotonic(), session.setup)
             while len(self._entries) > self.most:
                 self._entries.popitem(last=False)
         return answer
@@ -71,8 +82,30 @@ class AnswerCache:
         with self._lock:
             self._entries.clear()
 
+    def _exact(self, key: _Key, seconds: float) -> _Entry | None:
+        with self._lock:
+            known = self._entries.get(key)
+            if known is None or time.monotonic() - known.made > seconds:
+                return None
+            self._entries.move_to_end(key)
+            self.hits += 1
+            return known
 
-def _key(session: Session, query: Query, asked: Asked, kind: str) -> Hashable | None:
+    def _near(self, key: _Key, session: Session) -> _Entry | None:
+        """Return the newest answer to a query that asks for the same in other words."""
+        settings, now = session.settings.cache, time.monotonic()
+        with self._lock:
+            beside = [(one.text, known) for one, known in reversed(self._entries.items()) if one.rest == key.rest]
+        for text, known in beside:
+            fresh = now - known.made <= settings.semantic_ttl_seconds
+            if fresh and same_question(text, key.text) and _cosine(session, text, key.text) >= settings.semantic_threshold:
+                with self._lock:
+                    self.rephrased += 1
+                return known
+        return None
+
+
+def _key(session: Session, query: Query, asked: Asked, kind: str) -> _Key | None:
     """Return what an answer depends on; None if it cannot be told: a ranker or a vector of the caller's own, plug-ins.
 
     The versions are read before the query runs, so an answer is never older than its key says.
@@ -86,10 +119,16 @@ def _key(session: Session, query: Query, asked: Asked, kind: str) -> Hashable | 
     ):
         return None
     text = " ".join(unicodedata.normalize("NFC", query.text).split())
-    same = replace(query, text=text, now=query.now // _DAY, deadline=None)
+    same = replace(query, text="", now=query.now // _DAY, deadline=None)
     stores = tuple(project.store.version() for project in projects_of(session))
     templates = tuple(session.home.templates)
-    return kind, same, id(session.setup), session.private, session.home.record.version(), stores, templates
+    return _Key(text, (kind, same, id(session.setup), session.private, session.home.record.version(), stores, templates))
+
+
+def _cosine(session: Session, one: str, other: str) -> float:
+    """Return how near two queries are by the best model there is; 0 without a model."""
+    model, vectors = session.setup.deep() or session.setup.static, session.home.query_vectors
+    return 0.0 if model is None else float(vectors.of(model, one) @ vectors.of(model, other))
 
 
 def _copied(answer: T, level: str = "") -> T:

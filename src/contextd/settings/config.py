@@ -327,6 +327,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "engine.retry_attempts": (0, 10),
     "engine.idle_minutes": (1, 100_000),
     "metrics.keep_days": (1, 36_500),
+    "cache.semantic_threshold": (0.5, 1.0),
+    "cache.semantic_ttl_seconds": (1, 86_400),
 }
 
 

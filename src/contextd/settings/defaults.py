@@ -140,6 +140,9 @@ class Cache:
 
     enabled: bool = True
     exact_ttl_seconds: int = 300
+    semantic: bool = False  # also for a rephrased query: the same words that matter, and a vector that is near
+    semantic_threshold: float = 0.92  # cosine
+    semantic_ttl_seconds: int = 1800
 
 
 @dataclass(frozen=True, slots=True)

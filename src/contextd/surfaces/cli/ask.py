@@ -78,6 +78,7 @@ def ordered(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="NUMBER",
             help="Weight of relevance: 1 for relevance only, 0 for maximum diversity (default: 0.7).",
         ),
+        click.option("--no-cache", is_flag=True, help="Compute the answer again, even if the service has given it before."),
     ):
         command = option(command)
     return command
@@ -115,7 +116,7 @@ def _answer(
     query: tuple[str, ...], project: str, reader: str, also: tuple[str, ...], budget: int | None, limit: int | None,
     template: str, paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None,
     timeout: float | None, rerank: bool, ranker: str, history: tuple[str, ...], exclude: tuple[str, ...],
-    mmr_lambda: float | None, explained: bool = False,
+    mmr_lambda: float | None, no_cache: bool, explained: bool = False,
 ) -> Any:  # fmt: skip
     """Return the context of a question, with its whole trace if it is to be explained."""
     text = query_from(query)
@@ -132,6 +133,7 @@ def _answer(
         ranker=ranker,
         history=history,
         mmr_lambda=mmr_lambda,
+        cache=not no_cache,
     )
 
 
@@ -148,7 +150,7 @@ def search(
     query: tuple[str, ...], project: str, reader: str, json_output: bool, limit: int | None, also: tuple[str, ...],
     paths: tuple[str, ...], languages: tuple[str, ...], kinds: tuple[str, ...], min_score: float | None, timeout: float | None,
     rerank: bool, ranker: str, history: tuple[str, ...], exact: bool, regex: bool, exclude: tuple[str, ...],
-    mmr_lambda: float | None,
+    mmr_lambda: float | None, no_cache: bool,
 ) -> int:  # fmt: skip
     """Search the project for QUERY. The hits are sorted by relevance and grouped by file.
 
@@ -167,7 +169,7 @@ def search(
     text = text_from(query) if exact or regex else query_from(query)
     session = served(project, reader, also)
     narrow = _narrow(paths, languages, kinds, exclude)
-    order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda}
+    order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda, "cache": not no_cache}
     if exact or regex:
         if exact and regex:
             raise click.UsageError("--exact and --regex cannot be used together")

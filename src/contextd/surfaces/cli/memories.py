@@ -80,6 +80,7 @@ def recall(
     query: tuple[str, ...], project: str | None, reader: str, json_output: bool, limit: int | None, kinds: tuple[str, ...],
     topics: tuple[str, ...], since: str | None, until: str | None, as_of: str | None, min_confidence: float, conversation: str,
     min_score: float | None, links: int, rerank: bool, ranker: str, history: tuple[str, ...], mmr_lambda: float | None,
+    no_cache: bool,
 ) -> int:  # fmt: skip
     """Search your memories for QUERY.
 
@@ -97,9 +98,8 @@ def recall(
     session = served(project, reader)
     wanted = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
     narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=wanted)
-    found = session.recall(
-        text, k=limit, min_score=min_score, narrow=narrow, rerank=rerank, ranker=ranker, history=history, mmr_lambda=mmr_lambda
-    )
+    order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda, "cache": not no_cache}
+    found = session.recall(text, k=limit, min_score=min_score, narrow=narrow, **order)
     if json_output:
         as_json(SearchAnswer.of(found.hits, found.plan, found.trace, text))
         return 0 if found.hits else 1
