@@ -228,3 +228,14 @@ def test_X5_purge_leaves_no_file(person: Path, project: Path, home: Path, contex
     for path, text in before.items():
         assert path in left and (left[path] == text or path.suffix in (".json", ".toml"))
     assert not [path for path in left if "contextd" in path.name]
+
+
+def test_one_file_that_cannot_be_read_does_not_stop_the_others(person: Path, contextd: Contextd) -> None:
+    (person / ".cursor").mkdir()
+    (person / ".cursor" / "mcp.json").write_text("{ not json")
+    (person / ".gemini").mkdir()
+    run = contextd("install", "cursor", "gemini", HOME=str(person))
+    assert run.code == 2 and "Cursor" in run.err and "Gemini CLI: connected" in run.out
+    assert "contextd" in (person / ".gemini" / "settings.json").read_text()
+    assert (person / ".cursor" / "mcp.json").read_text() == "{ not json"
+    assert contextd("install", "cursor", HOME=str(person)).code == 2

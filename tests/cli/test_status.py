@@ -95,3 +95,21 @@ def test_metrics_and_savings_show_what_queries_took(session: Session, project: P
     assert told["operations"] == {"context": 1, "search": 1} and told["saved"]["contexts"] == 1
     assert json.loads(contextd("savings", "--json").out)["saved"]["file_tokens"] == told["saved"]["file_tokens"] > 0
     assert contextd("metrics", "--days", "0").code == 2 and contextd("metrics", "--as", "ana").code == 1
+
+
+def test_a_project_is_named_by_its_name_anywhere(session: Session, project: Path, contextd: Contextd, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run = contextd("search", "load_user", "-p", project.name, cwd=elsewhere)
+    assert run.code == 0 and "src/app/store.py" in run.out
+    assert contextd("search", "load_user", "-p", "nonsense", cwd=elsewhere).code == 2
+    twin = tmp_path / "other" / project.name
+    shutil.copytree(project, twin)
+    contextd("index", cwd=twin)
+    run = contextd("search", "load_user", "-p", project.name, cwd=elsewhere)
+    assert run.code == 2 and "several projects are called" in run.err and str(twin) in run.err
+
+
+def test_status_shows_that_no_service_runs(session: Session, project: Path, contextd: Contextd) -> None:
+    assert "service   not running; start it with `contextd serve --background`" in contextd("status", cwd=project).out
+    assert json.loads(contextd("status", "--json", cwd=project).out)["service"] is None

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from contextd.text.indexed_text import words_of
 from contextd.values.document import Parsed, Piece
 from contextd.values.memory import Recall
 from contextd.values.query import Narrow
+from tests.conftest import Run
 
 DAY = 86_400_000_000
 
@@ -482,3 +484,22 @@ def test_a_change_says_something_and_an_end_is_no_beginning(person: Session) -> 
     assert texts(person, "where do I live", recall=Recall(as_of=ended.valid_to - DAY)) == ["I live in Leipzig"]
     with pytest.raises(InvalidInput, match="before its start date"):
         person.memories.update(kept.id, valid_from=kept.said, valid_to=kept.said - DAY)
+
+
+def test_memories_of_a_private_topic_answer_on_this_machine_only(session: Session, contextd: Callable[..., Run]) -> None:
+    old = session.remember("I take warfarin every morning", topics=["Medicine"]).memory
+    other = session.remember("I like warm bread every morning", topics=["Food"]).memory
+    session.memories.add_topic("Medicine", "Health")
+    assert contextd("topics", "private", "Health").out.strip() == "Health is private, with 1 memory"
+    again = open_session(session.root(), home=session.home.path)
+    new = again.remember("I also take insulin every morning", topics=["Medicine"]).memory
+    outside = replace(again, private=False)
+    shown = {hit.chunk.uri for hit in outside.recall("what do I take every morning", min_score=0.0).hits}
+    assert shown == {f"memory:{other.id}"} and {one.id for one in outside.memories.all()} == {other.id}
+    assert {one.id for one in again.memories.all()} == {old.id, new.id, other.id}
+    moved = again.memories.update(other.id, topics=["Health"]).memory
+    assert moved.private and outside.memories.all() == []
+    contextd("topics", "private", "Health", "--off")
+    free = open_session(session.root(), home=session.home.path)
+    assert not free.remember("I see the dentist in May", topics=["Health"]).memory.private and free.memories.get(old.id).private
+    assert contextd("topics", "private", "Nonsense").code == 2

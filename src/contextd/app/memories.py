@@ -44,6 +44,7 @@ class MemoryService:
     tokens: Tokens
     rules: Sequence[Rule] = ()
     private: bool = True  # whether private memories may be seen
+    private_topics: frozenset[str] = frozenset()  # their memories, and those of topics below them, are private
     on_erase: Callable[[], None] = lambda: None  # called after text was erased, to erase what logs say of it
 
     # Saving
@@ -133,7 +134,7 @@ class MemoryService:
             changed = replace(changed, source="person")  # the person who rewords a fact states it
         if changed.text != old.text or old.enriched < VERSION:
             return pipeline.reword(changed, self.reader.name, self._resources([old.workspace]))
-        changed, finds = pipeline.scrubbed(changed, self.rules)
+        changed, finds = pipeline.scrubbed(pipeline.guarded(changed, self._private_topics()), self.rules)
         warnings = tuple(f"a secret was left out (rule {rule})" for rule in finds)
         return Remembered(self.record.memories.change(changed, self.reader.name), warnings=warnings)
 
@@ -241,6 +242,16 @@ class MemoryService:
         self._known_topic(name)
         return self._replaced(name, "")
 
+    def hide_topic(self, name: str) -> int:
+        """Mark the person's memories of a topic, and of topics below it, as private. Returns their number."""
+        self._known_topic(name)
+        hidden = self._private_topics(name)
+        own = [one for one in self.all() if one.author == self.reader.name and not hidden.isdisjoint(one.topics)]
+        for memory in own:
+            if not memory.private:
+                self._changed(memory, private=True)
+        return len(own)
+
     # Enrichment
 
     def enrich(self, *, everything: bool = False, progress: Callable[[int, int], None] = lambda done, of: None) -> Quality:
@@ -332,7 +343,17 @@ class MemoryService:
         enricher = Enricher(
             self.static, Routing(self._defined_topics(), self.static), lambda: self._corrected(workspaces), version
         )
-        return pipeline.RememberResources(self.record.memories, embedders, enricher, self.tokens, self.rules, self.private)
+        return pipeline.RememberResources(
+            self.record.memories, embedders, enricher, self.tokens, self.rules, self.private, self._private_topics()
+        )
+
+    def _private_topics(self, *others: str) -> frozenset[str]:
+        """Return the private topics and all topics below them."""
+        found = {*self.private_topics, *others}
+        above = {topic.name: topic.parent for topic in self._defined_topics()} if found else {}
+        while more := {name for name, parent in above.items() if parent in found} - found:
+            found |= more
+        return frozenset(found)
 
     def _corrected(self, workspaces: Sequence[int]) -> list[Taught]:
         found: list[Taught] = []

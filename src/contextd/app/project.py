@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contextd.errors import InvalidInput
+from contextd.ports.catalog import KnownProject
 from contextd.ports.store import Lease, ProjectStore
 from contextd.ports.world import Events, FileSource, Machine, Parser, Past, Recipe, Source
 from contextd.settings.limits import checked_path
@@ -51,3 +52,13 @@ def inside(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
             raise InvalidInput(f"{path} is outside the project {root}")
         found.append(target.relative_to(root).as_posix())
     return () if "." in found else tuple(found)
+
+
+def the_one_named(name: str, known: Iterable[KnownProject]) -> str | None:
+    """Return the folder of the project with a name; None if there is none. Raises InvalidInput if several have it."""
+    found = [one for one in known if one.name == name and one.roots]
+    if len(found) > 1:
+        raise InvalidInput(
+            f"several projects are called {name!r}: {', '.join(one.roots[0] for one in found)}; give the directory"
+        )
+    return found[0].roots[0] if found else None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from contextd.app.follower import Follower
 from contextd.app.home import Home
-from contextd.app.project import Project
+from contextd.app.project import Project, the_one_named
 from contextd.app.prompts import Given
 from contextd.app.questions import projects_of
 from contextd.app.session import Session
@@ -127,6 +127,13 @@ class Service:
             self._kept.clear()
         self.catalog.remove(project)
 
+    def warm(self) -> None:
+        """Load the models, so that the first query does not wait for them."""
+        setup = self._opened(None, ()).setup
+        for model in (setup.static, setup.deep()):
+            if model is not None:
+                model.query("warm")
+
     def rest(self) -> None:
         """Stop following projects that were not used for `engine.idle_minutes`. Called from time to time."""
         limit = self._opened(None, ()).settings.engine.idle_minutes * 60
@@ -143,16 +150,17 @@ class Service:
         self.home.close()
 
     def _root(self, token: AccessToken, project: str) -> str:
-        """Return the folder of a project given by its path, its name in the settings, or its id."""
+        """Return the folder of a project given by its path, its name, or its id."""
         named = self._opened(None, ()).settings.projects
         if project in named:
             return named[project]
         if (path := checked_path(project)).is_absolute():
             return str(path)
         known = self.catalog.get(int(project, 16)) if _ID.fullmatch(project) else None
-        if known is None:
+        root = known.roots[0] if known is not None else the_one_named(project, self.known(token))
+        if root is None:
             raise NotFound(_unknown(project))
-        return known.roots[0]
+        return root
 
     def _is_known(self, root: str) -> bool:
         """Return whether a folder is a project. Of other folders not even the settings file is read."""

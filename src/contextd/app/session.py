@@ -190,7 +190,8 @@ class Session:
         project = self.project.workspace if self.project is not None else None
         home, setup = self.home, self.setup
         made = (setup.static, setup.deep, home.tokens, setup.rules)
-        return MemoryService(home.record, home.personal, project, self.reader, *made, self.private, home.usage.log.drop_texts)
+        private = (self.private, frozenset(self.settings.privacy.topics))
+        return MemoryService(home.record, home.personal, project, self.reader, *made, *private, home.usage.log.drop_texts)
 
     def remember(
         self,

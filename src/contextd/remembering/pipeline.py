@@ -6,7 +6,7 @@ This module alone defines the order of the steps. No step calls another.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,6 +44,16 @@ class RememberResources:
     tokens: Tokens
     rules: Sequence[Rule] = ()
     private: bool = True  # whether private memories are compared with; if not, nothing of them is learned or ended
+    private_topics: frozenset[str] = frozenset()
+
+    def enriched(self, memory: Memory, vectors: Vectors) -> Memory:
+        """Return a memory with its guessed fields; private if one of its topics is."""
+        return guarded(self.enricher.enrich(memory, vectors), self.private_topics)
+
+
+def guarded(memory: Memory, private_topics: Collection[str]) -> Memory:
+    """Return a memory, marked as private if one of its topics is private."""
+    return replace(memory, private=memory.private or not set(private_topics).isdisjoint(memory.topics))
 
 
 def remember(memories: Sequence[Memory], resources: RememberResources) -> list[Remembered]:
@@ -56,7 +66,7 @@ def remember(memories: Sequence[Memory], resources: RememberResources) -> list[R
     for start in range(0, len(memories), _BATCH):
         batch = [clean(memory, resources.rules) for memory in memories[start : start + _BATCH]]
         vectors, problems = _embedded([memory.text for memory, _ in batch], resources.embedders)
-        known = [resources.enricher.enrich(memory, vector) for (memory, _), vector in zip(batch, vectors, strict=True)]
+        known = [resources.enriched(memory, vector) for (memory, _), vector in zip(batch, vectors, strict=True)]
         entries = [(memory, parsed(memory.text, resources.tokens, memory), v) for memory, v in zip(known, vectors, strict=True)]
         for (_, finds), decided in zip(batch, resources.memories.remember(entries, decide), strict=True):
             warnings = (*(f"a secret was removed (rule {rule})" for rule in finds), *problems)
@@ -68,7 +78,7 @@ def reword(memory: Memory, by: str, resources: RememberResources) -> Remembered:
     """Save a memory whose text was changed. Guessed fields are guessed again."""
     memory, finds = clean(memory, resources.rules)
     (vectors,), problems = _embedded([memory.text], resources.embedders)
-    memory = resources.enricher.enrich(memory, vectors)
+    memory = resources.enriched(memory, vectors)
     stored = resources.memories.change(memory, by, parsed(memory.text, resources.tokens, memory), vectors)
     return Remembered(stored, warnings=(*(f"a secret was removed (rule {rule})" for rule in finds), *problems))
 
@@ -81,7 +91,7 @@ def refresh(memory: Memory, resources: RememberResources) -> None:
     (vectors,), problems = _embedded([memory.text], resources.embedders)
 
     def guessed(now: Memory) -> Memory:
-        known = resources.enricher.enrich(now, vectors)
+        known = resources.enriched(now, vectors)
         return replace(known, enriched=now.enriched) if problems else known  # failed guesses are tried again later
 
     words = parsed(memory.text, resources.tokens, guessed(memory)) if abs(memory.enriched) != VERSION else None

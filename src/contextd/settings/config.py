@@ -39,7 +39,11 @@ _UNTRUSTED = {
 
 
 _ENVIRONMENT = "environment"  # origin of values from variables
-_ADDED = ("security.secret_patterns", "privacy.paths")  # layers add to these; none can remove patterns of another
+_ADDED = (
+    "security.secret_patterns",
+    "privacy.paths",
+    "privacy.topics",
+)  # layers add to these; none can remove patterns of another
 _CHOICES = {"query.fusion": ("weighted", "rrf"), "mode": ("hybrid", "standalone", "embedded")}
 
 

@@ -120,6 +120,7 @@ class Privacy:
     """What answers on this machine only: not over MCP, hooks or HTTP, unless a token allows it."""
 
     paths: tuple[str, ...] = ()  # folders and patterns, relative to the project
+    topics: tuple[str, ...] = ()  # memories of these topics, and of topics below them, are saved as private
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # What contextd writes into its data directory. Nothing else in it is removed.
 _OWN = ("record.db*", "projects", "models", "service", "usage", "config.toml", "config.toml.*", "bench")
 _SCOPES = click.Choice(["user", "project"])
+_Wanted = tuple[str, "Callable[[], FileChange]"]  # a program, and the change of its file
 
 
 def _targets(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,13 +67,17 @@ def install(
             out(f"{agent.title}: {agent.path(scope, Path.home(), root)}")
             as_json({agent.keys[0]: {agents.NAME: agent.shape(command)}})
         return 0
-    changes = [(agent.title, agents.connection(agent, agent.path(scope, Path.home(), root), command)) for agent in chosen]
+    wanted: list[_Wanted] = [
+        (agent.title, lambda agent=agent: agents.connection(agent, agent.path(scope, Path.home(), root), command))  # type: ignore[misc]
+        for agent in chosen
+    ]
     if hook:
-        changes.append(("Claude Code hook", agents.hook_change(agents.hook_path(scope, Path.home(), root), add=True)))
+        wanted.append(("Claude Code hook", lambda: agents.hook_change(agents.hook_path(scope, Path.home(), root), add=True)))
+    changes, code = _possible(wanted)
     _apply(changes, dry_run, json_output, "connected", "connected already")
     if not dry_run and not json_output and any(change.is_needed for _, change in changes):
         note("Restart the program to use it. `contextd doctor` checks the connection.")
-    return 0
+    return code
 
 
 @click.command()
@@ -88,13 +93,29 @@ def uninstall(names: tuple[str, ...], everything: bool, hook: bool, scope: str, 
     from contextd.app import agents
 
     root = _root(scope)
-    changes = [
-        (agent.title, agents.disconnection(agent, agent.path(scope, Path.home(), root))) for agent in _chosen(names, everything)
+    wanted: list[_Wanted] = [
+        (agent.title, lambda agent=agent: agents.disconnection(agent, agent.path(scope, Path.home(), root)))  # type: ignore[misc]
+        for agent in _chosen(names, everything)
     ]
-    if hook or any(title == "Claude Code" for title, _ in changes):
-        changes.append(("Claude Code hook", agents.hook_change(agents.hook_path(scope, Path.home(), root), add=False)))
+    if hook or any(title == "Claude Code" for title, _ in wanted):
+        wanted.append(("Claude Code hook", lambda: agents.hook_change(agents.hook_path(scope, Path.home(), root), add=False)))
+    changes, code = _possible(wanted)
     _apply(changes, dry_run, json_output, "removed", "not connected")
-    return 0
+    return code
+
+
+def _possible(wanted: list[_Wanted]) -> tuple[list[tuple[str, FileChange]], int]:
+    """Return the changes that can be made, and the exit code. A file that cannot be changed does not stop the others."""
+    changes, code = list[tuple[str, "FileChange"]](), 0
+    for title, make in wanted:
+        try:
+            changes.append((title, make()))
+        except ContextdError as error:
+            if len(wanted) == 1:
+                raise
+            note(f"error: {title}: {error}")
+            code = error.exit_code
+    return changes, code
 
 
 def _command(scope: str, root: Path) -> Command:

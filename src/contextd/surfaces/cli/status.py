@@ -21,20 +21,22 @@ def status(project: str, reader: str, json_output: bool) -> int:
     Example:
       contextd status
     """
+    from contextd.app.serving import running
     from contextd.models import weights
     from contextd.settings.config import home
 
     session = asked(project, reader)
     found = session.status()
     models = {one.name: weights.present(home(), one) for one in weights.MODELS.values()}
-    facts = len(session.memories.personal_facts())
+    facts, service = len(session.memories.personal_facts()), running(home())
     if json_output:
         index = None if found is None else asdict(found) | {"stale": bool(found.changed or found.gone)}
-        as_json({"index": index, "models": models, "personal_facts": facts, "data": str(home())})
+        as_json({"index": index, "models": models, "personal_facts": facts, "service": service, "data": str(home())})
         return 0
     rows = [("project", NOT_INDEXED)] if found is None else _index_rows(found)
     rows.append(("models", ", ".join(f"{name} ({'installed' if here else 'missing'})" for name, here in models.items())))
-    rows += [("memories", f"{facts} personal"), ("data", str(home()))]
+    where = f"{service.url}, process {service.pid}" if service else "not running; start it with `contextd serve --background`"
+    rows += [("memories", f"{facts} personal"), ("service", where), ("data", str(home()))]
     for name, value in rows:
         out(f"{name:<9} {value}")
     return 0

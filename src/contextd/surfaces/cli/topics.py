@@ -22,6 +22,7 @@ def topics(ctx: click.Context, project: str | None, reader: str, json_output: bo
       contextd topics add Sailing --below Leisure
       contextd topics rename Leisure "Free time"
       contextd topics merge Fitness Health
+      contextd topics private Health
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -83,4 +84,37 @@ def delete_topic(name: str, project: str | None, reader: str, json_output: bool)
     as_json({"deleted": name, "memories": count}) if json_output else out(
         f"deleted {name}; {counted(count, 'memory', 'memories')} had it"
     )
+    return 0
+
+
+@topics.command("private")
+@click.argument("name")
+@click.option("--off", is_flag=True, help="New memories of the topic are not private. Marked memories stay private.")
+@_anywhere
+def private_topic(name: str, off: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Make the topic NAME private, with its memories and the topics below it.
+
+    Private memories answer on this machine only: not over MCP, not in hooks, and over HTTP only for tokens made with --private.
+
+    \b
+    Examples:
+      contextd topics private Health
+      contextd topics private Health --off
+    """
+    import json
+
+    from contextd.settings import config
+    from contextd.settings.config_file import set_value
+
+    session = opened(project, reader)
+    count = 0 if off else session.memories.hide_topic(name)
+    path = config.home() / "config.toml"
+    known = [one for one in config.load(path, None, {}).settings.privacy.topics if one != name]
+    set_value(path, "privacy.topics", json.dumps(known if off else [*known, name], ensure_ascii=False), trusted=True)
+    if json_output:
+        as_json({"name": name, "private": not off, "memories": count})
+    elif off:
+        out(f"{name} is not private any more; memories that were marked stay private")
+    else:
+        out(f"{name} is private, with {counted(count, 'memory', 'memories')}")
     return 0

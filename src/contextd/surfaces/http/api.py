@@ -142,6 +142,7 @@ class Api:
     async def _life(self, app: Starlette) -> AsyncIterator[None]:
         """Stop following idle projects while the service runs; close everything at its end."""
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(anyio.to_thread.run_sync, self.service.warm)
             tasks.start_soon(self._resting)
             yield
             self.draining = True

@@ -15,14 +15,18 @@ from contextd.values.memory import Recall
 from contextd.values.query import Facet, Narrow
 
 if TYPE_CHECKING:
+    from contextd.app.session import Session
     from contextd.values.answer import Context
+    from contextd.values.trace import Trace
 
 _SECONDS = 30.0  # timeout of a query that names none
 
 
 def search(caller: Caller, asked: requests.SearchRequest) -> SearchAnswer:
     """Search the project and personal memories."""
-    found = caller.session(asked, asked.also).search(asked.query, k=asked.k, **_options(asked))
+    session = caller.session(asked, asked.also)
+    found = session.search(asked.query, k=asked.k, **_options(asked))
+    _warn_of_no_project(session, asked, found.trace)
     return SearchAnswer.of(found.hits, found.plan, found.trace, asked.query, highlights=asked.highlights)
 
 
@@ -125,7 +129,14 @@ def _options(asked: requests.SearchRequest) -> dict[str, Any]:
 
 def _context(caller: Caller, asked: requests.ContextRequest) -> Context:
     session, k = caller.session(asked, asked.also), MOST_HITS if asked.k is None else asked.k
-    return session.context(asked.query, budget=asked.budget, template=asked.template, k=k, **_options(asked))
+    found = session.context(asked.query, budget=asked.budget, template=asked.template, k=k, **_options(asked))
+    _warn_of_no_project(session, asked, found.trace)
+    return found
+
+
+def _warn_of_no_project(session: Session, asked: requests.SearchRequest, trace: Trace) -> None:
+    if session.project is None and not session.others and not asked.memories_only:
+        trace.warn("no project is named, so personal memories and chats alone were searched")
 
 
 def _explained(answer: Context, *, texts: bool, highlights: bool = False) -> ExplainAnswer:
