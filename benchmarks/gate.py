@@ -1,24 +1,32 @@
 """Nothing else: how many questions that a project cannot answer get a context, and what `Hit.score` means.
 
 `python -m benchmarks.gate` asks the questions of the code benchmark and those answered by lines of their own repository and of
-a few others, and questions about other people's lives (LoCoMo) of any. It fits whether a question is about a project
+a few others, and questions about other people's lives (LoCoMo) of any. Parts of the repositories are projects, too: some of
+their files, chosen at random, among them some that answer. It fits whether a question is about a project
 (`querying/calibrate.py`) on four fifths of the repositories and judges on the rest: neither the repository nor, for its own
-questions, the question was seen. The bias is chosen on the four fifths too, as the largest loss of lines allows.
+questions, the question was seen. The bias is chosen on the four fifths too, as the largest loss of lines allows. What is
+special about small projects cannot be fitted on these questions, which use the words of the code: `--small FOLDER` judges
+projects with plain questions (`questions.json` in the folder: name, questions, other).
 """
 
 from __future__ import annotations
 
 import json
 import random
+import re
+import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
 import contextd
-from benchmarks.data import BENCH, REPOS, linked_home, repositories
+from benchmarks.data import BENCH, REPOS, Repository, linked_home, repositories
 from benchmarks.lines import asked, shown_in
 from contextd.app.line_answers import BUDGETS, Required, share
 from contextd.app.questions import query_of, resources_of
@@ -37,9 +45,13 @@ L2 = 3.0
 THRESHOLD = 0.3
 LOSS = 0.005  # of the lines that answer
 _NAMES = ("best", "strength", "near")
+_PARTS = (12, 40)  # files of a small project
 _OTHERS = {"code": 3, "answers": 4}  # repositories that a question is asked of beside its own
 _LIVES = 420
-_WEIGHTS = {("code", True): 300, ("code", False): 300, ("answers", True): 150, ("answers", False): 150, ("lives", False): 100}
+_WEIGHTS = {
+    ("code", True): 300, ("code", False): 300, ("answers", True): 150, ("answers", False): 150, ("lives", False): 100,
+    ("small", True): 300, ("small", False): 300,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +84,13 @@ def ask(session: Session, text: str) -> tuple[Mapping[str, float], float, str]:
         retrieved = retrieve(view, plan, {space: vector for space, vector in vectors.items() if view.spaces.get(space)}, {})
         fused = fuse(retrieved, plan.route, most=KEPT)
         if not fused:
-            return dict.fromkeys(_NAMES, -10.0), 0.0, ""
-        ranked = boost(fused, view.about([one.chunk for one in fused]), plan)
-        placed, _, _ = pipeline._open_files(view, ranked, retrieved, plan, Trace(None))
-        told = calibrate.evidence(placed, retrieved.strength)
+            return dict.fromkeys((*_NAMES, "small"), -10.0), 0.0, ""
+        if retrieved.strength is None:  # a look-up, which always passes
+            return dict.fromkeys((*_NAMES, "small"), 10.0), 1.0, ""
+        about = view.about([one.chunk for one in fused])
+        known = {one.chunk: where for one, where in zip(fused, about, strict=True)}
+        placed, _, _ = pipeline._open_files(view, boost(fused, about, plan), known, retrieved, plan, Trace(None))
+        told = calibrate.evidence(placed, retrieved.strength, view.size)
     hits = session.search(text, k=1, min_score=0.0).hits
     return told, hits[0].score if hits else 0.0, hits[0].chunk.uri if hits else ""
 
@@ -124,11 +139,48 @@ def pairs() -> list[Pair]:
             own = target == one.repository
             lines = lines_of(whole[target], one.query, one.alternatives) if own else 0.0
             found.append(Pair("answers", one.repository, target, told, score, own and first in files, lines))
+    found += _small(some, chance)
     for text in _lives(chance):
         target = chance.choice(list(code))
         told, score, _ = ask(code[target], text)
         found.append(Pair("lives", "", target, told, score, False))
     return found
+
+
+def _small(some: Sequence[Repository], chance: random.Random) -> list[Pair]:
+    """Questions asked of a part of their repository, and of parts of others."""
+    found, flags = [], {"embedding.deep_model": "none"}
+    with TemporaryDirectory() as folder:
+        parts: dict[str, tuple[Session, set[str]]] = {}
+        for one, count in ((one, count) for one in some for count in _PARTS):
+            root = Path(folder) / f"{one.name}-{count}"
+            kept = _part(one, root, count, chance)
+            parts[root.name] = contextd.open(root, home=linked_home("small"), flags=flags), kept
+            parts[root.name][0].index(deep=False)
+        for one in some:
+            for question in one.questions:
+                files = {target.path for target in (*question.relevant, *question.secondary)}
+                own = [name for name, (_, kept) in parts.items() if name.rpartition("-")[0] == one.name and files & kept]
+                others = chance.sample([name for name in parts if name.rpartition("-")[0] != one.name], 2)
+                for name in (*own, *others):
+                    told, score, first = ask(parts[name][0], question.query)
+                    home = name if name in own else one.name
+                    found.append(Pair("small", home, name, told, score, name in own and first in files))
+        for session, _ in parts.values():
+            session.close()
+    return found
+
+
+def _part(one: Repository, root: Path, count: int, chance: random.Random) -> set[str]:
+    """Copy some files of a repository: of those that answer, and of the others. Returns their paths."""
+    answers = sorted({target.path for question in one.questions for target in question.relevant})
+    files = sorted(path.relative_to(one.root).as_posix() for path in one.root.rglob("*") if path.is_file())
+    chosen = set(chance.sample([path for path in answers if path in set(files)], min(len(answers), count // 2)))
+    chosen |= set(chance.sample(files, min(len(files), count - len(chosen))))
+    for path in chosen:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(one.root / path, root / path)
+    return chosen
 
 
 def _targets(home: str, sessions: Mapping[str, Session], others: int, chance: random.Random) -> list[str]:
@@ -141,8 +193,21 @@ def _lives(chance: random.Random) -> list[str]:
     return chance.sample(questions, min(_LIVES, len(questions)))
 
 
+def small_projects(folder: Path) -> None:
+    """Count the plain questions to small projects that get an answer and a right file, and those about other software."""
+    for one in json.loads((folder / "questions.json").read_text("utf-8"))["projects"]:
+        session = contextd.open(folder / one["name"], home=linked_home("small"), flags={"embedding.deep_model": "none"})
+        session.index(deep=False)
+        found = [({hit.chunk.uri for hit in session.search(asked["text"]).hits}, asked["files"]) for asked in one["questions"]]
+        answered, right = sum(bool(uris) for uris, _ in found), sum(bool(uris & set(files)) for uris, files in found)
+        others = sum(bool(session.search(text).hits) for text in one["other"])
+        own = f"{answered} of {len(found)} answered, {right} with a right file"
+        print(f"{one['name']}: {own}; of others {others} of {len(one['other'])}")
+
+
 def fit(some: Sequence[Pair]) -> tuple[Float, float]:
     """Weights and bias of a logistic regression, by Newton's method; each kind of question has its share."""
+    some = [one for one in some if one.told["best"] < 10]  # without look-ups
     rows = _rows(some)
     target = np.array([one.own for one in some], float)
     sizes = {key: sum((one.kind, one.own) == key for one in some) for key in _WEIGHTS}
@@ -182,17 +247,22 @@ def passes(told: Mapping[str, float]) -> bool:
 
 def out_of_fold(some: Sequence[Pair], loss: float, margin: float) -> NDArray[np.bool_]:
     """Which questions pass by weights and a bias that never saw the repository they are asked of."""
-    names = sorted({one.target for one in some})
+    names = sorted({_repository(one.target) for one in some})
     kept = np.zeros(len(some), bool)
     for fold in range(FOLDS):
         held = set(names[fold::FOLDS])
-        seen = [one for one in some if one.target not in held and one.home not in held]
+        seen = [one for one in some if _repository(one.target) not in held and _repository(one.home) not in held]
         weights, bias = fit(seen)
         least = passing(seen, _rows(seen) @ weights + bias, loss) - margin
         for place, one in enumerate(some):
-            if one.target in held:
+            if _repository(one.target) in held:
                 kept[place] = float(_rows([one])[0] @ weights + bias) >= least
     return kept
+
+
+def _repository(name: str) -> str:
+    """The repository that a project is, or is a part of."""
+    return re.sub(r"-\d+$", "", name)
 
 
 def report(some: Sequence[Pair], kept: NDArray[np.bool_], label: str) -> None:
@@ -216,6 +286,9 @@ def tenths(some: Sequence[Pair], label: str) -> None:
 
 
 def main() -> None:
+    if "--small" in sys.argv:
+        small_projects(Path(sys.argv[-1]))
+        return
     some = pairs()
     report(some, np.array([passes(one.told) for one in some]), "as shipped")
     for loss, margin in ((0.0, 0.45), (0.0, 0.0), (LOSS, 0.0), (2 * LOSS, 0.0), (4 * LOSS, 0.0)):

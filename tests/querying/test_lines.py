@@ -197,7 +197,8 @@ def test_words_that_never_stand_together_do_not_make_a_question_one_about_the_pr
     both = {
         "src/hooks.py": "def send(webhook, tenant):\n    if delivery.expired:\n        return retry(webhook, backoff, tenant)\n"
     }
-    session = open_session(make_project(apart | (both if together else {})), home=home, environment={})
+    much = {"docs/much.md": "".join(f"# Part {n}\n\n{f'Chapter {n} tells of other things. ' * 30}\n\n" for n in range(420))}
+    session = open_session(make_project(apart | much | (both if together else {})), home=home, environment={})
     session.index()
     hits = session.search("when does an expired webhook delivery get a retry with backoff for a tenant").hits
     assert bool(hits) == together

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.fuse import fuse
 from contextd.querying.pack import CUT_MARK, Prices, pack
 from contextd.querying.pipeline import _merged
-from contextd.values.answer import Candidate, Hit, Retrieved
+from contextd.values.answer import CHANCE, Candidate, Hit, Retrieved
 from contextd.values.document import Chunk, ChunkId
 from contextd.values.trace import Trace
 
@@ -109,10 +110,27 @@ def candidate(document: int, coverage: float, cosine: float) -> Candidate:
 def test_no_file_is_more_relevant_than_the_question_is_about_the_project() -> None:
     some = [candidate(1, 0.8, 0.4), candidate(2, 0.2, 0.1)]
     free = calibrate(some)
-    strong, weak = calibrate(some, strength=1.2), calibrate(some, strength=0.05)
+    strong, weak = calibrate(some, strength=1.2, size=5000), calibrate(some, strength=0.05, size=5000)
     assert strong == free, "words that stand together say that the question is about this project"
     assert weak[ChunkId(1, 0)] < free[ChunkId(1, 0)] and weak[ChunkId(1, 0)] >= weak[ChunkId(2, 0)]
     assert calibrate(some, asked_for=[ChunkId(1, 0)], strength=0.0)[ChunkId(1, 0)] >= 0.9, "what is named is asked for"
+
+
+def test_a_few_words_are_evidence_in_a_small_project_and_a_coincidence_in_a_large_one() -> None:
+    some = [candidate(1, 0.4, 0.4), candidate(2, 0.2, 0.1)]
+    small, medium, large = (max(calibrate(some, strength=0.35, size=size).values()) for size in (60, 1_000, 50_000))
+    assert small > 0.3 > medium == large
+
+
+def test_an_unlikely_chunk_is_shown_only_if_every_likely_one_is() -> None:
+    likely = [replace(hit(number, 0.9), why={CHANCE: 0.1}) for number in range(3)]
+    spare = replace(hit(9, 0.9), why={CHANCE: 0.001})
+    everything = pack([*likely, spare], 1_000, PRICES, {}, Trace(None))
+    assert spare in everything.hits and len(everything) == 4
+    room = PRICES.frame + PRICES.of(likely[0]) + PRICES.of(spare)
+    large = replace(likely[1], chunk=replace(likely[1].chunk, tokens=900))
+    shown = pack([likely[0], large, spare], room, PRICES, {}, Trace(None)).hits
+    assert likely[0] in shown and spare not in shown
 
 
 def test_the_question_is_about_the_project_more_when_its_first_file_is_near() -> None:

@@ -12,6 +12,7 @@ once, and the vector of the first file is near (benchmarks/gate.py fits and meas
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
@@ -32,9 +33,11 @@ _CHAT_DEEP = {"bias": -17.4, "chunk_coverage": 2.7, "document_coverage": 0.6, "c
 _CHAT_STATIC = {"bias": -4.5, "chunk_coverage": 3.2, "document_coverage": 1.7, "cosine": 6.2}
 _CHAT_WORDS = {"bias": -2.8, "chunk_coverage": 4.0, "document_coverage": 1.7, "cosine": 0.0}
 # Whether a question is about this project, fitted with questions of other repositories as the unrelated half. The bias is set
-# so that the usual threshold of 0.3 loses at most half a point of the answer lines (benchmarks/gate.py).
-ABOUT_STATIC = {"bias": -5.4, "best": 0.57, "strength": 5.1, "near": 5.4}
-ABOUT_WORDS = {"bias": -3.1, "best": 0.38, "strength": 6.4, "near": 0.0}
+# so that the usual threshold of 0.3 loses at most half a point of the answer lines (benchmarks/gate.py). `small` was chosen on
+# plain questions about two projects of 25 files, and judged on two others.
+ABOUT_STATIC = {"bias": -5.4, "best": 0.57, "strength": 5.1, "near": 5.4, "small": 3.0}
+ABOUT_WORDS = {"bias": -3.1, "best": 0.38, "strength": 6.4, "near": 0.0, "small": 3.0}
+_SMALL = 2.6  # logarithm of a number of chunks; of projects with fewer, people ask in words that the code does not have
 _SUGGESTED = 0.5  # for the best suggestion of a plug-in, whose scores have no known scale; set by hand
 # Factor on the share of a report's words that one commit has: .1 to .6 (median .29) in reports of 27 fixes, at most .16 in
 # other texts.
@@ -47,11 +50,12 @@ def calibrate(
     asked_for: Collection[ChunkId] = (),
     outside: Collection[str] = (),
     strength: float | None = None,
+    size: int = 0,
 ) -> dict[ChunkId, float]:
     """Return the relevance of each candidate. Files named in the question get at least 0.9, plug-in suggestions up to 0.5.
 
     `strength` is how well the best chunk of a project matches the words of the question. It is None where that has no meaning,
-    as for chats and memories.
+    as for chats and memories. `size` is the number of chunks of the project.
     """
     if not candidates:
         return {}
@@ -62,7 +66,7 @@ def calibrate(
     arms = arms | {"pair": np.maximum(np.where(pair > -2, pair, deep), 0)}
     likely = _probability(_scores(arms, static, deep, (by_deep, by_static, by_words)))
     if strength is not None:
-        likely = np.minimum(likely, _probability(np.array(about(evidence(candidates, strength)))))
+        likely = np.minimum(likely, _probability(np.array(about(evidence(candidates, strength, size)))))
     if "history" in arms:
         likely = np.maximum(likely, np.minimum(_HISTORY * arms["history"], _MOST_BY_HISTORY))
     for name in outside:
@@ -71,13 +75,17 @@ def calibrate(
     return found | {chunk: max(found[chunk], _ASKED_FOR) for chunk in asked_for if chunk in found}
 
 
-def evidence(candidates: Sequence[Candidate], strength: float) -> dict[str, float]:
-    """Return features for `about`: the best file's score, words in one chunk, the cosine of the first file."""
+def evidence(candidates: Sequence[Candidate], strength: float, size: int) -> dict[str, float]:
+    """Return features for `about`: score of the best file, words in one chunk, cosine of the first file, a small project.
+
+    In a large project some chunk has a few words of any question; in a small one that is no coincidence.
+    """
     arms = {name: np.array([one.arms[name] for one in candidates]) for name in candidates[0].arms}
     static, deep = _tier(arms, "static/", len(candidates)), _tier(arms, "deep/", len(candidates))
     first = np.array([one.chunk.document == candidates[0].chunk.document for one in candidates])
     scores = _scores(arms, static, deep, (_DEEP, _STATIC, _WORDS))
-    return {"best": float(scores.max()), "strength": strength, "near": float(static[first].max())}
+    words, near = {"best": float(scores.max()), "strength": strength}, float(static[first].max())
+    return words | {"near": near, "small": max(0.0, _SMALL - math.log10(max(size, 1)))}
 
 
 def about(signals: Mapping[str, float]) -> float:

@@ -7,7 +7,7 @@ levels shows the lower level and then, one by one, what the higher one adds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from contextd.text.terms import split
@@ -16,6 +16,7 @@ from contextd.values.trace import Trace
 
 CUT_MARK = "[… cut]"
 _LEVELS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 24_000, 32_000, 48_000, 64_000)  # tokens
+LIKELY = 0.004  # chance of holding the answer; a less likely chunk is shown only if every likely one is, and room is left
 _SURE = 0.5  # a first chunk at least this likely is shown before anything else, cut if necessary
 _LEAST_LINES = 3
 _LEAST_WORDS = 8
@@ -61,7 +62,9 @@ def pack(hits: Sequence[Hit], limit: int, prices: Prices, terms: Mapping[str, fl
 
 def _shown(hits: Sequence[Hit], costs: Sequence[int], limit: int, prices: Prices, terms: Mapping[str, float]) -> list[Hit]:
     """Return the hits that fit by their prices, in order. One of them may be cut."""
-    whole, part = _chosen(costs, limit, prices.frame, sure=bool(hits) and hits[0].why.get(CHANCE, 0.0) >= _SURE)
+    chances = [hit.why.get(CHANCE, 1.0) for hit in hits]
+    spare = {place for place, chance in enumerate(chances) if chance < LIKELY}
+    whole, part = _chosen(costs, limit, prices.frame, spare, sure=bool(hits) and hits[0].why.get(CHANCE, 0.0) >= _SURE)
     shown = {place: hits[place] for place in whole}
     if part is not None:
         room = limit - prices.frame - sum(costs[place] for place in whole) - prices.head(hits[part])
@@ -70,11 +73,13 @@ def _shown(hits: Sequence[Hit], costs: Sequence[int], limit: int, prices: Prices
     return [shown[place] for place in sorted(shown)]
 
 
-def _chosen(costs: Sequence[int], limit: int, frame: int, *, sure: bool) -> tuple[list[int], int | None]:
+def _chosen(
+    costs: Sequence[int], limit: int, frame: int, spare: Collection[int], *, sure: bool
+) -> tuple[list[int], int | None]:
     """Return the indexes of hits shown whole, and the index of the hit to cut. If `sure`, the first hit is not skipped."""
     above, below = list(range(len(costs))), list[int]()
     for level in reversed(_LEVELS):
-        inside = [] if sure and costs[0] > level - frame else _fitting(above, costs, level - frame)
+        inside = [] if sure and costs[0] > level - frame else _fitting(above, costs, level - frame, spare)
         if level <= limit:
             below = inside
             break
@@ -88,13 +93,15 @@ def _chosen(costs: Sequence[int], limit: int, frame: int, *, sure: bool) -> tupl
     return whole, None
 
 
-def _fitting(places: Sequence[int], costs: Sequence[int], room: int) -> list[int]:
-    """Return the indexes that fit, in order. Indexes that do not fit are skipped."""
-    found = []
+def _fitting(places: Sequence[int], costs: Sequence[int], room: int, spare: Collection[int]) -> list[int]:
+    """Return the indexes that fit, in order. Indexes that do not fit are skipped; then `spare` ones are, too."""
+    found, skipped = list[int](), False
     for place in places:
-        if costs[place] <= room:
+        if costs[place] <= room and not (skipped and place in spare):
             found.append(place)
             room -= costs[place]
+        else:
+            skipped = True
     return found
 
 

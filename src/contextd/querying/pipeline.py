@@ -27,7 +27,7 @@ from contextd.querying.fuse import KEPT, fuse
 from contextd.querying.gather import FILES, gather
 from contextd.querying.gathered import Gathered
 from contextd.querying.order import SHORTLIST, asked_for, known_of, order, placed, shortlist, worth
-from contextd.querying.pack import Prices, pack
+from contextd.querying.pack import LIKELY, Prices, pack
 from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, authors, commits_first, rank
 from contextd.querying.reasons import say_why
@@ -50,7 +50,7 @@ _REPEATED = 0.95  # factor per earlier hit of the same list, so that many chats 
 _TALK = frozenset({"turns", "parts"})  # fields of chat and memory views; reranking does not improve code
 REST = 0.5  # times min_score: once a file is relevant, the remaining budget may show less certain files
 _MAX_MESSAGES = 40  # maximum number of messages and memories in an answer
-_MIN_CHANCE = 0.004  # chosen on questions with known answer lines; less likely chunks only use up tokens
+_MIN_CHANCE = 0.0005  # of a chunk whose file is shown anyway; less likely ones only use up tokens
 POOL = 60  # messages of one chat considered for diversity
 OF_ONE_DOCUMENT = 6
 
@@ -257,7 +257,7 @@ def _search_one(
         known = {one.chunk: where for one, where in zip(fused, about, strict=True)}
         boosted, read, focus = _open_files(view, boosted, known, retrieved, plan, trace)
     strength = None if view.fields & _TALK else retrieved.strength
-    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, strength))
+    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, strength, view.size))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     some = choose(_Pool(view, boosted, kept, likely, read, held), query, trace) if kept else []
     missing = [one.chunk for one in some if one.chunk not in read]
@@ -329,16 +329,17 @@ def _by_worth(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
     """For an answer: the chunks read from relevant files, by probability per token. For chats and memories, as `_spread`."""
     if not pool.read:
         return _spread(pool, replace(query, k=min(query.k, _MAX_MESSAGES)), trace)
-    least = query.rest_score
+    least, read = query.rest_score, [one for one in pool.candidates if one.chunk in pool.read]
     relevant = {one.chunk.document for one in pool.candidates if pool.likely[one.chunk] >= least}
-    read = [one for one in pool.candidates if one.chunk in pool.read]
-    likely = [one for one in read if one.chunk.document in relevant and one.arms[CHANCE] >= _MIN_CHANCE]
-    for one in read:
-        if one.chunk.document not in relevant:
-            trace.drop("cut", _place(pool.read[one.chunk]), f"relevance of the file below {least:g}")
-        elif one.arms[CHANCE] < _MIN_CHANCE:
-            trace.drop("order", _place(pool.read[one.chunk]), f"a chance below {_MIN_CHANCE:g} of holding the answer")
-    return sorted(likely, key=lambda one: (-worth(one, pool.read[one.chunk]), one.chunk))[: query.k]
+    inside = [one for one in read if one.chunk.document in relevant]
+    shown = {one.chunk.document for one in inside if one.arms[CHANCE] >= LIKELY}
+    kept = [one for one in inside if one.arms[CHANCE] >= (_MIN_CHANCE if one.chunk.document in shown else LIKELY)]
+    for one in (one for one in read if one not in kept):
+        low = one.chunk.document not in relevant
+        why = f"relevance of the file below {least:g}" if low else f"a chance below {LIKELY:g} of holding the answer"
+        trace.drop("cut" if low else "order", _place(pool.read[one.chunk]), why)
+    ordered = sorted(kept, key=lambda one: (one.arms[CHANCE] < LIKELY, -worth(one, pool.read[one.chunk]), one.chunk))
+    return ordered[: query.k]
 
 
 def _place(chunk: Chunk) -> str:
