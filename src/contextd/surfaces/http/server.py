@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
 import logging
 import os
@@ -87,6 +88,7 @@ def serve(service: Service, address: Address, *, limits: RequestLimits | None = 
     with bound, announced(service.home.path, url, __version__):
         _logging()
         sys.stderr.write(f"contextd is serving at {url} (process id {os.getpid()})\n")
+        gc.freeze()  # modules live as long as the process; collections need not look at them
         _Server(_config(guard, address), api).run(sockets=[bound])
     sys.stderr.write("stopped\n")
     return 0
