@@ -5,8 +5,8 @@ a few others, and questions about other people's lives (LoCoMo) of any. Parts of
 their files, chosen at random, among them some that answer. It fits whether a question is about a project
 (`querying/calibrate.py`) on four fifths of the repositories and judges on the rest: neither the repository nor, for its own
 questions, the question was seen. The bias is chosen on the four fifths too, as the largest loss of lines allows. What is
-special about small projects cannot be fitted on these questions, which use the words of the code: `--small FOLDER` judges
-projects with plain questions (`questions.json` in the folder: name, questions, other).
+special about small projects cannot be fitted on these questions, which use the words of the code: `--small` judges four small
+projects with plain questions (`small.json`, by another hand); the first two were used to choose the weight.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from contextd.querying.vectors import vectors_of
 from contextd.values.trace import Trace
 
 Float = NDArray[np.float64]
+SMALL = Path(__file__).parent / "small.json"
 FOLDS = 5
 L2 = 3.0
 THRESHOLD = 0.3
@@ -90,7 +91,7 @@ def ask(session: Session, text: str) -> tuple[Mapping[str, float], float, str]:
         about = view.about([one.chunk for one in fused])
         known = {one.chunk: where for one, where in zip(fused, about, strict=True)}
         placed, _, _ = pipeline._open_files(view, boost(fused, about, plan), known, retrieved, plan, Trace(None))
-        told = calibrate.evidence(placed, retrieved.strength, view.size)
+        told = calibrate.evidence(placed, calibrate.WordEvidence(retrieved.strength, view.size))
     hits = session.search(text, k=1, min_score=0.0).hits
     return told, hits[0].score if hits else 0.0, hits[0].chunk.uri if hits else ""
 
@@ -193,14 +194,20 @@ def _lives(chance: random.Random) -> list[str]:
     return chance.sample(questions, min(_LIVES, len(questions)))
 
 
-def small_projects(folder: Path) -> None:
+def small_projects() -> None:
     """Count the plain questions to small projects that get an answer and a right file, and those about other software."""
-    for one in json.loads((folder / "questions.json").read_text("utf-8"))["projects"]:
-        session = contextd.open(folder / one["name"], home=linked_home("small"), flags={"embedding.deep_model": "none"})
-        session.index(deep=False)
-        found = [({hit.chunk.uri for hit in session.search(asked["text"]).hits}, asked["files"]) for asked in one["questions"]]
+    for one in json.loads(SMALL.read_text("utf-8"))["projects"]:
+        with TemporaryDirectory() as folder:
+            for path, text in one["files"].items():
+                (target := Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(text, "utf-8")
+            session = contextd.open(folder, home=linked_home("small"), flags={"embedding.deep_model": "none"})
+            session.index(deep=False)
+            found = [
+                ({hit.chunk.uri for hit in session.search(asked["text"]).hits}, asked["files"]) for asked in one["questions"]
+            ]
+            others = sum(bool(session.search(text).hits) for text in one["other"])
         answered, right = sum(bool(uris) for uris, _ in found), sum(bool(uris & set(files)) for uris, files in found)
-        others = sum(bool(session.search(text).hits) for text in one["other"])
         own = f"{answered} of {len(found)} answered, {right} with a right file"
         print(f"{one['name']}: {own}; of others {others} of {len(one['other'])}")
 
@@ -287,7 +294,7 @@ def tenths(some: Sequence[Pair], label: str) -> None:
 
 def main() -> None:
     if "--small" in sys.argv:
-        small_projects(Path(sys.argv[-1]))
+        small_projects()
         return
     some = pairs()
     report(some, np.array([passes(one.told) for one in some]), "as shipped")

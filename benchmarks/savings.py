@@ -22,7 +22,7 @@ from statistics import median
 import contextd
 from benchmarks.data import linked_home
 from benchmarks.lines import shown_in
-from contextd.app.line_answers import LineQuestion, Required, Shown, Span, required, share, shown
+from contextd.app.line_answers import LineQuestion, Required, Span, required, share, shown
 from contextd.app.session import Session
 
 LIST = Path(__file__).parent / "tasks.json"
@@ -80,15 +80,11 @@ def _until_seen(session: Session, needed: Required, texts: Iterator[tuple[str, s
     read: list[tuple[str, str]] = []
     for one in texts:
         read.append(one)
-        if share(needed, _shown(read)) == 1:
+        if share(needed, shown(read)) == 1:
             break
     else:  # the search never shows all of it: the files that have the lines are opened in the end
         read += [(path, session.structure.text(path) or "") for path in dict.fromkeys(line.path for line in needed[0])]
     return sum(session.count_tokens(text) for _, text in read)
-
-
-def _shown(texts: Sequence[tuple[str, str]]) -> Shown:
-    return shown(texts)
 
 
 def matching_files(session: Session, names: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -140,13 +136,15 @@ def report(costs: Sequence[Cost]) -> None:
     complete = sum(one.is_complete for one in costs)
     enough = [one.sufficient for one in costs if one.sufficient]
     print(f"all needed lines in the default budget: {complete} of {len(costs)}")
+    print(f"tokens: files {median(c.files for c in costs):,.0f}, functions {median(c.functions for c in costs):,.0f}")
+    print(f"reduction where all lines are there: {median(1 - c.context / c.files for c in costs if c.is_complete):.1%}")
     for name, tokens in (("files", [c.files for c in costs]), ("functions", [c.functions for c in costs])):
         whole = median(1 - c.context / t for c, t in zip(costs, tokens, strict=True))
         honest = median(1 - c.with_misses / t for c, t in zip(costs, tokens, strict=True))
-        print(f"median reduction beside {name}: {whole:.1%}; with misses at the cost of files {honest:.1%}")
+        print(f"median reduction compared with {name}: {whole:.1%}; with misses at the cost of files {honest:.1%}")
     reached = [1 - c.sufficient / c.files for c in costs if c.sufficient]
-    share = f"{len(enough)} of {len(costs)}"
-    print(f"smallest sufficient budget: median {median(enough):,.0f} for {share}, {median(reached):.1%} less")
+    some = f"{len(enough)} of {len(costs)}"
+    print(f"smallest sufficient budget: median {median(enough):,.0f} for {some}, {median(reached):.1%} less")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -126,3 +127,11 @@ def test_a_rephrased_question_must_be_near_and_recent(session: Session) -> None:
     short = semantic(session, semantic_ttl_seconds=-1)
     short.search("how are users loaded")
     assert not short.search("how are the users loaded").trace.cache
+
+
+def test_the_semantic_level_does_not_prolong_the_exact_one(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = semantic(session)
+    asked.search("how are users loaded")
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 400)
+    assert not asked.search("how are users loaded").trace.cache

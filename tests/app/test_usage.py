@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from contextd.app.metrics import metrics_of
+from contextd.app.prompts import Given, for_prompt
 from contextd.app.session import Session
 from contextd.app.tasks import Task
 from contextd.errors import InvalidInput
 from contextd.settings.defaults import MetricsSettings
 from contextd.stores.usage_files import UsageFiles
-from contextd.values.usage import AgentUsage, QueryUsage
+from contextd.values.usage import AgentUsage, QueryUsage, unrecorded
 
 DAY = 86_400_000_000
 
@@ -48,12 +49,8 @@ def test_a_row_has_tokens_times_retrievers_and_no_text(session: Session) -> None
     assert row.hits == len(answer.hits) > 0 and sum(row.languages.values()) == row.hits
     assert row.milliseconds >= sum(row.steps.values()) > 0 and {"retrieve", "pack"} <= set(row.steps)
     assert row.survived["full_text"] >= 1 and all(row.survived[name] <= row.proposed[name] for name in row.proposed)
-    assert row.text == "" and "user" not in (session.home.path / "usage" / next_file(session)).read_text()
-
-
-def next_file(session: Session) -> str:
-    (name,) = [path.name for path in (session.home.path / "usage").iterdir()]
-    return name
+    (path,) = (session.home.path / "usage").iterdir()
+    assert row.text == "" and "user" not in path.read_text()
 
 
 def test_file_tokens_are_those_of_the_quoted_files(session: Session, project: Path) -> None:
@@ -81,6 +78,7 @@ def test_texts_are_recorded_on_request_scrubbed_and_erased_by_forget(session: Se
     told = with_metrics(session, log_text=True)
     told.search("why does AKIAQ4ZJ7XWV2M3TPLKD fail")
     (row,) = rows_of(session)
+    assert len(list((session.home.path / "usage").iterdir())) == 2
     assert isinstance(row, QueryUsage) and row.text.startswith("why does") and "AKIA" not in row.text
     session.metrics.add("chat", notes="about the peanut")
     session.forget(session.remember("I am allergic to peanuts").memory.id)
@@ -116,6 +114,30 @@ def test_rows_of_another_version_are_read_as_far_as_they_are_known(tmp_path: Pat
     row = {"kind": "query", "at": 1, "operation": "search", "reader": "owner", "new": 5}
     (tmp_path / "1970-01-01.jsonl").write_text(f"{json.dumps(row)}\n[]\n{json.dumps({'kind': 'other'})}\n")
     assert [one.operation for one in UsageFiles(tmp_path).rows()] == ["search"]
+
+
+def test_a_file_that_cannot_be_deleted_costs_no_answer(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.home.usage.log.add(QueryUsage(time.time_ns() // 1000 - 100 * DAY, "search", "owner"))
+
+    def denied(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", denied)
+    assert session.search("load_user").hits
+
+
+def test_of_several_queries_for_one_purpose_the_last_is_recorded(session: Session) -> None:
+    given = Given()
+    for _ in range(2):
+        for_prompt(session, "how are users loaded from the store", "talk", given)
+    assert [row.operation for row in rows_of(session)] == ["hook", "hook"]
+
+
+def test_nobody_received_what_is_measured_or_explained(session: Session) -> None:
+    with unrecorded():
+        session.context("how is a user loaded")
+    session.preview("how is a user loaded")
+    assert [row.operation for row in rows_of(session)] == ["explain"] and session.metrics.report().saved.contexts == 0
 
 
 def test_old_days_are_deleted(tmp_path: Path) -> None:
@@ -171,3 +193,12 @@ def test_what_agents_report_is_averaged_with_and_without_context(session: Sessio
         session.metrics.add("chat", tokens_in=-1)
     with pytest.raises(InvalidInput, match="days"):
         session.metrics.report(0)
+    with pytest.raises(InvalidInput, match="operation"):
+        session.metrics.add("")
+
+
+def test_reported_usage_is_scrubbed_and_not_recorded_when_it_is_switched_off(session: Session) -> None:
+    session.metrics.add("chat", agent="AKIAQ4ZJ7XWV2M3TPLKD", notes="key AKIAQ4ZJ7XWV2M3TPLKD")
+    with_metrics(session, enabled=False).metrics.add("chat")
+    stored = b"".join(path.read_bytes() for path in (session.home.path / "usage").iterdir())
+    assert b"AKIA" not in stored and len(rows_of(session)) == 1

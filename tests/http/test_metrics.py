@@ -48,3 +48,15 @@ def test_totals_of_all_readers_need_an_admin(asked: Asked) -> None:
     limited = asked.token("limited", may="admin", workspaces=[int(project["id"], 16)])
     assert asked.call("GET", "/metrics", token=limited).status_code == 403
     assert asked.call("GET", "/api/v1/metrics", token=limited, all_readers="true").status_code == 403
+
+
+def test_a_token_for_one_project_sees_the_usage_of_that_project_alone(asked: Asked) -> None:
+    (project,) = asked.api("GET", "/projects")["items"]
+    asked.api("POST", "/search", {"query": "load_user", "project": str(asked.project)})
+    asked.api("POST", "/usage", {"operation": "chat", "agent": "elsewhere"})
+    before = asked.api("GET", "/metrics")
+    here = asked.token("here", may="write", workspaces=[int(project["id"], 16)])
+    other = asked.token("other", may="write", workspaces=[12345])
+    seen = asked.api("GET", "/metrics", token=here)
+    assert seen["queries"] == before["queries"] > 0 and "elsewhere" not in str(seen["agents"])
+    assert asked.api("GET", "/metrics", token=other)["queries"] == 0

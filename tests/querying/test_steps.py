@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.querying.calibrate import calibrate
+from contextd.querying.calibrate import WordEvidence, calibrate
+from contextd.querying.combine import combine
 from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.fuse import fuse
 from contextd.querying.pack import CUT_MARK, Prices, pack
-from contextd.querying.pipeline import _merged
 from contextd.values.answer import CHANCE, Candidate, Hit, Retrieved
 from contextd.values.document import Chunk, ChunkId
 from contextd.values.trace import Trace
@@ -50,8 +50,8 @@ def packed(hits: Sequence[Hit], limit: int, terms: Mapping[str, float] | None = 
 def test_lists_of_several_places_meet_on_relevance_and_keep_their_own_order() -> None:
     code = [hit(1, 0.9), hit(2, 0.4), hit(3, 0.8)]
     notes = [hit(4, 0.7), hit(5, 0.6)]
-    assert [one.chunk.id.document for one in _merged([code, notes], 10)] == [1, 4, 5, 2, 3]
-    assert len(_merged([code, notes], 2)) == 2 and _merged([], 5) == []
+    assert [one.chunk.id.document for one in combine([code, notes], 10)] == [1, 4, 5, 2, 3]
+    assert len(combine([code, notes], 2)) == 2 and combine([], 5) == []
 
 
 def long_hit(document: int, lines: int, ordinal: int = 0) -> Hit:
@@ -110,15 +110,17 @@ def candidate(document: int, coverage: float, cosine: float) -> Candidate:
 def test_no_file_is_more_relevant_than_the_question_is_about_the_project() -> None:
     some = [candidate(1, 0.8, 0.4), candidate(2, 0.2, 0.1)]
     free = calibrate(some)
-    strong, weak = calibrate(some, strength=1.2, size=5000), calibrate(some, strength=0.05, size=5000)
+    strong, weak = calibrate(some, words=WordEvidence(1.2, 5000)), calibrate(some, words=WordEvidence(0.05, 5000))
     assert strong == free, "words that stand together say that the question is about this project"
     assert weak[ChunkId(1, 0)] < free[ChunkId(1, 0)] and weak[ChunkId(1, 0)] >= weak[ChunkId(2, 0)]
-    assert calibrate(some, asked_for=[ChunkId(1, 0)], strength=0.0)[ChunkId(1, 0)] >= 0.9, "what is named is asked for"
+    assert calibrate(some, asked_for=[ChunkId(1, 0)], words=WordEvidence(0.0, 5000))[ChunkId(1, 0)] >= 0.9, (
+        "what is named is asked for"
+    )
 
 
 def test_a_few_words_are_evidence_in_a_small_project_and_a_coincidence_in_a_large_one() -> None:
     some = [candidate(1, 0.4, 0.4), candidate(2, 0.2, 0.1)]
-    small, medium, large = (max(calibrate(some, strength=0.35, size=size).values()) for size in (60, 1_000, 50_000))
+    small, medium, large = (max(calibrate(some, words=WordEvidence(0.35, size)).values()) for size in (60, 1_000, 50_000))
     assert small > 0.3 > medium == large
 
 
@@ -131,11 +133,15 @@ def test_an_unlikely_chunk_is_shown_only_if_every_likely_one_is() -> None:
     large = replace(likely[1], chunk=replace(likely[1].chunk, tokens=900))
     shown = pack([likely[0], large, spare], room, PRICES, {}, Trace(None)).hits
     assert likely[0] in shown and spare not in shown
+    note = replace(hit(7, 0.5), why={})
+    merged = pack([likely[0], spare, note], PRICES.frame + PRICES.of(likely[0]) + PRICES.of(note), PRICES, {}, Trace(None)).hits
+    assert merged == [likely[0], note], "a hit of another workspace comes first"
 
 
 def test_the_question_is_about_the_project_more_when_its_first_file_is_near() -> None:
+    weak = WordEvidence(0.1, 5000)
     near, far = [candidate(1, 0.8, 0.5), candidate(2, 0.5, 0.6)], [candidate(1, 0.8, 0.1), candidate(2, 0.5, 0.6)]
-    assert max(calibrate(near, strength=0.1).values()) > max(calibrate(far, strength=0.1).values())
+    assert max(calibrate(near, words=weak).values()) > max(calibrate(far, words=weak).values())
 
 
 def test_fusion_puts_a_chunk_with_its_document() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
-from contextd.errors import InvalidInput
+from contextd.errors import Conflict, InvalidInput
 from contextd.stores.sqlite import recall as queries_of_recall
 from contextd.text.indexed_text import words_of
 from contextd.values.document import Parsed, Piece
@@ -486,20 +486,51 @@ def test_a_change_says_something_and_an_end_is_no_beginning(person: Session) -> 
         person.memories.update(kept.id, valid_from=kept.said, valid_to=kept.said - DAY)
 
 
+def ids(session: Session) -> set[str]:
+    return {one.id for one in session.memories.all()}
+
+
 def test_memories_of_a_private_topic_answer_on_this_machine_only(session: Session, contextd: Callable[..., Run]) -> None:
-    old = session.remember("I take warfarin every morning", topics=["Medicine"]).memory
-    other = session.remember("I like warm bread every morning", topics=["Food"]).memory
+    told = session.remember("I take warfarin every morning", topics=["Medicine"]).memory
+    here = session.remember("We take minutes every morning", topics=["Health"], in_project=True).memory
+    bread = session.remember("I like warm bread every morning", topics=["Food"]).memory
     session.memories.add_topic("Medicine", "Health")
-    assert contextd("topics", "private", "Health").out.strip() == "Health is private, with 1 memory"
+    assert contextd("topics", "private", "Health").out.strip() == "Health is private now"
     again = open_session(session.root(), home=session.home.path)
-    new = again.remember("I also take insulin every morning", topics=["Medicine"]).memory
     outside = replace(again, private=False)
     shown = {hit.chunk.uri for hit in outside.recall("what do I take every morning", min_score=0.0).hits}
-    assert shown == {f"memory:{other.id}"} and {one.id for one in outside.memories.all()} == {other.id}
-    assert {one.id for one in again.memories.all()} == {old.id, new.id, other.id}
-    moved = again.memories.update(other.id, topics=["Health"]).memory
-    assert moved.private and outside.memories.all() == []
+    assert shown == {f"memory:{bread.id}"} and ids(outside) == {bread.id} and ids(again) == {told.id, here.id, bread.id}
+    assert not {"Health", "Medicine"} & {topic.name for topic in outside.memories.topics()}
     contextd("topics", "private", "Health", "--off")
-    free = open_session(session.root(), home=session.home.path)
-    assert not free.remember("I see the dentist in May", topics=["Health"]).memory.private and free.memories.get(old.id).private
+    assert ids(replace(open_session(session.root(), home=session.home.path), private=False)) == {told.id, here.id, bread.id}
     assert contextd("topics", "private", "Nonsense").code == 2
+
+
+def test_a_topic_stays_private_however_memories_come_to_it(session: Session, contextd: Callable[..., Run]) -> None:
+    contextd("topics", "private", "Health")
+    again = open_session(session.root(), home=session.home.path)
+    outside = replace(again, private=False)
+    again.remember("I run on Tuesdays", topics=["Fitness"])
+    again.remember("I stretch a lot", topics=["Yoga"])
+    again.remember("My desk is near the window", topics=["Work"])
+    assert len(ids(outside)) == 3
+    again.memories.merge_topic("Fitness", "Health")
+    assert len(ids(outside)) == 2
+    again.memories.add_topic("Yoga", "Health")
+    assert len(ids(outside)) == 1
+    again.memories.rename_topic("Health", "Body")
+    assert len(ids(outside)) == 1, "a new name does not open it"
+    again.remember("My chair is near the window", topics=["Body"])
+    assert [one.topics for one in outside.memories.all()] == [("Work",)]
+    with pytest.raises(Conflict, match="--off"):
+        again.memories.delete_topic("Body")
+
+
+def test_nothing_is_learned_of_a_private_topic_by_saving_something_like_it(
+    session: Session, contextd: Callable[..., Run]
+) -> None:
+    contextd("topics", "private", "Health")
+    again = open_session(session.root(), home=session.home.path)
+    old = again.remember("My blood type is A+", topics=["Health"]).memory
+    saved = replace(again, private=False).remember("My blood type is A+", topics=["Work"])
+    assert not saved.known and saved.memory.id != old.id and not saved.replaced and not saved.contradicts

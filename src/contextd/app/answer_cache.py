@@ -1,7 +1,7 @@
 """Answers of a process that are given again while nothing has changed: an LRU cache by query, reader and state of the data.
 
-On request (`cache.semantic`) an answer is also given to a rephrased query: all words that matter are the same, and the vectors
-of both are near. Everything else of the key has to be equal at both levels.
+On request (`cache.semantic`) an answer is also given to a rephrased query: all words with a meaning are the same, and the
+vectors of both are near. Everything else of the key has to be equal at both levels.
 """
 
 from __future__ import annotations
@@ -85,7 +85,10 @@ class AnswerCache:
     def _exact(self, key: _Key, seconds: float) -> _Entry | None:
         with self._lock:
             known = self._entries.get(key)
-            if known is None or time.monotonic() - known.made > seconds:
+            if known is not None and time.monotonic() - known.made > seconds:
+                del self._entries[key]
+                known = None
+            if known is None:
                 return None
             self._entries.move_to_end(key)
             self.hits += 1

@@ -98,12 +98,12 @@ def facets(
     )
     wanted = Facets(count, checked_facets(own), Routing(session.memories.topics(), session.setup.static).topics_of)
     answer = faceted(query, resources_of(session, query), wanted)
-    session.home.usage.note(session, "facets", query, answer, began)
+    session.home.usage.record(session, "facets", query, answer, began)
     return answer
 
 
 def _finished(session: Session, operation: str, query: Query, answer: T, began: float) -> T:
     """Add warnings to an answer, and record it."""
     warn(session, answer.hits, query, answer.plan, answer.trace)
-    session.home.usage.note(session, operation, query, answer, began)
+    session.home.usage.record(session, operation, query, answer, began)
     return answer

@@ -15,7 +15,7 @@ from contextd.app.asking import reader_of
 from contextd.app.boundaries import boundaries
 from contextd.app.home import Home, shared
 from contextd.app.machine import LocalMachine
-from contextd.app.project import Project, the_one_named
+from contextd.app.project import Project, project_named
 from contextd.app.rescrubbing import rescrubbed
 from contextd.app.root import checked_root, find_root
 from contextd.app.session import Session
@@ -112,12 +112,12 @@ def _opened(
     """Open a session. `find` opens its projects."""
     who, folder = reader_of(reader), folder or config.home(environment)
     named = config.load(folder / "config.toml", None, environment, flags).settings.projects
-    root = project_root(_located(project, named, folder)) if project is not None else None
+    root = project_root(_folder_of(project, named, folder)) if project is not None else None
     loaded = config.load(folder / "config.toml", root / config.FILE_NAME if root else None, environment, flags)
     home = open_home(folder)
     opened, damage = find(root, loaded.settings, home) if root else (None, "")
     others = {
-        one: find(*_settings_of(_located(one, named, folder), folder, environment), home)[0]
+        one: find(*_settings_of(_folder_of(one, named, folder), folder, environment), home)[0]
         for one in checked_texts("also", [str(one) for one in also])
     }
     missing_others = [f"{one} is not indexed yet. Run `contextd index {one}`." for one, other in others.items() if not other]
@@ -233,17 +233,18 @@ def settings_of(project: str | Path, environment: Mapping[str, str] = os.environ
     """Return the settings of a project."""
     home = config.home(environment)
     named = config.load(home / "config.toml", None, environment).settings.projects
-    root = project_root(_located(project, named, home))
+    root = project_root(_folder_of(project, named, home))
     return config.load(home / "config.toml", root / config.FILE_NAME, environment)
 
 
-def _located(project: str | Path, named: Mapping[str, str], home: Path) -> str | Path:
+def _folder_of(project: str | Path, named: Mapping[str, str], home: Path) -> str | Path:
     """Return the folder of a project: the one that is named, or the one of the indexed project with this name."""
     text = str(project)
     if text in named or not text or "/" in text or os.sep in text or Path(text).expanduser().exists():
         return named.get(text, project)
-    known = Catalog(home, SqliteRecord(home / "record.db")).all() if (home / "record.db").exists() else []
-    return the_one_named(text, known) or project
+    if not (home / "record.db").exists():
+        return project
+    return project_named(text, Catalog(home, open_home(home).record).all()) or project  # type: ignore[arg-type]
 
 
 def _settings_of(project: str | Path, home: Path, environment: Mapping[str, str]) -> tuple[Path, Settings]:

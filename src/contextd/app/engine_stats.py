@@ -16,7 +16,7 @@ _RECENT = 10  # jobs
 
 def engine_stats(session: Session) -> dict[str, Any]:
     """Return retrievers, sizes, languages and recent jobs of a project."""
-    counts, status, settings = session.summary(), session.status(), session.settings
+    counts, status, settings, cache = session.summary(), session.status(), session.settings, session.home.answers
     shares = shares_of(settings.providers)
     available = {"semantic": session.setup.static is not None}
     vectors, languages, size = (counts.get(name) for name in ("embedded_contents", "languages", "bytes"))
@@ -41,6 +41,7 @@ def engine_stats(session: Session) -> dict[str, Any]:
             "lastIndexed": _iso(status.indexed) if status and status.indexed else None,
         },
         "languages": {name or "other": count for name, count in languages.items()} if isinstance(languages, dict) else {},
+        "cache": {"exact": cache.hits, "semantic": cache.rephrased, "misses": cache.misses},
         "recentActivity": [f"{job.kind}: {job.state}" for job in session.jobs.recent(_RECENT)],
     }
 

@@ -25,10 +25,11 @@ from contextd.remembering import pipeline
 from contextd.remembering.enrich import VERSION, Enricher, Taught
 from contextd.remembering.topics import STARTING, Routing
 from contextd.values.clock import FIRST
-from contextd.values.memory import GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of
+from contextd.values.memory import GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of, renamed
 from contextd.values.query import Reader
 
 _SHORTEST_ID = 4
+_OPEN = "contextd topics private --off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class MemoryService:
     tokens: Tokens
     rules: Sequence[Rule] = ()
     private: bool = True  # whether private memories may be seen
-    private_topics: frozenset[str] = frozenset()  # their memories, and those of topics below them, are private
+    private_topics: frozenset[str] = frozenset()  # memories of these, and of topics below them, are private
     on_erase: Callable[[], None] = lambda: None  # called after text was erased, to erase what logs say of it
 
     # Saving
@@ -109,7 +110,7 @@ class MemoryService:
     def all(self) -> list[Memory]:
         """Return every memory this reader may see, newest first."""
         found = [memory for workspace in self._workspaces() for memory in self.record.memories.all(workspace, self.reader)]
-        return sorted(filter(self._is_shown, found), key=lambda memory: (-memory.said, memory.id))
+        return sorted(filter(self._shown(), found), key=lambda memory: (-memory.said, memory.id))
 
     def personal_facts(self) -> list[Memory]:
         """Return the personal memories this reader may see that hold now."""
@@ -134,7 +135,7 @@ class MemoryService:
             changed = replace(changed, source="person")  # the person who rewords a fact states it
         if changed.text != old.text or old.enriched < VERSION:
             return pipeline.reword(changed, self.reader.name, self._resources([old.workspace]))
-        changed, finds = pipeline.scrubbed(pipeline.guarded(changed, self._private_topics()), self.rules)
+        changed, finds = pipeline.scrubbed(changed, self.rules)
         warnings = tuple(f"a secret was left out (rule {rule})" for rule in finds)
         return Remembered(self.record.memories.change(changed, self.reader.name), warnings=warnings)
 
@@ -204,8 +205,8 @@ class MemoryService:
             used = set(self.record.relations.used_topics(self.reader.name))
         else:
             used = {topic for memory in self.all() if memory.author == self.reader.name for topic in memory.topics}
-        others = used - {topic.name for topic in defined}
-        return [*defined, *(Topic(name) for name in sorted(others))]
+        others, hidden = used - {topic.name for topic in defined}, self.hidden_topics()
+        return [one for one in (*defined, *(Topic(name) for name in sorted(others))) if one.name not in hidden]
 
     def add_topic(self, name: str, parent: str = "") -> Topic:
         """Add a topic, optionally below another."""
@@ -238,19 +239,19 @@ class MemoryService:
         return self._replaced(name, into)
 
     def delete_topic(self, name: str) -> int:
-        """Delete a topic. Its memories stay, without it. Returns their number."""
+        """Delete a topic. Its memories stay, without it. Returns their number. Raises Conflict for a private topic."""
         self._known_topic(name)
+        if name in self._below(self.private_topics):
+            raise Conflict(
+                f"the topic {name!r} is private, and agents would see its memories; first run `{_OPEN} {quote(name)}`"
+            )
         return self._replaced(name, "")
 
-    def hide_topic(self, name: str) -> int:
-        """Mark the person's memories of a topic, and of topics below it, as private. Returns their number."""
-        self._known_topic(name)
-        hidden = self._private_topics(name)
-        own = [one for one in self.all() if one.author == self.reader.name and not hidden.isdisjoint(one.topics)]
-        for memory in own:
-            if not memory.private:
-                self._changed(memory, private=True)
-        return len(own)
+    def hidden_topics(self) -> frozenset[str]:
+        """Return the topics whose memories do not exist for this reader: private ones and those below them."""
+        if self.private or not self.private_topics:
+            return frozenset()
+        return self._below(self.private_topics)
 
     # Enrichment
 
@@ -294,11 +295,13 @@ class MemoryService:
         return list(dict.fromkeys(memory.workspace for memory in memories))
 
     def _readable(self, workspace: int, ids: Collection[str]) -> list[Memory]:
-        found = self.record.memories.get(workspace, ids)
-        return [memory for memory in found if memory.principals & self.reader.principals and self._is_shown(memory)]
+        found, shown = self.record.memories.get(workspace, ids), self._shown()
+        return [memory for memory in found if memory.principals & self.reader.principals and shown(memory)]
 
-    def _is_shown(self, memory: Memory) -> bool:
-        return self.private or not memory.private
+    def _shown(self) -> Callable[[Memory], bool]:
+        """Return a function that tells whether a memory exists for this reader."""
+        hidden = self.hidden_topics()
+        return lambda memory: self.private or not (memory.private or hidden.intersection(memory.topics))
 
     def _own(self, memory: str) -> Memory:
         found = self.get(memory)
@@ -343,14 +346,12 @@ class MemoryService:
         enricher = Enricher(
             self.static, Routing(self._defined_topics(), self.static), lambda: self._corrected(workspaces), version
         )
-        return pipeline.RememberResources(
-            self.record.memories, embedders, enricher, self.tokens, self.rules, self.private, self._private_topics()
-        )
+        return pipeline.RememberResources(self.record.memories, embedders, enricher, self.tokens, self.rules, self._shown())
 
-    def _private_topics(self, *others: str) -> frozenset[str]:
-        """Return the private topics and all topics below them."""
-        found = {*self.private_topics, *others}
-        above = {topic.name: topic.parent for topic in self._defined_topics()} if found else {}
+    def _below(self, names: Collection[str]) -> frozenset[str]:
+        """Return topics by their old and new names, and all topics below them."""
+        found = {*names, *renamed(names, "", self.record.relations.topic_changes(self.reader.name))}
+        above = {topic.name: topic.parent for topic in self._defined_topics()}
         while more := {name for name, parent in above.items() if parent in found} - found:
             found |= more
         return frozenset(found)

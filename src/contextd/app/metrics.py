@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from contextd.errors import InvalidInput
 from contextd.ports.usage import UsageLog
+from contextd.privacy import scrub_text
+from contextd.privacy.formats import Rule
 from contextd.settings.limits import MOST_DAYS, MOST_TOKENS, checked_number, checked_texts
 from contextd.values.usage import AgentUsage, QueryUsage
 
 _DAY = 86_400_000_000  # microseconds
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TOP = 10  # tasks
+_DELIVERED = frozenset(("context", "task", "hook", "query_context"))  # operations whose context a model receives
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +90,19 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class MetricsService:
-    """Reports on usage for one reader."""
+    """Reports on usage for one reader, of the projects that they may ask for."""
 
     log: UsageLog
     reader: str
+    enabled: bool = True
+    reaches: Callable[[str], bool] = lambda project: True  # given the id of a project; empty for none
+    rules: Sequence[Rule] = ()
 
     def report(self, days: int = 30, *, all_readers: bool = False) -> Metrics:
         """Return the usage of the last days: that of the reader, or of all readers. Raises InvalidInput."""
         since = time.time_ns() // 1000 - _at_least("days", checked_number("days", days, MOST_DAYS), 1) * _DAY
-        return metrics_of((row for row in self.log.rows(since) if all_readers or row.reader == self.reader), since)
+        own = (row for row in self.log.rows(since) if all_readers or row.reader == self.reader)
+        return metrics_of((row for row in own if self.reaches(row.project)), since)
 
     def add(
         self,
@@ -107,15 +114,18 @@ class MetricsService:
         tokens_out: int = 0,
         with_context: bool = True,
         notes: str = "",
-    ) -> AgentUsage:
+        project: str = "",
+    ) -> None:
         """Record the tokens that an agent or a model used, as its program reports them. Raises InvalidInput."""
-        operation, agent, task, notes = checked_texts("usage", (operation, agent, task, notes))
+        texts = checked_texts("usage", (operation, agent, task, notes))
+        operation, agent, task, notes = (scrub_text(text, self.rules)[0] for text in texts)
+        if not operation.strip():
+            raise InvalidInput("the operation is empty; give a name such as chat or task")
         used = {"tokens_in": tokens_in, "tokens_out": tokens_out}
         counts = {name: _at_least(name, checked_number(name, count, MOST_TOKENS), 0) for name, count in used.items()}
-        now = time.time_ns() // 1000
-        row = AgentUsage(now, operation, self.reader, agent, task, with_context=with_context, notes=notes, **counts)
-        self.log.add(row)
-        return row
+        now, more = time.time_ns() // 1000, {"with_context": with_context, "text": notes}
+        if self.enabled:
+            self.log.add(AgentUsage(now, operation, self.reader, project, agent, task, **counts, **more))  # type: ignore[arg-type]
 
 
 def _at_least(name: str, number: int, least: int) -> int:
@@ -145,8 +155,8 @@ def metrics_of(rows: Iterable[QueryUsage | AgentUsage], since: int) -> Metrics:
 
 
 def saved(rows: Iterable[QueryUsage]) -> Saved:
-    """Return the sums over contexts that quote files."""
-    contexts = [row for row in rows if row.tokens and row.file_tokens]
+    """Return the sums over contexts that were delivered and quote files."""
+    contexts = [row for row in rows if row.operation in _DELIVERED and row.tokens and row.file_tokens]
     tokens, file_tokens = sum(row.tokens for row in contexts), sum(row.file_tokens for row in contexts)
     return Saved(len(contexts), tokens, file_tokens, round(1 - tokens / file_tokens, 4) if file_tokens else 0.0)
 

@@ -54,11 +54,11 @@ def inside(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
     return () if "." in found else tuple(found)
 
 
-def the_one_named(name: str, known: Iterable[KnownProject]) -> str | None:
+def project_named(name: str, known: Iterable[KnownProject]) -> str | None:
     """Return the folder of the project with a name; None if there is none. Raises InvalidInput if several have it."""
     found = [one for one in known if one.name == name and one.roots]
     if len(found) > 1:
         raise InvalidInput(
             f"several projects are called {name!r}: {', '.join(one.roots[0] for one in found)}; give the directory"
         )
-    return found[0].roots[0] if found else None
+    return next((root for one in found for root in one.roots if Path(root).is_dir()), found[0].roots[0]) if found else None

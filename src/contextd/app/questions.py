@@ -85,7 +85,9 @@ def query_of(session: Session, text: str, narrow: Narrow | None, deadline: float
 def _recall(session: Session, recall: Recall | None) -> Recall | None:
     """Return the caller's filters for memories, checked; without private memories if the session may not use them."""
     recall = checked_recall(recall)
-    return recall if session.private else replace(recall or Recall(), private=False)
+    if session.private:
+        return recall
+    return replace(recall or Recall(), private=False, without_topics=session.memories.hidden_topics())
 
 
 def hidden_paths(session: Session) -> tuple[str, ...]:

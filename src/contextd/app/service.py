@@ -12,7 +12,7 @@ from pathlib import Path
 
 from contextd.app.follower import Follower
 from contextd.app.home import Home
-from contextd.app.project import Project, the_one_named
+from contextd.app.project import Project, project_named
 from contextd.app.prompts import Given
 from contextd.app.questions import projects_of
 from contextd.app.session import Session
@@ -23,6 +23,7 @@ from contextd.settings import config
 from contextd.settings.defaults import Settings
 from contextd.settings.limits import checked_path
 from contextd.values.access_token import ADMIN, AccessToken
+from contextd.values.usage import unrecorded
 
 _ID = re.compile(r"[0-7][0-9a-f]{15}")
 _MOST_SESSIONS = 64  # kept; the least recently used is opened again on use
@@ -128,11 +129,9 @@ class Service:
         self.catalog.remove(project)
 
     def warm(self) -> None:
-        """Load the models, so that the first query does not wait for them."""
-        setup = self._opened(None, ()).setup
-        for model in (setup.static, setup.deep()):
-            if model is not None:
-                model.query("warm")
+        """Ask a first query, so that the next one finds the models loaded. A part that fails is reported by later queries."""
+        with suppress(ContextdError), unrecorded():
+            self._opened(None, ()).search("what is this about", cache=False)
 
     def rest(self) -> None:
         """Stop following projects that were not used for `engine.idle_minutes`. Called from time to time."""
@@ -157,7 +156,7 @@ class Service:
         if (path := checked_path(project)).is_absolute():
             return str(path)
         known = self.catalog.get(int(project, 16)) if _ID.fullmatch(project) else None
-        root = known.roots[0] if known is not None else the_one_named(project, self.known(token))
+        root = known.roots[0] if known is not None else project_named(project, self.known(token))
         if root is None:
             raise NotFound(_unknown(project))
         return root

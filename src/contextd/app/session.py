@@ -132,7 +132,8 @@ class Session:
 
     def preview(self, text: str, **asked: Any) -> Context:
         """Return what `context` would answer: the same text, ids, scores and trace. Queries change nothing."""
-        return self.context(text, **asked)
+        with asked_for("explain"):
+            return self.context(text, **asked)
 
     def register_template(self, name: str, text: str, *, header: str = "", separator: str = "\n", footer: str = "") -> None:
         """Add a custom template: `text` for each hit, with placeholders such as `{{content}}`."""
@@ -241,7 +242,7 @@ class Session:
         """The service for reports on usage."""
         from contextd.app.metrics import MetricsService
 
-        return MetricsService(self.home.usage.log, self.reader.name)
+        return MetricsService(self.home.usage.log, self.reader.name, self.settings.metrics.enabled, rules=self.setup.rules)
 
     def index(
         self,

@@ -7,7 +7,7 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from contextd.privacy import scrub_text
@@ -71,17 +71,24 @@ class Usage:
     _cleaned: int = 0  # the day of the last clean-up
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, session: Session, operation: str, query: Query, answer: SearchResult | Context, began: float) -> None:
+    def record(self, session: Session, operation: str, query: Query, answer: SearchResult | Context, began: float) -> None:
         """Record an answer, if the settings allow it. `began` is of `time.perf_counter`."""
-        settings = session.settings.metrics
-        if not settings.enabled:
+        asked = purpose()
+        if not session.settings.metrics.enabled or (asked is not None and not asked.operation):
             return
         row = _row(session, operation, query, answer, (time.perf_counter() - began) * 1000)
+        if asked is None:
+            self._add(row, session.settings.metrics.keep_days)
+        else:
+            whole = replace(row, operation=asked.operation, task=asked.task)
+            asked.last = lambda: self._add(whole, session.settings.metrics.keep_days)
+
+    def _add(self, row: QueryUsage, days: int) -> None:
         with self._lock:
             self.totals.add(row)
             stale, self._cleaned = self._cleaned != row.at // _DAY, row.at // _DAY
         if stale:
-            self.log.keep(settings.keep_days)
+            self.log.keep(days)
         self.log.add(row)
 
     def counted(self) -> Totals:
@@ -91,14 +98,13 @@ class Usage:
 
 
 def _row(session: Session, operation: str, query: Query, answer: SearchResult | Context, milliseconds: float) -> QueryUsage:
-    asked, trace, packed = purpose(operation), answer.trace, answer if isinstance(answer, Context) else None
+    trace, packed = answer.trace, answer if isinstance(answer, Context) else None
     found = {hit.chunk.id.document for hit in answer.hits}
     return QueryUsage(
         at=time.time_ns() // 1000,
-        operation=asked.operation,
+        operation=operation,
         reader=session.reader.name,
         project=f"{session.project.workspace:016x}" if session.project is not None else "",
-        task=asked.task,
         cache=trace.cache,
         milliseconds=round(milliseconds, 2),
         steps={} if trace.cache else _steps(answer),

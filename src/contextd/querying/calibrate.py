@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +36,9 @@ _CHAT_WORDS = {"bias": -2.8, "chunk_coverage": 4.0, "document_coverage": 1.7, "c
 # Whether a question is about this project, fitted with questions of other repositories as the unrelated half. The bias is set
 # so that the usual threshold of 0.3 loses at most half a point of the answer lines (benchmarks/gate.py). `small` was chosen on
 # plain questions about two projects of 25 files, and judged on two others.
-ABOUT_STATIC = {"bias": -5.4, "best": 0.57, "strength": 5.1, "near": 5.4, "small": 3.0}
-ABOUT_WORDS = {"bias": -3.1, "best": 0.38, "strength": 6.4, "near": 0.0, "small": 3.0}
-_SMALL = 2.6  # logarithm of a number of chunks; of projects with fewer, people ask in words that the code does not have
+ABOUT_STATIC = {"bias": -5.4, "best": 0.57, "strength": 5.1, "near": 5.4, "small": 4.0}
+ABOUT_WORDS = {"bias": -3.1, "best": 0.38, "strength": 6.4, "near": 0.0, "small": 4.0}
+_SMALL = 2.3  # logarithm of a number of chunks; of projects with fewer, people ask in words that the code does not have
 _SUGGESTED = 0.5  # for the best suggestion of a plug-in, whose scores have no known scale; set by hand
 # Factor on the share of a report's words that one commit has: .1 to .6 (median .29) in reports of 27 fixes, at most .16 in
 # other texts.
@@ -45,17 +46,22 @@ _HISTORY, _MOST_BY_HISTORY = 1.5, 0.9
 _ASKED_FOR = 0.9  # the question names the file; set by hand
 
 
+class WordEvidence(NamedTuple):
+    """How well the best chunk of a project matches the words of a question, and the number of chunks of the project."""
+
+    strength: float
+    chunks: int
+
+
 def calibrate(
     candidates: Sequence[Candidate],
     asked_for: Collection[ChunkId] = (),
     outside: Collection[str] = (),
-    strength: float | None = None,
-    size: int = 0,
+    words: WordEvidence | None = None,
 ) -> dict[ChunkId, float]:
     """Return the relevance of each candidate. Files named in the question get at least 0.9, plug-in suggestions up to 0.5.
 
-    `strength` is how well the best chunk of a project matches the words of the question. It is None where that has no meaning,
-    as for chats and memories. `size` is the number of chunks of the project.
+    `words` is None where it has no meaning, as for chats and memories.
     """
     if not candidates:
         return {}
@@ -65,8 +71,8 @@ def calibrate(
     by_deep, by_static, by_words = (_CHAT_DEEP, _CHAT_STATIC, _CHAT_WORDS) if chat else (_DEEP, _STATIC, _WORDS)
     arms = arms | {"pair": np.maximum(np.where(pair > -2, pair, deep), 0)}
     likely = _probability(_scores(arms, static, deep, (by_deep, by_static, by_words)))
-    if strength is not None:
-        likely = np.minimum(likely, _probability(np.array(about(evidence(candidates, strength, size)))))
+    if words is not None:
+        likely = np.minimum(likely, _probability(np.array(about(evidence(candidates, words)))))
     if "history" in arms:
         likely = np.maximum(likely, np.minimum(_HISTORY * arms["history"], _MOST_BY_HISTORY))
     for name in outside:
@@ -75,7 +81,7 @@ def calibrate(
     return found | {chunk: max(found[chunk], _ASKED_FOR) for chunk in asked_for if chunk in found}
 
 
-def evidence(candidates: Sequence[Candidate], strength: float, size: int) -> dict[str, float]:
+def evidence(candidates: Sequence[Candidate], words: WordEvidence) -> dict[str, float]:
     """Return features for `about`: score of the best file, words in one chunk, cosine of the first file, a small project.
 
     In a large project some chunk has a few words of any question; in a small one that is no coincidence.
@@ -84,8 +90,8 @@ def evidence(candidates: Sequence[Candidate], strength: float, size: int) -> dic
     static, deep = _tier(arms, "static/", len(candidates)), _tier(arms, "deep/", len(candidates))
     first = np.array([one.chunk.document == candidates[0].chunk.document for one in candidates])
     scores = _scores(arms, static, deep, (_DEEP, _STATIC, _WORDS))
-    words, near = {"best": float(scores.max()), "strength": strength}, float(static[first].max())
-    return words | {"near": near, "small": max(0.0, _SMALL - math.log10(max(size, 1)))}
+    small = max(0.0, _SMALL - math.log10(max(words.chunks, 1)))
+    return {"best": float(scores.max()), "strength": words.strength, "near": float(static[first].max()), "small": small}
 
 
 def about(signals: Mapping[str, float]) -> float:

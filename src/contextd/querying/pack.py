@@ -77,7 +77,7 @@ def _chosen(
     costs: Sequence[int], limit: int, frame: int, spare: Collection[int], *, sure: bool
 ) -> tuple[list[int], int | None]:
     """Return the indexes of hits shown whole, and the index of the hit to cut. If `sure`, the first hit is not skipped."""
-    above, below = list(range(len(costs))), list[int]()
+    above, below = sorted(range(len(costs)), key=lambda place: place in spare), list[int]()
     for level in reversed(_LEVELS):
         inside = [] if sure and costs[0] > level - frame else _fitting(above, costs, level - frame, spare)
         if level <= limit:

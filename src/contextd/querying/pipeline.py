@@ -19,7 +19,8 @@ from contextd.errors import InvalidInput, Unavailable
 from contextd.ports.store import Store, View
 from contextd.ports.world import Embedder, Reranker, Retriever, Tokens
 from contextd.querying.boost import boost, named
-from contextd.querying.calibrate import calibrate, falling
+from contextd.querying.calibrate import WordEvidence, calibrate, falling
+from contextd.querying.combine import combine
 from contextd.querying.consult import consult
 from contextd.querying.cut import cut
 from contextd.querying.diversify import PER_DOCUMENT, diversify
@@ -46,7 +47,6 @@ from contextd.values.query import Plan, Query, Scope
 from contextd.values.trace import DeadlineExceeded, Trace
 
 MOST_HITS = 200
-_REPEATED = 0.95  # factor per earlier hit of the same list, so that many chats do not crowd out one function; set by hand
 _TALK = frozenset({"turns", "parts"})  # fields of chat and memory views; reranking does not improve code
 REST = 0.5  # times min_score: once a file is relevant, the remaining budget may show less certain files
 _MAX_MESSAGES = 40  # maximum number of messages and memories in an answer
@@ -99,7 +99,7 @@ def _search(query: Query, resources: QueryResources, open_views: ExitStack, choo
             if not any(lists):
                 raise
             trace.warn(f"not everything was searched: {error}")
-    hits = _merged(lists, query.k)
+    hits = combine(lists, query.k)
     if query.ranker != RELEVANCE:
         hits = trace.step("rank", lambda: rank(hits, resources.rankers[query.ranker], query.now))
     elif plan.wants_history:
@@ -256,8 +256,9 @@ def _search_one(
     if not view.fields & _TALK:
         known = {one.chunk: where for one, where in zip(fused, about, strict=True)}
         boosted, read, focus = _open_files(view, boosted, known, retrieved, plan, trace)
-    strength = None if view.fields & _TALK else retrieved.strength
-    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, strength, view.size))
+    known_words = retrieved.strength is not None and not view.fields & _TALK
+    words = WordEvidence(retrieved.strength or 0.0, view.size) if known_words else None
+    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, words))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     some = choose(_Pool(view, boosted, kept, likely, read, held), query, trace) if kept else []
     missing = [one.chunk for one in some if one.chunk not in read]
@@ -333,17 +334,23 @@ def _by_worth(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
     relevant = {one.chunk.document for one in pool.candidates if pool.likely[one.chunk] >= least}
     inside = [one for one in read if one.chunk.document in relevant]
     shown = {one.chunk.document for one in inside if one.arms[CHANCE] >= LIKELY}
-    kept = [one for one in inside if one.arms[CHANCE] >= (_MIN_CHANCE if one.chunk.document in shown else LIKELY)]
-    for one in (one for one in read if one not in kept):
-        low = one.chunk.document not in relevant
-        why = f"relevance of the file below {least:g}" if low else f"a chance below {LIKELY:g} of holding the answer"
-        trace.drop("cut" if low else "order", _place(pool.read[one.chunk]), why)
+    least_of = {one.chunk: _MIN_CHANCE if one.chunk.document in shown else LIKELY for one in inside}
+    kept = [one for one in inside if one.arms[CHANCE] >= least_of[one.chunk]]
+    _note_unlikely(read, pool.read, least_of, least, trace)
     ordered = sorted(kept, key=lambda one: (one.arms[CHANCE] < LIKELY, -worth(one, pool.read[one.chunk]), one.chunk))
     return ordered[: query.k]
 
 
-def _place(chunk: Chunk) -> str:
-    return f"{chunk.uri}:{chunk.start_line}"
+def _note_unlikely(
+    read: Sequence[Candidate], chunks: Mapping[ChunkId, Chunk], least_of: Mapping[ChunkId, float], least: float, trace: Trace
+) -> None:
+    """Add a trace entry for each chunk that was read and is left out: `least_of` has the required chances of relevant files."""
+    for one in (one for one in read if one.arms[CHANCE] < least_of.get(one.chunk, 2.0)):
+        place, needed = f"{chunks[one.chunk].uri}:{chunks[one.chunk].start_line}", least_of.get(one.chunk)
+        if needed is None:
+            trace.drop("cut", place, f"relevance of the file below {least:g}")
+        else:
+            trace.drop("order", place, f"a chance below {needed:g} of holding the answer")
 
 
 def _reranked(boosted: Sequence[Candidate], view: View, plan: Plan, query: Query, resources: QueryResources) -> list[Candidate]:
@@ -383,18 +390,3 @@ def _limit_per_document(candidates: Sequence[Candidate], most: int) -> list[Cand
 
 def _why(candidate: Candidate) -> dict[str, float]:
     return {name.split("/")[0]: round(value, 4) for name, value in candidate.arms.items() if value > 0 or name == CHANCE}
-
-
-def _merged(lists: list[list[Hit]], k: int) -> list[Hit]:
-    """Merge the lists of several workspaces by calibrated score, keeping the order within each list."""
-    waiting = [list(reversed(hits)) for hits in lists if hits]
-    lengths = [len(hits) for hits in waiting]
-    merged: list[Hit] = []
-    while any(waiting) and len(merged) < k:
-        heads = [
-            (hits[-1].score * _REPEATED ** (length - len(hits)), hits[-1].chunk.uri, place)
-            for place, (hits, length) in enumerate(zip(waiting, lengths, strict=True))
-            if hits
-        ]
-        merged.append(waiting[max(heads)[2]].pop())
-    return merged

@@ -6,7 +6,7 @@ This module alone defines the order of the steps. No step calls another.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,30 +43,20 @@ class RememberResources:
     enricher: Enricher
     tokens: Tokens
     rules: Sequence[Rule] = ()
-    private: bool = True  # whether private memories are compared with; if not, nothing of them is learned or ended
-    private_topics: frozenset[str] = frozenset()
-
-    def enriched(self, memory: Memory, vectors: Vectors) -> Memory:
-        """Return a memory with its guessed fields; private if one of its topics is."""
-        return guarded(self.enricher.enrich(memory, vectors), self.private_topics)
-
-
-def guarded(memory: Memory, private_topics: Collection[str]) -> Memory:
-    """Return a memory, marked as private if one of its topics is private."""
-    return replace(memory, private=memory.private or not set(private_topics).isdisjoint(memory.topics))
+    shown: Callable[[Memory], bool] = lambda memory: True  # memories to compare with; of others nothing is learned or ended
 
 
 def remember(memories: Sequence[Memory], resources: RememberResources) -> list[Remembered]:
     """Save memories. They are durable and searchable when this returns."""
 
     def decide(memory: Memory, like: Sequence[Memory]) -> Decided:
-        return merge(memory, like if resources.private else [one for one in like if not one.private])
+        return merge(memory, [one for one in like if resources.shown(one)])
 
     done: list[Remembered] = []
     for start in range(0, len(memories), _BATCH):
         batch = [clean(memory, resources.rules) for memory in memories[start : start + _BATCH]]
         vectors, problems = _embedded([memory.text for memory, _ in batch], resources.embedders)
-        known = [resources.enriched(memory, vector) for (memory, _), vector in zip(batch, vectors, strict=True)]
+        known = [resources.enricher.enrich(memory, vector) for (memory, _), vector in zip(batch, vectors, strict=True)]
         entries = [(memory, parsed(memory.text, resources.tokens, memory), v) for memory, v in zip(known, vectors, strict=True)]
         for (_, finds), decided in zip(batch, resources.memories.remember(entries, decide), strict=True):
             warnings = (*(f"a secret was removed (rule {rule})" for rule in finds), *problems)
@@ -78,7 +68,7 @@ def reword(memory: Memory, by: str, resources: RememberResources) -> Remembered:
     """Save a memory whose text was changed. Guessed fields are guessed again."""
     memory, finds = clean(memory, resources.rules)
     (vectors,), problems = _embedded([memory.text], resources.embedders)
-    memory = resources.enriched(memory, vectors)
+    memory = resources.enricher.enrich(memory, vectors)
     stored = resources.memories.change(memory, by, parsed(memory.text, resources.tokens, memory), vectors)
     return Remembered(stored, warnings=(*(f"a secret was removed (rule {rule})" for rule in finds), *problems))
 
@@ -91,7 +81,7 @@ def refresh(memory: Memory, resources: RememberResources) -> None:
     (vectors,), problems = _embedded([memory.text], resources.embedders)
 
     def guessed(now: Memory) -> Memory:
-        known = resources.enriched(now, vectors)
+        known = resources.enricher.enrich(now, vectors)
         return replace(known, enriched=now.enriched) if problems else known  # failed guesses are tried again later
 
     words = parsed(memory.text, resources.tokens, guessed(memory)) if abs(memory.enriched) != VERSION else None

@@ -1,4 +1,4 @@
-"""The log of usage: JSON lines, one file per day. Appending is one system call, so that a query does not wait for it."""
+"""The log of usage: JSON lines, one file per day. Texts are in files of their own, so that they can be deleted."""
 
 from __future__ import annotations
 
@@ -6,97 +6,102 @@ import json
 import logging
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, fields, replace
+from contextlib import suppress
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from contextd.settings.permissions import make_folder, open_file
+from contextd.settings.permissions import make_folder
 from contextd.values.usage import AgentUsage, QueryUsage
 
 _LOG = logging.getLogger("contextd.usage")
 _KINDS: dict[str, type[QueryUsage] | type[AgentUsage]] = {"query": QueryUsage, "agent": AgentUsage}
-_TEXTS = (b'"text":', b'"notes":')
+_ROWS, _TEXTS = ".jsonl", ".texts"  # endings of the files of a day
 
 
 class UsageFiles:
-    """Rows in `YYYY-MM-DD.jsonl`, by days of UTC."""
+    """Rows in `YYYY-MM-DD.jsonl` and their texts in `YYYY-MM-DD.texts`, by days of UTC."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def add(self, row: QueryUsage | AgentUsage) -> None:
-        """Append a row. A full disk or a read-only directory costs the row, not the answer."""
-        # The line break in front ends a line that a killed process has left unfinished.
-        line = b"\n" + _line(row)
+        """Append a row. If the disk is full or the directory read-only, the row is dropped."""
         try:
-            make_folder(self._folder)
-            handle = os.open(self._folder / f"{_day(row.at)}.jsonl", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
-            try:
-                os.write(handle, line)
-            finally:
-                os.close(handle)
+            if row.text:
+                self._append(f"{_day(row.at)}{_TEXTS}", {"at": row.at, "text": row.text})
+            self._append(f"{_day(row.at)}{_ROWS}", _as_json(row))
         except OSError as error:
             _LOG.debug("usage was not recorded: %s", error)
 
     def rows(self, since: int = 0) -> Iterator[QueryUsage | AgentUsage]:
-        """Yield the rows from a time on. Unreadable rows are skipped."""
-        for path in self._files():
+        """Yield the rows from a time on, with their texts. Unreadable rows are skipped."""
+        for path in self._files(_ROWS):
             if path.stem < _day(since):
                 continue
-            for line in _lines(path):
-                row = _row(line)
+            texts = {one.get("at"): one.get("text", "") for one in _objects(path.with_suffix(_TEXTS))}
+            for data in _objects(path):
+                row = _row(data)
                 if row is not None and row.at >= since:
-                    yield row
+                    yield replace(row, text=texts[row.at]) if row.at in texts else row
 
     def keep(self, days: int) -> None:
-        """Delete the files of older days."""
+        """Delete the files of older days. A file that cannot be deleted stays."""
         first = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%d")
-        for path in self._files():
+        for path in (*self._files(_ROWS), *self._files(_TEXTS)):
             if path.stem < first:
-                path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    path.unlink()
 
     def drop_texts(self) -> None:
-        """Write each file that has texts again without them. A row that is added meanwhile may be lost."""
-        for path in self._files():
-            if not any(name in line for line in _lines(path) for name in _TEXTS):
-                continue
-            rows = [_without_text(row) for row in map(_row, _lines(path)) if row is not None]
-            temporary = path.with_suffix(".new")
-            with open_file(temporary, "wb") as file:
-                file.writelines(map(_line, rows))
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
+        """Delete the texts of all rows."""
+        for path in self._files(_TEXTS):
+            path.unlink(missing_ok=True)
 
-    def _files(self) -> list[Path]:
-        return sorted(self._folder.glob("*.jsonl")) if self._folder.is_dir() else []
+    def _append(self, name: str, data: dict[str, Any]) -> None:
+        # The line break in front ends a line that a killed process has left unfinished.
+        line = f"\n{json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n".encode("utf-8", "replace")
+        flags = os.O_APPEND | os.O_CREAT | os.O_WRONLY
+        try:
+            handle = os.open(self._folder / name, flags, 0o600)
+        except FileNotFoundError:
+            make_folder(self._folder)
+            handle = os.open(self._folder / name, flags, 0o600)
+        try:
+            os.write(handle, line)
+        finally:
+            os.close(handle)
+
+    def _files(self, ending: str) -> list[Path]:
+        return sorted(self._folder.glob(f"*{ending}")) if self._folder.is_dir() else []
 
 
-def _lines(path: Path) -> list[bytes]:
+def _objects(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file of JSON lines. Other lines are skipped."""
     try:
-        return [line for line in path.read_bytes().split(b"\n") if line]
+        lines = path.read_bytes().split(b"\n")
     except OSError:
-        return []
+        return
+    for line in filter(None, lines):
+        with suppress(ValueError):
+            if isinstance(data := json.loads(line), dict):
+                yield data
 
 
-def _line(row: QueryUsage | AgentUsage) -> bytes:
-    """Return a row as a line of JSON, without empty fields."""
+def _as_json(row: QueryUsage | AgentUsage) -> dict[str, Any]:
+    """Return the fields of a row that are not empty, without its text."""
+    found = {field.name: getattr(row, field.name) for field in fields(row) if field.name != "text"}
     kind = "query" if isinstance(row, QueryUsage) else "agent"
-    data = {"kind": kind} | {name: value for name, value in asdict(row).items() if value or name == "with_context"}
-    return f"{json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n".encode("utf-8", "replace")
+    return {"kind": kind} | {name: value for name, value in found.items() if value or name == "with_context"}
 
 
-def _without_text(row: QueryUsage | AgentUsage) -> QueryUsage | AgentUsage:
-    return replace(row, text="") if isinstance(row, QueryUsage) else replace(row, notes="")
-
-
-def _row(line: bytes) -> QueryUsage | AgentUsage | None:
+def _row(data: dict[str, Any]) -> QueryUsage | AgentUsage | None:
     try:
-        data = json.loads(line)
-        kind = _KINDS[data.pop("kind")]
+        kind = _KINDS[data["kind"]]
         known = {field.name for field in fields(kind)}
         return kind(**{name: value for name, value in data.items() if name in known})
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError):
         return None
 
 

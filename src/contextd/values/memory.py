@@ -200,6 +200,7 @@ class Recall:
     min_confidence: float = 0.0
     as_of: int | None = None  # memories valid at this time, instead of now
     private: bool = True  # whether private memories may be used
+    without_topics: frozenset[str] = frozenset()  # memories of these topics may not be used
     depth: int = 0  # number of links to follow from the hits
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 
-class Purpose(NamedTuple):
-    """Why a query is asked: the operation that asks it, and the task it is for."""
+@dataclass(slots=True)
+class Purpose:
+    """Why queries are asked: the operation that asks them, and the task it is for. `last` records the last of them."""
 
     operation: str
     task: str = ""
+    last: Callable[[], None] = lambda: None
 
 
 _PURPOSE: ContextVar[Purpose | None] = ContextVar("purpose", default=None)
@@ -21,17 +22,32 @@ _PURPOSE: ContextVar[Purpose | None] = ContextVar("purpose", default=None)
 
 @contextmanager
 def asked_for(operation: str, task: str = "") -> Iterator[None]:
-    """Set the purpose of the queries inside. The outermost purpose stays."""
-    token = _PURPOSE.set(_PURPOSE.get() or Purpose(operation, task))
+    """Set the purpose of the queries inside. The last one is recorded, at the end; the outermost purpose counts."""
+    if _PURPOSE.get() is not None:
+        yield
+        return
+    made = Purpose(operation, task)
+    token = _PURPOSE.set(made)
+    try:
+        yield
+    finally:
+        _PURPOSE.reset(token)
+    made.last()
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """Record none of the queries inside: nobody receives their answers."""
+    token = _PURPOSE.set(Purpose(""))
     try:
         yield
     finally:
         _PURPOSE.reset(token)
 
 
-def purpose(operation: str) -> Purpose:
-    """Return the purpose of the current query; by default `operation`."""
-    return _PURPOSE.get() or Purpose(operation)
+def purpose() -> Purpose | None:
+    """Return the purpose of the current query; None if it is asked for itself."""
+    return _PURPOSE.get()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +55,7 @@ class QueryUsage:
     """One answered query."""
 
     at: int  # microseconds
-    operation: str  # search, recall, context, facets, task, hook, query_context
+    operation: str  # search, recall, context, explain, facets, task, hook, query_context
     reader: str
     project: str = ""  # id of the workspace
     task: str = ""
@@ -64,9 +80,10 @@ class AgentUsage:
     at: int  # microseconds
     operation: str
     reader: str
+    project: str = ""
     agent: str = ""
     task: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
     with_context: bool = True
-    notes: str = ""
+    text: str = ""  # notes

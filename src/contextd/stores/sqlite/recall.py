@@ -67,6 +67,11 @@ class SqliteMemoryReading(SqliteReading):
                 "not exists (select 1 from json_each(topics) t where t.value in (select value from json_each(:topics)))"
             )
             values["topics"] = json.dumps(sorted(asked.topics))
+        if asked.without_topics:
+            conditions.append(
+                "exists (select 1 from json_each(topics) t where t.value in (select value from json_each(:without)))"
+            )
+            values["without"] = json.dumps(sorted(asked.without_topics))
         others = [_OTHERS.format(conditions=" or ".join(conditions))] if conditions else []
         query = " union all ".join([_PAST.format(private=private), _FUTURE, *others])
         return [document for (document,) in self.connection.execute(query, values)]

@@ -73,7 +73,7 @@ def install(
     ]
     if hook:
         wanted.append(("Claude Code hook", lambda: agents.hook_change(agents.hook_path(scope, Path.home(), root), add=True)))
-    changes, code = _possible(wanted)
+    changes, code = _changes_and_exit_code(wanted)
     _apply(changes, dry_run, json_output, "connected", "connected already")
     if not dry_run and not json_output and any(change.is_needed for _, change in changes):
         note("Restart the program to use it. `contextd doctor` checks the connection.")
@@ -99,12 +99,12 @@ def uninstall(names: tuple[str, ...], everything: bool, hook: bool, scope: str, 
     ]
     if hook or any(title == "Claude Code" for title, _ in wanted):
         wanted.append(("Claude Code hook", lambda: agents.hook_change(agents.hook_path(scope, Path.home(), root), add=False)))
-    changes, code = _possible(wanted)
+    changes, code = _changes_and_exit_code(wanted)
     _apply(changes, dry_run, json_output, "removed", "not connected")
     return code
 
 
-def _possible(wanted: list[_Wanted]) -> tuple[list[tuple[str, FileChange]], int]:
+def _changes_and_exit_code(wanted: list[_Wanted]) -> tuple[list[tuple[str, FileChange]], int]:
     """Return the changes that can be made, and the exit code. A file that cannot be changed does not stop the others."""
     changes, code = list[tuple[str, "FileChange"]](), 0
     for title, make in wanted:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contextd.surfaces.cli.show import as_json, asked, out, project_options, table
+from contextd.values.usage import unrecorded
 
 if TYPE_CHECKING:
     from contextd.app.evaluate import Question, Score
@@ -71,9 +72,10 @@ def _scored(session: Session, questions: Sequence[Question], sizes: Sequence[int
     from contextd.app.evaluate import score
 
     scores = []
-    for one in questions:
-        hits = session.search(one.query, k=60, min_score=0.0).hits
-        scores.append(score(one, hits, lambda size, text=one.query: session.context(text, budget=size).hits, sizes))  # type: ignore[misc]
+    with unrecorded():
+        for one in questions:
+            hits = session.search(one.query, k=60, min_score=0.0).hits
+            scores.append(score(one, hits, lambda size, text=one.query: session.context(text, budget=size).hits, sizes))  # type: ignore[misc]
     return scores
 
 
@@ -84,7 +86,8 @@ def _with_lines(session: Session, questions: Sequence[LineQuestion], sizes: Sequ
     needed = [required(one, text_of) for one in questions]  # an invalid span is reported before anything is measured
     scores = []
     for one, need in zip(questions, needed, strict=True):
-        hits = {size: session.context(one.query, budget=size).hits for size in sizes}
+        with unrecorded():
+            hits = {size: session.context(one.query, budget=size).hits for size in sizes}
         texts = {size: shown((hit.chunk.uri, hit.chunk.text) for hit in some) for size, some in hits.items()}
         scores.append(LineScore(one.query, one.category, {size: share(need, lines) for size, lines in texts.items()}))
     return scores

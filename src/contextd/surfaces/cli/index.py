@@ -70,7 +70,7 @@ def _start_service(project: str, json_output: bool) -> None:
         return
     try:
         known = started()
-        Client(project=project_root(project), timeout=20).context("what is this project about", budget=100)
+        Client(project=project_root(project), timeout=20).search("what is this project about", k=1)
     except ContextdError as error:
         warn([f"commands answer by themselves: {error}"])
         return

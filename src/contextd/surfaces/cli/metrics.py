@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _BAR = 40  # characters
 _METHOD = (
-    "Method: tokens of contexts beside tokens of the whole files they quote, which a reader without contextd would open.",
-    "File tokens are estimated from the quoted lines. Searches and contexts without files do not count.",
+    "Method: the tokens of each context are compared with those of the whole files that it quotes.",
+    "File tokens are estimated from the quoted lines. Searches, `explain` and contexts without files do not count.",
 )
 
 
@@ -35,7 +35,7 @@ def _reporting(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @_reporting
 def metrics(days: int, all_readers: bool, reader: str, json_output: bool) -> int:
-    """Show what queries took: times by step, what each retriever contributed, answers from the cache, tokens by day.
+    """Show the latency of queries by step, the contribution of each retriever, cache hits, and tokens by day.
 
     The figures come from a log in the data directory. To stop it: contextd config set metrics.enabled false
 
@@ -55,7 +55,7 @@ def metrics(days: int, all_readers: bool, reader: str, json_output: bool) -> int
 @click.command()
 @_reporting
 def savings(days: int, all_readers: bool, reader: str, json_output: bool) -> int:
-    """Show how many tokens contexts saved, beside reading the files they quote.
+    """Show how many tokens contexts saved, compared with reading the files that they quote.
 
     \b
     Examples:
@@ -71,7 +71,7 @@ def savings(days: int, all_readers: bool, reader: str, json_output: bool) -> int
         out(f"No contexts since {found.since}. Run `contextd context QUESTION`, or connect an agent with `contextd install`.")
         return 1
     total = f"{one.tokens:,} tokens instead of {one.file_tokens:,}"
-    out(f"{counted(one.contexts, 'context', 'contexts')} since {found.since}: {total}, {one.share:.0%} less.")
+    out(f"{counted(one.contexts, 'context', 'contexts')} since {found.since}: {total}, {_less(one.share)}.")
     _bars(found.days)
     if found.tasks:
         rows = [
@@ -81,6 +81,10 @@ def savings(days: int, all_readers: bool, reader: str, json_output: bool) -> int
     for line in _METHOD:
         out(styled(line, dim=True))
     return 0
+
+
+def _less(share: float) -> str:
+    return f"{share:.0%} less" if share >= 0 else f"{-share:.0%} more"
 
 
 def _bars(days: Sequence[Day]) -> None:

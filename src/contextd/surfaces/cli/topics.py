@@ -89,32 +89,21 @@ def delete_topic(name: str, project: str | None, reader: str, json_output: bool)
 
 @topics.command("private")
 @click.argument("name")
-@click.option("--off", is_flag=True, help="New memories of the topic are not private. Marked memories stay private.")
+@click.option("--off", is_flag=True, help="Make the topic public again.")
 @_anywhere
 def private_topic(name: str, off: bool, project: str | None, reader: str, json_output: bool) -> int:
-    """Make the topic NAME private, with its memories and the topics below it.
+    """Make the topic NAME private, with all topics below it.
 
-    Private memories answer on this machine only: not over MCP, not in hooks, and over HTTP only for tokens made with --private.
+    Memories of a private topic answer on this machine only: not over MCP, not in hooks, and over HTTP only for tokens made with
+    --private.
 
     \b
     Examples:
       contextd topics private Health
       contextd topics private Health --off
     """
-    import json
+    from contextd.app.private_topics import set_private
 
-    from contextd.settings import config
-    from contextd.settings.config_file import set_value
-
-    session = opened(project, reader)
-    count = 0 if off else session.memories.hide_topic(name)
-    path = config.home() / "config.toml"
-    known = [one for one in config.load(path, None, {}).settings.privacy.topics if one != name]
-    set_value(path, "privacy.topics", json.dumps(known if off else [*known, name], ensure_ascii=False), trusted=True)
-    if json_output:
-        as_json({"name": name, "private": not off, "memories": count})
-    elif off:
-        out(f"{name} is not private any more; memories that were marked stay private")
-    else:
-        out(f"{name} is private, with {counted(count, 'memory', 'memories')}")
+    set_private(opened(project, reader), name, private=not off)
+    as_json({"name": name, "private": not off}) if json_output else out(f"{name} is {'public' if off else 'private'} now")
     return 0

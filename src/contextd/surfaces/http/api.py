@@ -141,14 +141,16 @@ class Api:
     @asynccontextmanager
     async def _life(self, app: Starlette) -> AsyncIterator[None]:
         """Stop following idle projects while the service runs; close everything at its end."""
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(anyio.to_thread.run_sync, self.service.warm)
-            tasks.start_soon(self._resting)
-            yield
-            self.draining = True
-            tasks.cancel_scope.cancel()
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self.service.close)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(anyio.to_thread.run_sync, self.service.warm)
+                tasks.start_soon(self._resting)
+                yield
+                self.draining = True
+                tasks.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self.service.close)
 
     async def _resting(self) -> None:
         while True:

@@ -87,8 +87,8 @@ def serve(service: Service, address: Address, *, limits: RequestLimits | None = 
     service.tokens.own(folder_of(service.home.path))
     with bound, announced(service.home.path, url, __version__):
         _logging()
-        sys.stderr.write(f"contextd is serving at {url} (process id {os.getpid()})\n")
         gc.freeze()  # modules live as long as the process; collections need not look at them
+        sys.stderr.write(f"contextd is serving at {url} (process id {os.getpid()})\n")
         _Server(_config(guard, address), api).run(sockets=[bound])
     sys.stderr.write("stopped\n")
     return 0

@@ -104,4 +104,5 @@ class EngineStats:
     providers: Sequence[ProviderStats]
     storage: StorageStats
     languages: Mapping[str, int]
+    cache: Mapping[str, int]  # answers since the service started: by level, and those that were computed
     recentActivity: Sequence[str]

@@ -21,9 +21,16 @@ def metrics(caller: Caller, asked: requests.MetricsRequest) -> Metrics:
 
 def usage(caller: Caller, asked: requests.UsageRequest) -> CountAnswer:
     """Record the tokens that an agent used."""
-    _service(caller).add(**asdict(asked))
+    only = caller.service.only_project(caller.token) if caller.token.workspaces else None
+    _service(caller).add(**asdict(asked), project=only or "")
     return CountAnswer(1)
 
 
 def _service(caller: Caller) -> MetricsService:
-    return MetricsService(caller.service.home.usage.log, caller.token.reader.name)
+    """Return the reports for the reader of a token, on the projects that the token reaches."""
+    token, settings = caller.token, caller.service.settings()
+
+    def reaches(project: str) -> bool:
+        return not token.workspaces or (bool(project) and token.reaches(int(project, 16)))
+
+    return MetricsService(caller.service.home.usage.log, token.reader.name, settings.metrics.enabled, reaches)
