@@ -239,3 +239,11 @@ def test_one_file_that_cannot_be_read_does_not_stop_the_others(person: Path, con
     assert "contextd" in (person / ".gemini" / "settings.json").read_text()
     assert (person / ".cursor" / "mcp.json").read_text() == "{ not json"
     assert contextd("install", "cursor", HOME=str(person)).code == 2
+
+
+def test_what_is_printed_has_the_format_of_the_file(person: Path, contextd: Contextd) -> None:
+    run = contextd("install", "codex", "--print", HOME=str(person))
+    assert tomllib.loads(run.out.split("\n", 1)[1])["mcp_servers"]["contextd"]["args"] == ["mcp"]
+    both = contextd("install", "claude", "--hook", "--print", HOME=str(person)).out
+    assert "UserPromptSubmit" in both and both.count("contextd") >= 3
+    assert "none of these programs" in contextd("install", "--all", HOME=str(person / "nobody")).err

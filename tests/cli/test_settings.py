@@ -82,3 +82,18 @@ def test_a_pattern_that_no_command_could_load_is_not_written(home: Path, context
     assert contextd("config", "set", "security.allow", '["a(b"]').code == 2
     assert not (home / "config.toml").exists()
     assert contextd("config", "set", "security.secret_patterns", '["corp-[0-9]{8}"]').code == 0
+
+
+def test_a_data_directory_that_cannot_be_read_is_an_error_in_words(
+    home: Path, monkeypatch: pytest.MonkeyPatch, contextd: Callable[..., Run]
+) -> None:
+    before = Path.exists
+
+    def denied(path: Path, **more: bool) -> bool:
+        if path.name == "config.toml":
+            raise PermissionError(13, "Permission denied")
+        return before(path, **more)
+
+    monkeypatch.setattr(Path, "exists", denied)
+    run = contextd("search", "hello", "--embedded")
+    assert run.code == 3 and "check the permissions of the directory" in run.err and "Traceback" not in run.err

@@ -165,6 +165,13 @@ def connection(agent: Agent, path: Path, command: Command) -> FileChange:
     return FileChange(path, text, text if installed(agent, path) == entry else after)
 
 
+def connection_text(agent: Agent, command: Command) -> str:
+    """Return the entry of a program as text, in the format of its file."""
+    if agent.is_toml:
+        return _with_toml("", Path(), agent.keys[0], agent.shape(command))
+    return json_edit.with_entry("", (*agent.keys, NAME), agent.shape(command))
+
+
 def disconnection(agent: Agent, path: Path) -> FileChange:
     """Return the change that removes contextd from the configuration of a program."""
     text = _text(path)
@@ -179,6 +186,17 @@ def hook_path(scope: str, home: Path, project: Path) -> Path:
     return home / ".claude" / "settings.json" if scope == "user" else in_project(project, ".claude/settings.json")
 
 
+def hook_text() -> str:
+    """Return the hook of Claude Code as text, in the format of its file."""
+    return json_edit.with_entry("", ("hooks", "UserPromptSubmit"), [_hook()])
+
+
+def _hook() -> dict[str, Any]:
+    home = os.environ.get("CONTEXTD_HOME")
+    command = f'"{sys.executable}" -m contextd.surfaces.client.hook' + (f" --home {shlex.quote(home)}" if home else "")
+    return {"hooks": [{"type": "command", "command": command, "timeout": _HOOK_SECONDS}]}
+
+
 def hook_change(path: Path, *, add: bool) -> FileChange:
     """Return the change that adds or removes the hook of Claude Code. Hooks of others stay."""
     text = _text(path)
@@ -186,10 +204,7 @@ def hook_change(path: Path, *, add: bool) -> FileChange:
     if not isinstance(known, list):
         raise InvalidInput(f"{path}: hooks.UserPromptSubmit is not a list; mend the file first")
     others = [one for one in known if "contextd.surfaces.client.hook" not in str(one)]
-    home = os.environ.get("CONTEXTD_HOME")
-    command = f'"{sys.executable}" -m contextd.surfaces.client.hook' + (f" --home {shlex.quote(home)}" if home else "")
-    own = {"hooks": [{"type": "command", "command": command, "timeout": _HOOK_SECONDS}]}
-    wanted = [*others, own] if add else others
+    wanted = [*others, _hook()] if add else others
     if wanted == known:
         return FileChange(path, text, text)
     if not wanted:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from contextd.errors import InvalidInput
+from contextd.errors import InvalidInput, Unavailable
 from contextd.settings.data_directory import home
 from contextd.settings.defaults import Engine, Settings
 from contextd.settings.other_keys import BUILT_IN, NAMED_TABLES, WITHOUT_EFFECT, flattened
@@ -148,12 +148,19 @@ def value_from(key: str, text: str, origin: str, *, trusted: bool) -> Any:
 def _layers(
     user_file: Path | None, project_file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any], bool]]:
-    if user_file is not None and user_file.exists():
+    if user_file is not None and _is_there(user_file):
         yield str(user_file), _read(user_file), True
-    if project_file is not None and (project_file.exists() or project_file.is_symlink()):
+    if project_file is not None and (_is_there(project_file) or project_file.is_symlink()):
         yield str(project_file), _read_inside(project_file), False
     yield _ENVIRONMENT, _from_environment(environment), True
     yield "flag", dict(flags), True
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:  # of the folder around it
+        raise Unavailable(f"cannot read {path.parent}: {error.strerror}; check the permissions of the directory") from None
 
 
 def _read(path: Path) -> dict[str, Any]:

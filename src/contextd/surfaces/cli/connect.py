@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contextd.errors import ContextdError, InvalidInput
-from contextd.surfaces.cli.show import as_json, as_list, json_option, note, out, table
+from contextd.surfaces.cli.show import as_json, as_list, block, json_option, note, out, table
 
 if TYPE_CHECKING:
     from contextd.app.agents import Agent, Command, FileChange
@@ -63,9 +63,14 @@ def install(
     root = _root(scope)
     command = _command(scope, root)
     if only_print:
-        for agent in chosen:
-            out(f"{agent.title}: {agent.path(scope, Path.home(), root)}")
-            as_json({agent.keys[0]: {agents.NAME: agent.shape(command)}})
+        entries = [
+            (agent.title, agent.path(scope, Path.home(), root), agents.connection_text(agent, command)) for agent in chosen
+        ]
+        if hook:
+            entries.append(("Claude Code hook", agents.hook_path(scope, Path.home(), root), agents.hook_text()))
+        for title, path, text in entries:
+            out(f"{title}: {path}")
+            block(text)
         return 0
     wanted: list[_Wanted] = [
         (agent.title, lambda agent=agent: agents.connection(agent, agent.path(scope, Path.home(), root), command))  # type: ignore[misc]
@@ -132,6 +137,8 @@ def _chosen(names: tuple[str, ...], everything: bool) -> list[Agent]:
         raise InvalidInput(f"no such program: {unknown[0]!r}; the programs are {', '.join(AGENTS)}")
     found = present(Path.home()) if everything else []
     chosen = list(dict.fromkeys([*(AGENTS[name] for name in names), *found]))
+    if everything and not chosen:
+        raise InvalidInput(f"none of these programs was found on this machine: {', '.join(AGENTS)}; name the one to connect")
     if not chosen:
         raise InvalidInput(f"name a program ({', '.join(AGENTS)}), or use --all for those on this machine")
     return chosen

@@ -241,8 +241,12 @@ def revoke_token(name: str, json_output: bool) -> int:
     Example:
       contextd token revoke ana
     """
+    from contextd.app.tokens import FIRST
+
     _tokens().revoke(name)
     as_json({"revoked": name}) if json_output else out(f"revoked {name}")
+    if name == FIRST:
+        note("This was the token of the command line. Run `contextd stop`, then start the service again to make a new one.")
     return 0
 
 

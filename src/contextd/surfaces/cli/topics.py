@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from contextd.surfaces.cli.show import as_json, as_list, counted, opened, out, personal_options, table
@@ -31,11 +33,13 @@ def topics(ctx: click.Context, project: str | None, reader: str, json_output: bo
     for one in service.all():
         for name in one.topics:
             counts[name] = counts.get(name, 0) + 1
-    rows = [(topic.name, topic.parent, counts.get(topic.name, 0)) for topic in service.topics()]
+    hidden = replace(service, private=False).hidden_topics()
+    rows = [(one.name, one.parent, counts.get(one.name, 0), one.name in hidden) for one in service.topics()]
     if json_output:
-        as_list([{"name": name, "below": parent, "memories": count} for name, parent, count in rows])
+        as_list([{"name": name, "below": below, "memories": count, "private": private} for name, below, count, private in rows])
     else:
-        table(("topic", "below", "count"), rows)
+        shown = [(name, below, count, "yes" if private else "") for name, below, count, private in rows]
+        table(("topic", "below", "count", "private"), shown)
 
 
 @topics.command("add")
