@@ -33,6 +33,9 @@ from contextd.values.deadline import within
 
 _LOG = logging.getLogger("contextd.http")
 _THREADS = 4  # at once; more only contend for the interpreter lock
+_WAITING = frozenset(
+    {"add_context"}
+)  # routes that wait for a job; they have threads of their own, so queries do not wait for them
 _SECONDS = 60.0  # deadline of writes
 _REST = 60.0  # seconds between checks for idle projects
 _MODULES: tuple[ModuleType, ...] = (ask, code, memory, index, usage, engine)
@@ -49,6 +52,7 @@ class Api:
 
     service: Service
     threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
+    waiting_threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
     draining: bool = False
 
     def app(self) -> Starlette:
@@ -67,14 +71,16 @@ class Api:
         return Starlette(routes=routes, exception_handlers=failures, lifespan=self._life)  # type: ignore[arg-type]
 
     def _path(self, route: Route) -> Path:
+        threads = self.waiting_threads if route.name in _WAITING else self.threads
+
         async def endpoint(request: Request) -> Response:
             body = await request.body() if route.has_body else b""
-            return await self._run(lambda: self._answer(route, request, body))
+            return await self._run(lambda: self._answer(route, request, body), threads)
 
         return Path(route.path, endpoint, methods=[route.method], name=route.name)
 
-    async def _run(self, work: Callable[[], Response]) -> Response:
-        return await anyio.to_thread.run_sync(work, limiter=self.threads, abandon_on_cancel=True)
+    async def _run(self, work: Callable[[], Response], threads: anyio.CapacityLimiter | None = None) -> Response:
+        return await anyio.to_thread.run_sync(work, limiter=threads or self.threads, abandon_on_cancel=True)
 
     def _answer(self, route: Route, request: Request, body: bytes) -> Response:
         """Answer a request; runs in a thread."""
@@ -103,7 +109,7 @@ class Api:
                 found = rpc.answer(body, caller, METHODS, lambda error: _logged(request.state.trace_id, error))
             return Response(status_code=204) if found is None else Response(found, media_type="application/json")
 
-        return await self._run(work)
+        return await self._run(work, self.waiting_threads)  # a method of a batch may wait
 
     async def _openapi(self, request: Request) -> Response:
         return Response(json.dumps(document()), media_type="application/json")
