@@ -254,6 +254,14 @@ def test_json_rpc_has_every_route_as_a_method_batches_and_notifications(asked: A
     assert refused["error"]["data"]["code"] == "forbidden"
 
 
+def test_a_refused_method_names_all_that_are_possible(asked: Asked) -> None:
+    for path in sorted({route.path for route in ROUTES}):
+        answer = asked.call("PUT", path.replace("{", "").replace("}", ""), {})
+        assert answer.status_code == 405
+        possible = {route.method for route in ROUTES if route.path == path}
+        assert set(answer.headers["allow"].split(", ")) - {"HEAD"} == possible, path
+
+
 def test_mistakes_are_named_in_problem_documents(asked: Asked) -> None:
     answer = asked.call("POST", "/api/v1/search", {"qeury": "x", "k": "5"})
     assert (

@@ -25,11 +25,11 @@ from tests.conftest import Run
 class Process:
     """`contextd serve` in a process of its own."""
 
-    def __init__(self, home: Path, *arguments: str) -> None:
+    def __init__(self, home: Path, *arguments: str, watch: bool = False) -> None:
         self.home = home
         self.environment = {**os.environ, "CONTEXTD_HOME": str(home)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "contextd", "serve", "--port", "0", "--no-watch", *arguments],
+            [sys.executable, "-m", "contextd", "serve", "--port", "0", *([] if watch else ["--no-watch"]), *arguments],
             env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
         end = time.monotonic() + 60

@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.routing import Route as Path
 
 from contextd.app.service import Service
@@ -199,7 +200,14 @@ async def _http_problem(request: Request, error: HTTPException) -> Response:
     details = {404: f"no such route: {request.url.path}", 405: f"{request.method} is not possible here"}
     code, detail = codes.get(error.status_code, "error"), details.get(error.status_code, error.detail)
     content = problem(error.status_code, code, detail, request.state.trace_id)
-    return Response(content, error.status_code, headers=error.headers, media_type=MEDIA_TYPE)
+    headers = {"allow": _allowed(request)} if error.status_code == 405 else error.headers
+    return Response(content, error.status_code, headers=headers, media_type=MEDIA_TYPE)
+
+
+def _allowed(request: Request) -> str:
+    """Return the methods of a path. Starlette names those of the first route with that path alone."""
+    found = [one for one in request.app.routes if one.matches(request.scope)[0] is not Match.NONE]
+    return ", ".join(sorted({method for one in found for method in one.methods or ()}))
 
 
 async def _refused(request: Request, error: RequestRefused) -> Response:
