@@ -26,6 +26,8 @@ from tests.http.conftest import Asked, serving
 READERS = ("ana", "bo", "cy")
 FRUITS = ("fig", "kiwi", "plum")
 Json = dict[str, Any]
+_CACHED = ("memories", "search", "context")  # questions that can be asked with and without the cache
+_FEW = ("memories", "search", "list", "counts", "recall")  # those of the short run
 _HEX = re.compile(r"\b[0-9a-f]{8,}\b")
 
 
@@ -46,6 +48,7 @@ class Worlds:
 
     all: dict[str, Asked]
     answers: int = 0
+    thorough: bool = False
 
     @classmethod
     def opened(cls, folder: Path, weights: Path | None) -> Worlds:
@@ -87,6 +90,10 @@ class Three(RuleBasedStateMachine):
         for world in self.worlds.all:
             for person in READERS:
                 self._cleared(world, person)
+        for person, other in zip(READERS, (*READERS[1:], READERS[0]), strict=True):
+            self.remember(person, "fig", set())
+            self.remember(person, "kiwi", {other})
+            self.store(person, 0, {other}, "plum")
 
     def _cleared(self, world: str, person: str) -> None:
         for one in self._api(world, person, "GET", "/memories", all=True, limit=200)["items"]:
@@ -171,10 +178,11 @@ class Three(RuleBasedStateMachine):
     def ask(self, fruit: str) -> None:
         """Everybody asks the same, one right after the other: nothing was written since, so a cache has an answer."""
         asked = {person: self._questions(person, fruit) for person in READERS}
-        for name in asked["ana"]:
+        for name in asked["ana"] if self.worlds.thorough else _FEW:
             for person in READERS:
                 question = asked[person][name]
-                answers = [question(world, cache) for world in ("everybody", person) for cache in (True, True, False)]
+                caches = (True, True, False) if name in _CACHED else (True,)
+                answers = [question("everybody", cache) for cache in caches] + [question(person, False)]
                 other = next((one for one in answers if one != answers[0]), None)
                 assert other is None, (name, person, answers[0], other)
         for item in [one for one in self.items if not one.path][:1]:
@@ -261,12 +269,13 @@ def worlds(tmp_path: Path, weights: Path | None) -> Iterator[Worlds]:
 
 def _run(worlds: Worlds, examples: int, steps: int) -> None:
     Three.worlds = worlds
+    worlds.thorough = examples > 10
     limits = settings(max_examples=examples, stateful_step_count=steps, suppress_health_check=list(HealthCheck), deadline=None)
     run_state_machine_as_test(Three, settings=limits)  # type: ignore[no-untyped-call]
 
 
 def test_C1_C4_an_answer_depends_only_on_what_its_reader_may_see(worlds: Worlds) -> None:
-    _run(worlds, 3, 14)
+    _run(worlds, 2, 10)
 
 
 @pytest.mark.campaign
