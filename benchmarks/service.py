@@ -201,9 +201,8 @@ def measure_cpu(session: Session, service: Serving, asked: list[str]) -> None:
     for text in asked[20:220]:
         service.ask(text)
     there = (cpu(service.pid) - before) * 5
-    print(
-        f"search in process {alone:.1f} ms CPU, in the service {there:.1f} ms CPU: {there - alone:+.1f} ms, {there / alone:.2f} times"
-    )
+    more = f"{there - alone:+.1f} ms, {there / alone:.2f} times"
+    print(f"search in process {alone:.1f} ms CPU, in the service {there:.1f} ms CPU: {more}", flush=True)
 
 
 def measure_cached(session: Session, service: Serving, text: str) -> None:
@@ -233,13 +232,14 @@ def measure_rate(service: Serving, asked: list[str], rate: float, seconds: float
 def measure_memory(service: Serving, asked: list[str], further: int) -> None:
     """Memory after the first questions and after many more; each is asked several times, past the cache."""
     closed_loop([service.ask], asked[:FIRST], 2)
-    first = resident(service.pid)
-    many = (asked * (further // len(asked) + 1))[:further]
-    closed_loop([service.ask], many, 2)
-    last = resident(service.pid)
-    print(
-        f"memory after {FIRST} questions {first:.0f} MB, after {further} more {last:.0f} MB: {(last / first - 1) * 100:+.1f} %"
-    )
+    first = last = resident(service.pid)
+    for done in range(0, further, FIRST):
+        closed_loop([service.ask], [asked[number % len(asked)] for number in range(done, done + FIRST)], 2)
+        last = resident(service.pid)
+        print(
+            f"memory after {FIRST} questions {first:.0f} MB, after {done + FIRST} more {last:.0f} MB: {(last / first - 1) * 100:+.1f} %",
+            flush=True,
+        )
 
 
 def measure_saturation(home: Path, folder: str, asked: list[str], seconds: float) -> None:

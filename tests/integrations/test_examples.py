@@ -130,7 +130,7 @@ def test_an_example_is_one_short_file_that_says_how_to_install_it(name: str) -> 
 
 
 def test_a_hit_has_an_id_and_metadata_of_texts_and_numbers(session: Any) -> None:
-    from contextd.integrations.hits import identifier, metadata
+    from contextd.surfaces.integrations.hits import identifier, metadata
 
     hit = session.search(QUESTION, k=1).hits[0]
     assert metadata(hit)["source"] == "src/app/store.py" and metadata(hit)["start_line"] >= 1
@@ -145,4 +145,4 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(name: str) -
     if importlib.util.find_spec(package) is not None:
         pytest.skip(f"{package} is installed here")
     with pytest.raises(ImportError, match=rf"pip install 'contextd\[{name}\]'"):
-        importlib.import_module(f"contextd.integrations.{name}")
+        importlib.import_module(f"contextd.surfaces.integrations.{name}")

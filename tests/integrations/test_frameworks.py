@@ -28,7 +28,7 @@ import asyncio, json, os
 from langchain_core.runnables import RunnableLambda
 from contextd import Client, Narrow
 from contextd.errors import Unavailable
-from contextd.integrations.langchain import ContextdRetriever
+from contextd.surfaces.integrations.langchain import ContextdRetriever
 url, token, project, question = (os.environ[n] for n in ("CONTEXTD_URL", "CONTEXTD_TOKEN", "CONTEXTD_PROJECT", "QUESTION"))
 client = Client(url, token, project=project)
 retriever = ContextdRetriever(source=client, k=3)
@@ -56,7 +56,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.schema import MetadataMode
 from contextd import Client
 from contextd.errors import Unavailable
-from contextd.integrations.llamaindex import ContextdNodeRetriever
+from contextd.surfaces.integrations.llamaindex import ContextdNodeRetriever
 url, token, project, question = (os.environ[n] for n in ("CONTEXTD_URL", "CONTEXTD_TOKEN", "CONTEXTD_PROJECT", "QUESTION"))
 retriever = ContextdNodeRetriever(Client(url, token, project=project), k=3, min_score=0.0)
 found = retriever.retrieve(question)

@@ -1,7 +1,7 @@
 """A retriever for LangChain. Needs the extra `langchain`.
 
 from contextd import Client
-from contextd.integrations.langchain import ContextdRetriever
+from contextd.surfaces.integrations.langchain import ContextdRetriever
 
 retriever = ContextdRetriever(source=Client(project="/path/to/project"), k=8)
 documents = retriever.invoke("how does login work")
@@ -18,10 +18,10 @@ try:
 except ImportError as missing:  # pragma: no cover - the extra is not installed
     raise ImportError("LangChain is not installed; run `pip install 'contextd[langchain]'`") from missing
 
-from contextd.integrations.hits import identifier, metadata
+from contextd.surfaces.integrations.hits import identifier, metadata
 
 
-class ContextdRetriever(BaseRetriever):
+class ContextdRetriever(BaseRetriever):  # type: ignore[misc]  # no part of the environment of the checks
     """Returns the hits of a search as documents, best first. Any thread may call its methods.
 
     Errors are those of `contextd.errors`: a chain that should go on without context wraps it with `with_fallbacks`.

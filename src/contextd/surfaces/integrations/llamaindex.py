@@ -1,7 +1,7 @@
 """A retriever for LlamaIndex. Needs the extra `llamaindex`.
 
 from contextd import Client
-from contextd.integrations.llamaindex import ContextdNodeRetriever
+from contextd.surfaces.integrations.llamaindex import ContextdNodeRetriever
 
 retriever = ContextdNodeRetriever(Client(project="/path/to/project"), k=8)
 nodes = retriever.retrieve("how does login work")
@@ -18,13 +18,13 @@ try:
 except ImportError as missing:  # pragma: no cover - the extra is not installed
     raise ImportError("LlamaIndex is not installed; run `pip install 'contextd[llamaindex]'`") from missing
 
-from contextd.integrations.hits import identifier, metadata
+from contextd.surfaces.integrations.hits import identifier, metadata
 from contextd.values.answer import Hit
 
 _UNSEEN = ["score", "label"]  # metadata that is not part of the text for a model
 
 
-class ContextdNodeRetriever(BaseRetriever):
+class ContextdNodeRetriever(BaseRetriever):  # type: ignore[misc]  # no part of the environment of the checks
     """Returns the hits of a search as nodes with scores, best first. Any thread may call its methods.
 
     Raises the errors of `contextd.errors`.
