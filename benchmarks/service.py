@@ -236,10 +236,8 @@ def measure_memory(service: Serving, asked: list[str], further: int) -> None:
     for done in range(0, further, FIRST):
         closed_loop([service.ask], [asked[number % len(asked)] for number in range(done, done + FIRST)], 2)
         last = resident(service.pid)
-        print(
-            f"memory after {FIRST} questions {first:.0f} MB, after {done + FIRST} more {last:.0f} MB: {(last / first - 1) * 100:+.1f} %",
-            flush=True,
-        )
+        more = f"{last:.0f} MB after {done + FIRST} more: {(last / first - 1) * 100:+.1f} %"
+        print(f"memory {first:.0f} MB after {FIRST} questions, {more}", flush=True)
 
 
 def measure_saturation(home: Path, folder: str, asked: list[str], seconds: float) -> None:
