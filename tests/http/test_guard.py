@@ -15,7 +15,7 @@ from tests.http.conftest import Asked, serving
 
 EVERY = [
     *((route.method, route.path.replace("{", "").replace("}", "")) for route in ROUTES),
-    ("GET", "/api/v1/jobs/x/events"), ("GET", "/api/v1/openapi.json"), ("POST", "/rpc"), ("POST", "/mcp"), ("GET", "/healthz"), ("GET", "/readyz"),
+    ("GET", "/api/v1/jobs/x/events"), ("GET", "/api/v1/openapi.json"), ("POST", "/rpc"), ("POST", "/mcp"), ("GET", "/metrics"), ("GET", "/healthz"), ("GET", "/readyz"),
     ("OPTIONS", "/api/v1/search"), ("OPTIONS", "/mcp"), ("GET", "/nowhere"), ("GET", "/"),
 ]  # fmt: skip
 BAD_HOSTS = [
