@@ -295,5 +295,5 @@ def test_C1_C4_an_answer_depends_only_on_what_its_reader_may_see(worlds: Worlds)
 @pytest.mark.campaign
 @pytest.mark.timeout(3000)
 def test_C1_C4_the_same_in_many_orders(worlds: Worlds) -> None:
-    _run(worlds, 40, 40)
+    _run(worlds, 12, 30)
     keep("rights, three people in one service against services of their own", requests=worlds.answers, differences=0)
