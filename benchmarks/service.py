@@ -1,6 +1,7 @@
 """The service under load: open loops with and without a rebuild, memory, saturation, HTTP and the cache.
 
-`python -m benchmarks.service FOLDER [--parts cpu,cached,rates,rebuild,memory,saturation] [--seconds 120] [--further 20000]`
+`python -m benchmarks.service FOLDER [--parts cpu,cached,rates,rebuild,memory,saturation] [--rates 5,15,30] [--seconds 120]
+[--further 20000]`
 indexes a folder in a data directory of its own and starts the service in a process. In an open loop, questions are sent at a
 rate whether or not earlier ones are answered. Times are wall times as a client on the same machine sees them, so they count
 only on an idle machine; CPU times and ratios can be compared between machines.
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -90,17 +92,17 @@ def served(home: Path, folder: str, warm: list[str]) -> Iterator[Serving]:
         one.close()
 
 
-def open_loop(ask: Callable[[str], None], asked: list[str], rate: float, seconds: float) -> tuple[list[float], int]:
-    """Send questions at a rate. Returns the times of the answers in milliseconds, and the number of errors."""
-    times, errors, threads = list[float](), [0], list[threading.Thread]()
+def open_loop(ask: Callable[[str], None], asked: list[str], rate: float, seconds: float) -> tuple[list[float], Counter[str]]:
+    """Send questions at a rate. Returns the times of the answers in milliseconds, and how often each error came."""
+    times, errors, threads = list[float](), Counter[str](), list[threading.Thread]()
 
     def one(text: str) -> None:
         began = time.perf_counter()
         try:
             ask(text)
             times.append((time.perf_counter() - began) * 1000)
-        except Exception:
-            errors[0] += 1
+        except Exception as error:
+            errors[str(error)[:60]] += 1
 
     start = time.perf_counter()
     for number in range(int(rate * seconds)):
@@ -110,7 +112,7 @@ def open_loop(ask: Callable[[str], None], asked: list[str], rate: float, seconds
         threads.append(thread)
     for thread in threads:
         thread.join()
-    return times, errors[0]
+    return times, errors
 
 
 def closed_loop(asks: list[Callable[[str], None]], asked: list[str], callers: int, seconds: float | None = None) -> float:
@@ -223,7 +225,7 @@ def measure_rate(service: Serving, asked: list[str], rate: float, seconds: float
         found, errors = open_loop(service.ask, asked, rate, seconds)
     share = (cpu(service.pid) - before) / seconds * 100
     print(
-        f"{rate:g} a second for {seconds:g} s: {shown(found)}, {errors} errors, {len(found)} answers, "
+        f"{rate:g} a second for {seconds:g} s: {shown(found)}, errors {dict(errors) or 'none'}, {len(found)} answers, "
         f"{share:.0f} % of a processor; event loop: {shown(pings, top=99)}",
         flush=True,
     )
@@ -272,8 +274,8 @@ def main() -> None:
         if "cached" in parts:
             measure_cached(session, service, asked[0])
         if "rates" in parts:
-            for rate in (5.0, 15.0, 30.0):
-                measure_rate(service, asked, rate, seconds)
+            for rate in options.get("--rates", "5,15,30").split(","):
+                measure_rate(service, asked, float(rate), seconds)
         if "rebuild" in parts:
             with rebuilding(home, folder) as begun:
                 measure_rate(service, asked, 15.0, seconds)
