@@ -137,6 +137,17 @@ def test_P16_a_stopped_service_completes_what_it_began_and_exits_with_0(process:
     assert open_session(None, home=process.home, environment={}).recall("where is the boat").hits
 
 
+def test_a_client_that_goes_away_while_it_sends_leaves_no_traceback_in_the_log(process: Process) -> None:
+    token = (process.home / "service" / "token").read_text().strip()
+    head = f"POST /api/v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+    with socket.create_connection(("127.0.0.1", process.port), timeout=20) as connection:
+        connection.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+        time.sleep(0.5)
+    time.sleep(0.5)
+    assert process.stop() == 0 and process.process.stderr is not None
+    assert b"Traceback" not in process.process.stderr.read()
+
+
 SMUGGLED = [
     b"POST /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
     b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n",

@@ -13,7 +13,7 @@ from typing import Any
 import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.routing import Route as Path
@@ -68,7 +68,7 @@ class Api:
             Path("/healthz", self._healthz, methods=["GET"]),
             Path("/readyz", self._readyz, methods=["GET"]),
         ]
-        failures = {HTTPException: _http_problem, RequestRefused: _refused}
+        failures = {HTTPException: _http_problem, RequestRefused: _refused, ClientDisconnect: _gone}
         return Starlette(routes=routes, exception_handlers=failures, lifespan=self._life)  # type: ignore[arg-type]
 
     def _path(self, route: Route) -> Path:
@@ -214,6 +214,11 @@ async def _refused(request: Request, error: RequestRefused) -> Response:
     """Answer a request whose body is refused while it is read."""
     content = problem(error.status, error.code, str(error), request.state.trace_id)
     return Response(content, error.status, headers={"connection": "close"}, media_type=MEDIA_TYPE)
+
+
+async def _gone(request: Request, error: ClientDisconnect) -> Response:
+    """Answer a client that went away while it sent its request; nobody gets it."""
+    return Response(status_code=400)
 
 
 def _logged(trace_id: str, error: Exception) -> None:
