@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from contextd.app.assemble import open_session
+from contextd.surfaces.client.client import Client
 from tests.conftest import SAMPLE, new_home, written
 from tests.http.test_process import Process
 
@@ -36,5 +37,6 @@ def served(tmp_path_factory: pytest.TempPathFactory, weights: Path | None) -> It
     session.index()
     session.close()
     process = Process(home)
+    Client(home=home, project=project).context("how are users loaded")  # models are loaded
     yield Served(process, project, (home / "service" / "token").read_text().strip())
     process.stop(signal.SIGKILL)
