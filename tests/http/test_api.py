@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from contextd.surfaces.http.handlers import engine
 from contextd.surfaces.http.openapi import document
 from contextd.surfaces.wire.convert import schema
 from contextd.surfaces.wire.routes import ROUTES
@@ -205,6 +208,31 @@ def test_the_flat_routes_have_the_fields_of_their_clients(fresh: Asked) -> None:
         )
 
 
+def test_a_file_is_read_again_only_by_its_own_path(fresh: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty path queued a refresh of the whole project, and the caller waited for it."""
+    monkeypatch.setattr(engine, "_SECONDS", 0.2)
+    for path in ("", ".", "src", "src/"):
+        answer = fresh.call("POST", "/add_context", {"file_path": path})
+        assert answer.status_code == 400 and "not a file" in answer.text, (path, answer.text)
+    assert not fresh.api("GET", "/jobs", project=str(fresh.project))["items"][1:], "nothing was queued"
+    late = fresh.call("POST", "/add_context", {"file_path": "src/app/store.py"})
+    assert late.status_code == 504 and "later" in late.json()["detail"], "nobody runs jobs here"
+
+
+def test_requests_that_wait_for_a_job_do_not_delay_queries(fresh: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_SECONDS", 4.0)
+    fresh.token("owner", may="admin", private=True)
+    one = {"file_path": "src/app/store.py"}
+    batch = [{"jsonrpc": "2.0", "id": 1, "method": "add_context", "params": one}]
+    with ThreadPoolExecutor(8) as threads:
+        waiting = [threads.submit(fresh.call, "POST", "/add_context", one) for _ in range(4)]
+        waiting += [threads.submit(fresh.call, "POST", "/rpc", batch) for _ in range(4)]
+        time.sleep(0.5)
+        began = time.monotonic()
+        assert fresh.api("POST", "/search", {"query": "load user", "project": str(fresh.project)})["hits"]
+        assert time.monotonic() - began < 2 and not any(one.done() for one in waiting)
+
+
 def test_json_rpc_has_every_route_as_a_method_batches_and_notifications(asked: Asked) -> None:
     project = str(asked.project)
 
@@ -224,6 +252,14 @@ def test_json_rpc_has_every_route_as_a_method_batches_and_notifications(asked: A
     assert rpc([])["error"]["code"] == -32600 and rpc([{}] * 51)["error"]["code"] == -32600  # type: ignore[index]
     refused = asked.call("POST", "/rpc", {"jsonrpc": "2.0", "id": 1, "method": "tokens"}, token=asked.token("r")).json()
     assert refused["error"]["data"]["code"] == "forbidden"
+
+
+def test_a_refused_method_names_all_that_are_possible(asked: Asked) -> None:
+    for path in sorted({route.path for route in ROUTES}):
+        answer = asked.call("PUT", path.replace("{", "").replace("}", ""), {})
+        assert answer.status_code == 405
+        possible = {route.method for route in ROUTES if route.path == path}
+        assert set(answer.headers["allow"].split(", ")) - {"HEAD"} == possible, path
 
 
 def test_mistakes_are_named_in_problem_documents(asked: Asked) -> None:

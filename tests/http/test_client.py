@@ -15,8 +15,10 @@ from contextd import AsyncClient, Client
 from contextd.app.assemble import open_service, open_session
 from contextd.app.tasks import Task
 from contextd.errors import Forbidden, InvalidInput, NotFound, Unavailable
+from contextd.surfaces.client.connection import _answered
 from contextd.surfaces.http.api import Api
 from contextd.surfaces.http.guard import Guard
+from contextd.surfaces.http.problems import problem
 from contextd.values.memory import Recall
 from contextd.values.query import Facet, Narrow
 
@@ -151,6 +153,12 @@ def test_a_client_says_what_is_wrong_when_no_service_answers(home: Path) -> None
 def test_a_wrong_token_is_forbidden(served: tuple[str, str]) -> None:
     with pytest.raises(Forbidden, match="access token"):
         Client(served[0], "nonsense").search("x")
+
+
+def test_a_service_with_too_many_requests_is_unavailable_and_asked_again() -> None:
+    """It was taken for a mistake of the caller: exit code 2, and no second attempt."""
+    with pytest.raises(Unavailable, match="too many requests"):
+        _answered(429, problem(429, "too_many_requests", "too many requests at once; try again", "x"))
 
 
 def test_a_broken_connection_is_opened_again(

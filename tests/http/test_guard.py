@@ -15,8 +15,8 @@ from tests.http.conftest import Asked, serving
 
 EVERY = [
     *((route.method, route.path.replace("{", "").replace("}", "")) for route in ROUTES),
-    ("GET", "/api/v1/jobs/x/events"), ("GET", "/api/v1/openapi.json"), ("POST", "/rpc"), ("GET", "/healthz"), ("GET", "/readyz"),
-    ("OPTIONS", "/api/v1/search"), ("GET", "/nowhere"), ("GET", "/"),
+    ("GET", "/api/v1/jobs/x/events"), ("GET", "/api/v1/openapi.json"), ("POST", "/rpc"), ("POST", "/mcp"), ("GET", "/metrics"), ("GET", "/healthz"), ("GET", "/readyz"),
+    ("OPTIONS", "/api/v1/search"), ("OPTIONS", "/mcp"), ("GET", "/nowhere"), ("GET", "/"),
 ]  # fmt: skip
 BAD_HOSTS = [
     "evil.example", "127.evil.com", "localhost.evil.com", "[::ffff:127.0.0.1]", "", "127.0.0.1:9999", "127.0.0.1.evil.example:8710",

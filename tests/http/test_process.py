@@ -25,11 +25,11 @@ from tests.conftest import Run
 class Process:
     """`contextd serve` in a process of its own."""
 
-    def __init__(self, home: Path, *arguments: str) -> None:
+    def __init__(self, home: Path, *arguments: str, watch: bool = False) -> None:
         self.home = home
         self.environment = {**os.environ, "CONTEXTD_HOME": str(home)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "contextd", "serve", "--port", "0", "--no-watch", *arguments],
+            [sys.executable, "-m", "contextd", "serve", "--port", "0", *([] if watch else ["--no-watch"]), *arguments],
             env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
         end = time.monotonic() + 60
@@ -135,6 +135,17 @@ def test_P16_a_stopped_service_completes_what_it_began_and_exits_with_0(process:
     assert process.process.wait(20) == 0
     assert running(process.home) is None
     assert open_session(None, home=process.home, environment={}).recall("where is the boat").hits
+
+
+def test_a_client_that_goes_away_while_it_sends_leaves_no_traceback_in_the_log(process: Process) -> None:
+    token = (process.home / "service" / "token").read_text().strip()
+    head = f"POST /api/v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+    with socket.create_connection(("127.0.0.1", process.port), timeout=20) as connection:
+        connection.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+        time.sleep(0.5)
+    time.sleep(0.5)
+    assert process.stop() == 0 and process.process.stderr is not None
+    assert b"Traceback" not in process.process.stderr.read()
 
 
 SMUGGLED = [

@@ -28,7 +28,6 @@ pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.skipif(not (shutil.which("npm") and shutil.which("node")), reason="needs npm and node"),
 ]
-PACKAGES = {"claude": "@anthropic-ai/claude-code", "codex": "@openai/codex"}
 QUESTION = "how is the budget of an answer kept"
 SOURCE = Path(__file__).parent.parent.parent / "src" / "contextd"
 Json = dict[str, Any]
@@ -121,17 +120,6 @@ def _codex_result(request: Json) -> Iterator[str]:
         if item.get("type") == "function_call_output":
             output = item["output"]
             yield from [output] if isinstance(output, str) else [one["text"] for one in output if one["type"] == "input_text"]
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The clients, installed by npm into a folder of their own."""
-    folder = tmp_path_factory.mktemp("clients")
-    command = ["npm", "install", "--no-fund", "--no-audit", "--prefix", str(folder), *PACKAGES.values()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    if done.returncode:
-        pytest.skip(f"npm cannot install the clients: {done.stderr.strip().splitlines()[-1]}")
-    return folder / "node_modules" / ".bin"
 
 
 def _claude(folder: Path, url: str, server: Json) -> tuple[list[str], dict[str, str]]:

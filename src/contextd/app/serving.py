@@ -15,6 +15,7 @@ from contextd.settings.permissions import make_folder, open_file
 from contextd.stores.lease import is_held, lease
 
 _FILE = "service.json"
+_WAIT = 2.0  # seconds for the lock: a client that looks whether a service runs holds it for a moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def announced(home: Path, url: str, version: str) -> Iterator[None]:
     folder = folder_of(home)
     make_folder(folder)
     try:
-        with lease(folder, "contextd serve"):
+        with lease(folder, "contextd serve", _WAIT):
             _write(folder / _FILE, Running(os.getpid(), url, version, time.time()))
             try:
                 yield

@@ -69,13 +69,16 @@ def lease(folder: Path, who: str, wait: float = 0.0) -> Iterator[HeldLease]:
 
 
 def is_held(folder: Path) -> bool:
-    """Return whether a process holds the lease now. Nothing is created."""
+    """Return whether a process holds the lease now. Nothing is created.
+
+    The look is a shared lock: processes that look at the same time do not take each other for a holder.
+    """
     try:
         file = (folder / "writer.lock").open("r+b")
     except OSError:
         return False
     with file:
-        if not _lock(file):
+        if not _lock(file, shared=True):
             return True
         _unlock(file)
         return False
@@ -113,7 +116,7 @@ def _write_holder(path: Path, text: str) -> None:
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: IO[bytes]) -> bool:
+    def _lock(file: IO[bytes], *, shared: bool = False) -> bool:
         try:
             file.seek(0)
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -128,9 +131,9 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(file: IO[bytes]) -> bool:
+    def _lock(file: IO[bytes], *, shared: bool = False) -> bool:
         try:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file.fileno(), (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:
             return False
         return True

@@ -156,7 +156,7 @@ def _answered(status: int, data: bytes) -> Any:
     code, detail = str(answer.get("code", "")), str(answer.get("detail", f"status {status}"))
     if status in (503, 507) and code not in _BY_CODE:
         raise StorageError(detail, code=code)
-    kind = _BY_CODE.get(code, Unavailable if status >= 500 else InvalidInput)
+    kind = _BY_CODE.get(code, Unavailable if status >= 500 or status == 429 else InvalidInput)
     error = kind.__new__(kind)  # some kinds are made from other arguments than a message
     Exception.__init__(error, detail)
     raise error

@@ -13,8 +13,9 @@ from typing import Any
 import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.routing import Route as Path
 
 from contextd.app.service import Service
@@ -33,6 +34,9 @@ from contextd.values.deadline import within
 
 _LOG = logging.getLogger("contextd.http")
 _THREADS = 4  # at once; more only contend for the interpreter lock
+_WAITING = frozenset(
+    {"add_context"}
+)  # routes that wait for a job; they have threads of their own, so queries do not wait for them
 _SECONDS = 60.0  # deadline of writes
 _REST = 60.0  # seconds between checks for idle projects
 _MODULES: tuple[ModuleType, ...] = (ask, code, memory, index, usage, engine)
@@ -49,6 +53,7 @@ class Api:
 
     service: Service
     threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
+    waiting_threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
     draining: bool = False
 
     def app(self) -> Starlette:
@@ -63,18 +68,20 @@ class Api:
             Path("/healthz", self._healthz, methods=["GET"]),
             Path("/readyz", self._readyz, methods=["GET"]),
         ]
-        failures = {HTTPException: _http_problem, RequestRefused: _refused}
+        failures = {HTTPException: _http_problem, RequestRefused: _refused, ClientDisconnect: _gone}
         return Starlette(routes=routes, exception_handlers=failures, lifespan=self._life)  # type: ignore[arg-type]
 
     def _path(self, route: Route) -> Path:
+        threads = self.waiting_threads if route.name in _WAITING else self.threads
+
         async def endpoint(request: Request) -> Response:
             body = await request.body() if route.has_body else b""
-            return await self._run(lambda: self._answer(route, request, body))
+            return await self._run(lambda: self._answer(route, request, body), threads)
 
         return Path(route.path, endpoint, methods=[route.method], name=route.name)
 
-    async def _run(self, work: Callable[[], Response]) -> Response:
-        return await anyio.to_thread.run_sync(work, limiter=self.threads, abandon_on_cancel=True)
+    async def _run(self, work: Callable[[], Response], threads: anyio.CapacityLimiter | None = None) -> Response:
+        return await anyio.to_thread.run_sync(work, limiter=threads or self.threads, abandon_on_cancel=True)
 
     def _answer(self, route: Route, request: Request, body: bytes) -> Response:
         """Answer a request; runs in a thread."""
@@ -103,7 +110,7 @@ class Api:
                 found = rpc.answer(body, caller, METHODS, lambda error: _logged(request.state.trace_id, error))
             return Response(status_code=204) if found is None else Response(found, media_type="application/json")
 
-        return await self._run(work)
+        return await self._run(work, self.waiting_threads)  # a method of a batch may wait
 
     async def _openapi(self, request: Request) -> Response:
         return Response(json.dumps(document()), media_type="application/json")
@@ -195,13 +202,25 @@ async def _http_problem(request: Request, error: HTTPException) -> Response:
     details = {404: f"no such route: {request.url.path}", 405: f"{request.method} is not possible here"}
     code, detail = codes.get(error.status_code, "error"), details.get(error.status_code, error.detail)
     content = problem(error.status_code, code, detail, request.state.trace_id)
-    return Response(content, error.status_code, headers=error.headers, media_type=MEDIA_TYPE)
+    headers = {"allow": _allowed(request)} if error.status_code == 405 else error.headers
+    return Response(content, error.status_code, headers=headers, media_type=MEDIA_TYPE)
+
+
+def _allowed(request: Request) -> str:
+    """Return the methods of a path. Starlette names those of the first route with that path alone."""
+    found = [one for one in request.app.routes if one.matches(request.scope)[0] is not Match.NONE]
+    return ", ".join(sorted({method for one in found for method in one.methods or ()}))
 
 
 async def _refused(request: Request, error: RequestRefused) -> Response:
     """Answer a request whose body is refused while it is read."""
     content = problem(error.status, error.code, str(error), request.state.trace_id)
     return Response(content, error.status, headers={"connection": "close"}, media_type=MEDIA_TYPE)
+
+
+async def _gone(request: Request, error: ClientDisconnect) -> Response:
+    """Answer a client that went away while it sent its request; nobody gets it."""
+    return Response(status_code=400)
 
 
 def _logged(trace_id: str, error: Exception) -> None:

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contextd.app.engine_stats import engine_stats as engine_stats_of
-from contextd.errors import InvalidInput, NotFound, TooLarge
+from contextd.errors import InvalidInput, NotFound, TimedOut, TooLarge
 from contextd.surfaces.http.caller import Caller
 from contextd.surfaces.wire import engine_api as api
 from contextd.surfaces.wire.answers import QueryHit
 from contextd.surfaces.wire.api_requests import InProject
 from contextd.surfaces.wire.typed import decoded
+from contextd.values.deadline import remaining
 from contextd.values.query import Narrow
 
 if TYPE_CHECKING:
@@ -67,14 +68,16 @@ def engine_stats(caller: Caller, asked: InProject) -> api.EngineStats:
 
 def _read_again(caller: Caller, session: Session, path: str) -> api.AddedContext:
     """Index a file of the project again, and wait for it."""
-    service = session.index_service
+    service, uri = session.index_service, _inside(session, path)
+    if (session.root() / uri).is_dir():
+        raise InvalidInput(f"{path} is not a file of the project")
     job = service.queue("refresh", [path], {"verify": True})
     caller.service.start_following(session)
-    service.await_job(job.id, _SECONDS)
+    left = remaining()
+    service.await_job(job.id, _SECONDS if left is None else min(_SECONDS, left))
     done = session.jobs.get(job.id)
     if not done.over:
-        raise InvalidInput(f"{path} is not indexed yet; ask for the job {job.id} later")
-    uri = _inside(session, path)
+        raise TimedOut(f"{path} is not indexed yet; ask for the job {job.id} later")
     row = session.known().store.documents(session.known().source.id).get(uri)
     if row is None:
         raise InvalidInput(f"{path} is not indexed: {done.message or 'it is left out by the settings of the project'}")
