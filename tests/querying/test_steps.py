@@ -15,6 +15,7 @@ from contextd.querying.combine import combine
 from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.fuse import fuse
 from contextd.querying.pack import CUT_MARK, Prices, pack
+from contextd.querying.render import TEMPLATES, render
 from contextd.values.answer import CHANCE, Candidate, Hit, Retrieved
 from contextd.values.document import Chunk, ChunkId
 from contextd.values.trace import Trace
@@ -172,3 +173,10 @@ def test_an_older_version_beside_a_later_one_is_known_as_such() -> None:
     uris = ["api/v1/user.py", "api/v2/user.py", "web/v1/x.ts", "src/v8.c", "v3/types.ts", "v4/core/types.ts"]
     assert superseded(uris) == {"api/v1/user.py", "v3/types.ts"}
     assert superseded(uris, ["v3"]) == {"api/v1/user.py"}, "a question about it wants it"
+
+
+def test_the_likeliest_piece_of_a_file_is_rendered_first_and_messages_are_in_reading_order() -> None:
+    above, below = hit(1, 0.9, 0, "above " * 10), hit(1, 0.9, 3, "below " * 10)
+    text = render([replace(above, why={CHANCE: 0.1}), replace(below, why={CHANCE: 0.6})], TEMPLATES["markdown"])
+    assert text.index("below") < text.index("above")
+    assert (told := render([below, above], TEMPLATES["markdown"])).index("above") < told.index("below")

@@ -15,7 +15,7 @@ from html import escape
 
 from contextd.errors import InvalidInput
 from contextd.text.invisible import hidden, visible, visible_line
-from contextd.values.answer import Hit
+from contextd.values.answer import CHANCE, Hit
 from contextd.values.document import Chunk
 from contextd.values.trace import Trace
 
@@ -92,11 +92,16 @@ def _time(microseconds: int) -> str:
 
 
 def _by_file(hits: Sequence[Hit]) -> dict[str, list[Hit]]:
-    """Group hits by file, best file first. Within a file, use reading order and join adjacent hits."""
+    """Group hits by file, best file first. Within a file, join adjacent hits, likeliest first; messages in reading order."""
     files: dict[str, list[Hit]] = {}
     for hit in hits:
         files.setdefault(hit.chunk.uri, []).append(hit)
-    return {uri: _joined(sorted(ones, key=lambda hit: hit.chunk.start)) for uri, ones in files.items()}
+    joined = {uri: _joined(sorted(ones, key=lambda hit: hit.chunk.start)) for uri, ones in files.items()}
+    return {uri: sorted(ones, key=lambda hit: -_chance(hit)) for uri, ones in joined.items()}
+
+
+def _chance(hit: Hit) -> float:
+    return hit.why.get(CHANCE, 0.0)
 
 
 def _joined(hits: Sequence[Hit]) -> list[Hit]:
@@ -116,7 +121,8 @@ def _joined(hits: Sequence[Hit]) -> list[Hit]:
         both = replace(
             last, text=text, end=max(last.end, chunk.end), end_line=max(last.end_line, chunk.end_line), label=", ".join(labels)
         )
-        found[-1] = replace(found[-1], chunk=both, score=max(found[-1].score, hit.score))
+        why = max(found[-1], hit, key=_chance).why
+        found[-1] = replace(found[-1], chunk=both, score=max(found[-1].score, hit.score), why=why)
     return found
 
 
