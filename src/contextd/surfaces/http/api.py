@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -55,6 +55,7 @@ class Api:
     threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
     waiting_threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
     draining: bool = False
+    at_end: Callable[[], Awaitable[None]] | None = None  # called when the service ends
 
     def app(self) -> Starlette:
         """Return the application."""
@@ -157,6 +158,8 @@ class Api:
                 tasks.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
+                if self.at_end is not None:
+                    await self.at_end()
                 await anyio.to_thread.run_sync(self.service.close)
 
     async def _resting(self) -> None:
