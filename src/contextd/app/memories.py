@@ -209,7 +209,7 @@ class MemoryService:
         if self.private:
             used = set(self.record.relations.used_topics(self.reader.name))
         else:
-            used = {topic for memory in self.all() if memory.author == self.reader.name for topic in memory.topics}
+            used = set(self.record.relations.openly_used_topics(self.reader.name, self._workspaces()))
         others, hidden = used - {topic.name for topic in defined}, self.hidden_topics()
         return [one for one in (*defined, *(Topic(name) for name in sorted(others))) if one.name not in hidden]
 
