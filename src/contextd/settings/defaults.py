@@ -163,6 +163,27 @@ class Mcp:
 
 
 @dataclass(frozen=True, slots=True)
+class Upstream:
+    """A server that speaks OpenAI's API."""
+
+    url: str = ""
+    key_env: str = ""  # environment variable with its key; empty: the Authorization header of the client is passed on
+    remote: bool | None = None  # whether it is on another machine; None: decided by the host name of the URL
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """The proxy for OpenAI clients, under /v1 of the service."""
+
+    upstreams: Mapping[str, Upstream] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)  # a model's name for clients: "upstream" or "upstream/model"
+    upstream: str = ""  # for models without an alias; empty: the first upstream
+    open: bool = False  # true: programs on this machine need no token, and act as the owner
+    connect_seconds: float = 5.0  # to reach an upstream
+    idle_seconds: float = 600.0  # between two parts of an upstream's answer
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings, by section."""
 
@@ -184,6 +205,7 @@ class Settings:
     mcp: Mcp = field(default_factory=Mcp)
     cache: Cache = field(default_factory=Cache)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
+    proxy: Proxy = field(default_factory=Proxy)
     templates: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tables of embedder plug-ins

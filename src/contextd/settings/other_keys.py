@@ -51,7 +51,8 @@ WITHOUT_EFFECT = {
     "security.encrypt_db": "there is no encryption yet",
 }
 BUILT_IN = ("semantic", "symbol", "full_text", "git_history", "hybrid")  # retrievers
-NAMED_TABLES = ("templates", "providers", "embedders", "projects")  # tables whose keys are chosen by the user
+# Tables whose keys are chosen by the user.
+NAMED_TABLES = ("templates", "providers", "embedders", "projects", "proxy.upstreams", "proxy.aliases")
 
 
 def flattened(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

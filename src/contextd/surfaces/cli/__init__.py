@@ -76,6 +76,7 @@ COMMANDS = {
     "stop": ("service", "Stop the service."),
     "service": ("service", "Start the service at login, or not."),
     "token": ("service", "Create, list and revoke access tokens of the service."),
+    "proxy": ("proxy", "Add, list and test the upstreams of the proxy for OpenAI clients."),
     "eval": ("evaluate", "Measure retrieval quality on questions with known answers."),
 }
 

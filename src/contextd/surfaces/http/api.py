@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -50,6 +50,7 @@ class Api:
     service: Service
     threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
     draining: bool = False
+    at_end: Callable[[], Awaitable[None]] | None = None  # called when the service ends
 
     def app(self) -> Starlette:
         """Return the application."""
@@ -148,6 +149,8 @@ class Api:
             self.draining = True
             tasks.cancel_scope.cancel()
         with anyio.CancelScope(shield=True):
+            if self.at_end is not None:
+                await self.at_end()
             await anyio.to_thread.run_sync(self.service.close)
 
     async def _resting(self) -> None:

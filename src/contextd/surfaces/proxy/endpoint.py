@@ -1,0 +1,214 @@
+"""The proxy as an ASGI application: who asks, which upstream answers, what is sent there, and its answer as it comes."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from contextd.app.service import Service
+from contextd.app.upstreams import ChosenUpstream, choose
+from contextd.errors import ContextdError
+from contextd.settings.defaults import Proxy
+from contextd.surfaces.http.guard import Receive, Scope, Send
+from contextd.surfaces.http.problems import RequestRefused
+from contextd.surfaces.proxy.bodies import decompressed
+from contextd.surfaces.proxy.headers import Headers, passed_through, to_upstream, value_of
+from contextd.surfaces.proxy.paths import CHAT, RESPONSES, ProxyTarget, target_of
+from contextd.surfaces.proxy.relay import Relay
+from contextd.surfaces.proxy.sending import UpstreamClients
+from contextd.text.json_spans import JsonSpan, TextEdit, edited, inside, members, parsed
+from contextd.values.access_token import READ, AccessToken
+from contextd.values.query import THE_OWNER
+
+T = TypeVar("T")
+
+_MOST = 1000  # requests at once; more get 429
+_THREADS = 4
+_UNAUTHORIZED = (
+    "a valid access token is needed: send it as the header x-contextd-token, or use the base URL /t/TOKEN/v1 "
+    "(`contextd token create NAME`; `contextd config set proxy.open true` waives it on this machine)"
+)
+_ANYONE = AccessToken("", "proxy.open", b"", THE_OWNER, READ, 0)
+
+
+class ProxyRequest(NamedTuple):
+    """A request to the proxy."""
+
+    method: str
+    target: ProxyTarget
+    query: str
+    headers: Headers
+    peer: str  # address of the client
+    trace_id: str
+
+    @property
+    def path(self) -> str:
+        """The path below an upstream's base URL, with the query string."""
+        return f"{self.target.endpoint}?{self.query}" if self.query else self.target.endpoint
+
+    @property
+    def is_understood(self) -> bool:
+        """Whether its body is read, and may be enriched."""
+        return self.method == "POST" and self.target.endpoint in (CHAT, RESPONSES)
+
+
+class Prepared(NamedTuple):
+    """What is sent, and to which upstream."""
+
+    upstream: ChosenUpstream
+    settings: Proxy
+    body: bytes
+    status: str = "bypassed"
+
+
+@dataclass(slots=True)
+class ProxyEndpoint:
+    """The proxy of one service. `local_only`: other machines cannot reach the service."""
+
+    service: Service
+    local_only: bool = False
+    body_bytes: int = 16 << 20
+    clients: UpstreamClients = field(default_factory=UpstreamClients)
+    via: str = field(default_factory=lambda: f"contextd-{secrets.token_hex(4)}")
+    _threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
+    _active: int = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request. Raises `RequestRefused` before an answer has begun."""
+        if self._active >= _MOST:
+            raise RequestRefused(429, "too_many_requests", "too many requests at once; try again", [(b"retry-after", b"1")])
+        self._active += 1
+        try:
+            await self._answer(_request(scope), receive, send)
+        finally:
+            self._active -= 1
+
+    async def close(self) -> None:
+        """Close the connections to upstreams."""
+        await self.clients.close()
+
+    async def _answer(self, request: ProxyRequest, receive: Receive, send: Send) -> None:
+        self._check(request)
+        token = await self._in_thread(lambda: self._token(request))
+        body = await _received(receive, request, self.body_bytes)
+        prepared = await self._in_thread(lambda: self._prepared(request, token, body))
+        outgoing = (request.method, request.path, to_upstream(request.headers, prepared.upstream, self.via), prepared.body)
+        own = [
+            (b"x-contextd-trace-id", request.trace_id.encode()),
+            (b"x-contextd-status", prepared.status.encode()),
+        ]
+
+        async def relayed() -> None:
+            async with self.clients.sent(prepared.upstream, outgoing, prepared.settings) as response:
+                await Relay(response, send, request.target.endpoint.startswith(RESPONSES)).run(own)
+
+        await _while_connected(receive, relayed)
+
+    def _check(self, request: ProxyRequest) -> None:
+        """Refuse requests that cannot be passed on, before their bodies are read."""
+        if value_of(request.headers, b"upgrade"):  # clients then use plain HTTP; other answers make some of them give up
+            raise RequestRefused(426, "upgrade_refused", "there are no web sockets here; use HTTP with server-sent events")
+        if passed_through(request.headers, self.via):
+            raise RequestRefused(508, "loop", "the request has come back to this proxy; check the URLs of the upstreams")
+        if not request.target.is_safe:
+            raise RequestRefused(400, "invalid_path", "the path has segments of dots")
+        length = value_of(request.headers, b"content-length") or "0"
+        if not length.isdigit() or int(length) > self.body_bytes:
+            raise RequestRefused(413, "too_large", f"the body of a request has at most {self.body_bytes:,} bytes")
+
+    def _token(self, request: ProxyRequest) -> AccessToken:
+        """Return the token of a request; runs in a thread. Raises `RequestRefused`."""
+        given = value_of(request.headers, b"x-contextd-token") or request.target.token
+        if not given and self.local_only and _is_loopback(request.peer) and self.service.settings().proxy.open:
+            return _ANYONE
+        token = self.service.tokens.check(given)
+        if token is None:
+            raise RequestRefused(401, "unauthorized", _UNAUTHORIZED)
+        return token
+
+    def _prepared(self, request: ProxyRequest, token: AccessToken, body: bytes) -> Prepared:
+        """Return what is sent; runs in a thread. Raises `RequestRefused`."""
+        body = decompressed(body, value_of(request.headers, b"content-encoding"), self.body_bytes)
+        settings = self.service.settings().proxy
+        text, model = _read(body) if request.is_understood else ("", None)
+        try:
+            upstream = choose(settings, model.value if model else "", os.environ)
+        except ContextdError as error:
+            raise RequestRefused(error.http_status, error.code, str(error)) from None
+        if model is not None and upstream.model:
+            body = edited(text, [TextEdit(model.start + 1, model.end - 1, inside(upstream.model))]).encode()
+        return Prepared(upstream, settings, body)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+
+
+def _request(scope: Scope) -> ProxyRequest:
+    target = target_of(scope.get("raw_path", scope["path"].encode()).decode("latin-1"))
+    if target is None:
+        raise RequestRefused(404, "not_found", "no such route")
+    peer = (scope.get("client") or ("",))[0]
+    query = scope.get("query_string", b"").decode("latin-1")
+    return ProxyRequest(scope["method"], target, query, scope["headers"], peer, scope["state"]["trace_id"])
+
+
+def _read(body: bytes) -> tuple[str, JsonSpan | None]:
+    """Return the text of a request and the place of its model. Raises `RequestRefused` if it is no JSON object."""
+    try:
+        text = body.decode("utf-8")
+        whole = parsed(text)
+    except ValueError as error:
+        raise RequestRefused(400, "invalid_json", f"the body is not valid JSON: {error}") from None
+    if not isinstance(whole.value, dict):
+        raise RequestRefused(400, "invalid_json", "the body must be a JSON object")
+    model = members(text, whole).get("model")
+    return text, model if model is not None and isinstance(model.value, str) else None
+
+
+async def _received(receive: Receive, request: ProxyRequest, most: int) -> bytes:
+    """Return the body of a request. Raises `RequestRefused` if it is too long, or the client is gone."""
+    parts, size = list[bytes](), 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise RequestRefused(400, "disconnected", "the client closed the connection")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > most:
+            raise RequestRefused(413, "too_large", f"the body of a request has at most {most:,} bytes")
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+async def _while_connected(receive: Receive, work: Callable[[], Awaitable[None]]) -> None:
+    """Do something, but end it when the client closes its connection. Raises `RequestRefused`."""
+    refused: RequestRefused | None = None
+
+    async def watch(scope: anyio.CancelScope) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch, tasks.cancel_scope)
+        try:
+            await work()
+        except RequestRefused as error:  # raised outside, since the group would wrap it
+            refused = error
+        tasks.cancel_scope.cancel()
+    if refused is not None:
+        raise refused
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
