@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary, finalize
 
 from contextd.app.answer_cache import AnswerCache
 from contextd.app.usage import Usage
+from contextd.app.profiles import KeptProfiles
 from contextd.ports.models import Models
 from contextd.ports.record import Record
 from contextd.ports.store import ProjectStore
@@ -65,6 +66,7 @@ class Home:
     rankers: dict[str, Ranker] = field(default_factory=lambda: dict(RANKERS))
     query_vectors: QueryVectors = field(default_factory=QueryVectors)
     answers: AnswerCache = field(default_factory=AnswerCache)
+    profiles: KeptProfiles = field(default_factory=KeptProfiles)
 
     def close(self) -> None:
         """Close the record and all indexes. Existing sessions open them again on use; the next `shared` makes a new Home."""

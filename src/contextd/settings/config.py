@@ -46,7 +46,13 @@ _ADDED = (
     "privacy.paths",
     "privacy.topics",
 )  # layers add to these; none can remove patterns of another
-_CHOICES = {"query.fusion": ("weighted", "rrf"), "mode": ("hybrid", "standalone", "embedded")}
+_CHOICES = {
+    "query.fusion": ("weighted", "rrf"),
+    "mode": ("hybrid", "standalone", "embedded"),
+    "proxy.position": ("end_of_user", "end_of_system", "start_of_system"),
+    "proxy.profile": ("always", "with_context", "off"),
+    "proxy.private": ("forward", "refuse", "remote_only"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +304,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "metrics.keep_days": (1, 36_500),
     "cache.semantic_threshold": (0.5, 1.0),
     "cache.semantic_ttl_seconds": (1, 86_400),
+    "proxy.budget": (0, 1_000_000),
+    "proxy.deadline_ms": (10, 60_000),
     "proxy.connect_seconds": (0.1, 60),
     "proxy.idle_seconds": (1, 86_400),
 }

@@ -179,6 +179,11 @@ class Proxy:
     aliases: Mapping[str, str] = field(default_factory=dict)  # a model's name for clients: "upstream" or "upstream/model"
     upstream: str = ""  # for models without an alias; empty: the first upstream
     open: bool = False  # true: programs on this machine need no token, and act as the owner
+    position: str = "end_of_user"  # of the block: "end_of_user" (last message), "end_of_system" or "start_of_system"
+    budget: int = 4000  # maximum number of tokens of the block
+    deadline_ms: int = 800  # for the block; a request waits no longer for it
+    profile: str = "always"  # with every request; "with_context": if there is context; "off": never
+    private: str = "forward"  # private questions go on as they are; "refuse": 403; "remote_only": rules for remote upstreams
     connect_seconds: float = 5.0  # to reach an upstream
     idle_seconds: float = 600.0  # between two parts of an upstream's answer
 

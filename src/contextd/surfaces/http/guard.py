@@ -148,7 +148,7 @@ class Guard:
             raise RequestRefused(401, "unauthorized", "a valid access token is needed: `Authorization: Bearer …`", challenge)
         if headers.get("x-contextd-private") == "0":
             token = replace(token, private=False)
-        return _as_reader(token, headers.get("x-contextd-reader"))
+        return as_reader(token, headers.get("x-contextd-reader"))
 
     async def _limited(self, scope: Scope, receive: Receive, reply: _Reply) -> None:
         if self._active >= self.limits.at_once:
@@ -265,7 +265,7 @@ def _too_large(limits: RequestLimits) -> RequestRefused:
     return RequestRefused(413, "too_large", f"the body of a request has at most {limits.body_bytes:,} bytes")
 
 
-def _as_reader(token: AccessToken, name: str | None) -> AccessToken:
+def as_reader(token: AccessToken, name: str | None) -> AccessToken:
     """Return the token acting as another reader, which only an administrator may ask for."""
     if name is None:
         return token

@@ -3,69 +3,35 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import secrets
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 
 from contextd.app.service import Service
-from contextd.app.upstreams import ChosenUpstream, choose
-from contextd.errors import ContextdError
-from contextd.settings.defaults import Proxy
-from contextd.surfaces.http.guard import Receive, Scope, Send
+from contextd.surfaces.http.guard import Receive, Scope, Send, as_reader
 from contextd.surfaces.http.problems import RequestRefused
-from contextd.surfaces.proxy.bodies import decompressed
-from contextd.surfaces.proxy.headers import Headers, passed_through, to_upstream, value_of
-from contextd.surfaces.proxy.paths import CHAT, RESPONSES, ProxyTarget, target_of
+from contextd.surfaces.proxy.headers import passed_through, to_upstream, value_of
+from contextd.surfaces.proxy.paths import RESPONSES, target_of
+from contextd.surfaces.proxy.preparing import Prepared, ProxyRequest, prepared, with_block
 from contextd.surfaces.proxy.relay import Relay
 from contextd.surfaces.proxy.sending import UpstreamClients
-from contextd.text.json_spans import JsonSpan, TextEdit, edited, inside, members, parsed
 from contextd.values.access_token import READ, AccessToken
 from contextd.values.query import THE_OWNER
 
 T = TypeVar("T")
 
 _MOST = 1000  # requests at once; more get 429
-_THREADS = 4
+_THREADS, _ENRICHING = 4, 4  # threads that read requests, and that enrich them
 _UNAUTHORIZED = (
     "a valid access token is needed: send it as the header x-contextd-token, or use the base URL /t/TOKEN/v1 "
     "(`contextd token create NAME`; `contextd config set proxy.open true` waives it on this machine)"
 )
 _ANYONE = AccessToken("", "proxy.open", b"", THE_OWNER, READ, 0)
-
-
-class ProxyRequest(NamedTuple):
-    """A request to the proxy."""
-
-    method: str
-    target: ProxyTarget
-    query: str
-    headers: Headers
-    peer: str  # address of the client
-    trace_id: str
-
-    @property
-    def path(self) -> str:
-        """The path below an upstream's base URL, with the query string."""
-        return f"{self.target.endpoint}?{self.query}" if self.query else self.target.endpoint
-
-    @property
-    def is_understood(self) -> bool:
-        """Whether its body is read, and may be enriched."""
-        return self.method == "POST" and self.target.endpoint in (CHAT, RESPONSES)
-
-
-class Prepared(NamedTuple):
-    """What is sent, and to which upstream."""
-
-    upstream: ChosenUpstream
-    settings: Proxy
-    body: bytes
-    status: str = "bypassed"
 
 
 @dataclass(slots=True)
@@ -78,6 +44,7 @@ class ProxyEndpoint:
     clients: UpstreamClients = field(default_factory=UpstreamClients)
     via: str = field(default_factory=lambda: f"contextd-{secrets.token_hex(4)}")
     _threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
+    _enriching: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_ENRICHING))
     _active: int = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,19 +64,26 @@ class ProxyEndpoint:
     async def _answer(self, request: ProxyRequest, receive: Receive, send: Send) -> None:
         self._check(request)
         token = await self._in_thread(lambda: self._token(request))
-        body = await _received(receive, request, self.body_bytes)
-        prepared = await self._in_thread(lambda: self._prepared(request, token, body))
-        outgoing = (request.method, request.path, to_upstream(request.headers, prepared.upstream, self.via), prepared.body)
-        own = [
-            (b"x-contextd-trace-id", request.trace_id.encode()),
-            (b"x-contextd-status", prepared.status.encode()),
-        ]
+        body = await _received(receive, self.body_bytes)
+        began = time.perf_counter()
+        ready = await self._in_thread(lambda: prepared(self.service, request, token, body, self.body_bytes))
+        ready = await self._enriched(ready)
+        own = [*_told(request, ready, (time.perf_counter() - began) * 1000)]
+        outgoing = (request.method, request.path, to_upstream(request.headers, ready.upstream, self.via), ready.body)
 
         async def relayed() -> None:
-            async with self.clients.sent(prepared.upstream, outgoing, prepared.settings) as response:
+            async with self.clients.sent(ready.upstream, outgoing, ready.settings) as response:
                 await Relay(response, send, request.target.endpoint.startswith(RESPONSES)).run(own)
 
         await _while_connected(receive, relayed)
+
+    async def _enriched(self, ready: Prepared) -> Prepared:
+        """Add a block, if one is made before the deadline. A thread that is late goes on, but its block is not used."""
+        if (work := ready.enrichment) is None:
+            return ready
+        with anyio.move_on_after(ready.settings.deadline_ms / 1000):
+            await anyio.to_thread.run_sync(work.run, limiter=self._enriching, abandon_on_cancel=True)
+        return await self._in_thread(lambda: with_block(ready))
 
     def _check(self, request: ProxyRequest) -> None:
         """Refuse requests that cannot be passed on, before their bodies are read."""
@@ -127,24 +101,11 @@ class ProxyEndpoint:
         """Return the token of a request; runs in a thread. Raises `RequestRefused`."""
         given = value_of(request.headers, b"x-contextd-token") or request.target.token
         if not given and self.local_only and _is_loopback(request.peer) and self.service.settings().proxy.open:
-            return _ANYONE
+            return as_reader(_ANYONE, request.asked("reader"))
         token = self.service.tokens.check(given)
         if token is None:
             raise RequestRefused(401, "unauthorized", _UNAUTHORIZED)
-        return token
-
-    def _prepared(self, request: ProxyRequest, token: AccessToken, body: bytes) -> Prepared:
-        """Return what is sent; runs in a thread. Raises `RequestRefused`."""
-        body = decompressed(body, value_of(request.headers, b"content-encoding"), self.body_bytes)
-        settings = self.service.settings().proxy
-        text, model = _read(body) if request.is_understood else ("", None)
-        try:
-            upstream = choose(settings, model.value if model else "", os.environ)
-        except ContextdError as error:
-            raise RequestRefused(error.http_status, error.code, str(error)) from None
-        if model is not None and upstream.model:
-            body = edited(text, [TextEdit(model.start + 1, model.end - 1, inside(upstream.model))]).encode()
-        return Prepared(upstream, settings, body)
+        return as_reader(token, request.asked("reader"))
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await anyio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
@@ -159,20 +120,17 @@ def _request(scope: Scope) -> ProxyRequest:
     return ProxyRequest(scope["method"], target, query, scope["headers"], peer, scope["state"]["trace_id"])
 
 
-def _read(body: bytes) -> tuple[str, JsonSpan | None]:
-    """Return the text of a request and the place of its model. Raises `RequestRefused` if it is no JSON object."""
-    try:
-        text = body.decode("utf-8")
-        whole = parsed(text)
-    except ValueError as error:
-        raise RequestRefused(400, "invalid_json", f"the body is not valid JSON: {error}") from None
-    if not isinstance(whole.value, dict):
-        raise RequestRefused(400, "invalid_json", "the body must be a JSON object")
-    model = members(text, whole).get("model")
-    return text, model if model is not None and isinstance(model.value, str) else None
+def _told(request: ProxyRequest, ready: Prepared, milliseconds: float) -> list[tuple[bytes, bytes]]:
+    """Return the headers that say what was done."""
+    values = {"trace-id": request.trace_id, "status": ready.status, "ms": f"{milliseconds:.0f}"}
+    if ready.tokens:
+        values["tokens"] = str(ready.tokens)
+    if ready.held_back:
+        values["held-back"] = "private"
+    return [(f"x-contextd-{name}".encode(), value.encode()) for name, value in values.items()]
 
 
-async def _received(receive: Receive, request: ProxyRequest, most: int) -> bytes:
+async def _received(receive: Receive, most: int) -> bytes:
     """Return the body of a request. Raises `RequestRefused` if it is too long, or the client is gone."""
     parts, size = list[bytes](), 0
     while True:
