@@ -15,11 +15,12 @@ from contextd.app.asking import Asked
 from contextd.app.profiles import profile_service
 from contextd.app.prompts import is_trivial
 from contextd.app.questions import query_of
-from contextd.querying.compose import OPENING, Block, compose
+from contextd.querying.compose import OPENING, PROFILE, Block, compose
 from contextd.querying.understand import understand
 from contextd.settings.limits import LIMITS
 from contextd.text.private_matters import is_private
 from contextd.values.answer import Context, Hit
+from contextd.values.interaction import digest_of
 from contextd.values.query import Narrow
 from contextd.values.trace import Trace
 
@@ -33,7 +34,7 @@ T = TypeVar("T")
 _LOG = logging.getLogger("contextd.proxy")
 _LONGEST = 8000  # characters of a question that are searched for
 _FACTS = 1000  # maximum number of tokens of facts
-_EMPTY = Block("", 0, (), ())
+NOTHING = Block("", 0, (), ())
 
 
 class _Incomplete(Exception):
@@ -50,16 +51,21 @@ class Enrichment:
     settings: Proxy
     budget: int
     deadline: float  # on the monotonic clock
-    found: Block = _EMPTY
+    found: Block = NOTHING
     missing: list[str] = field(default_factory=list)  # names of parts that failed
     finished: bool = False
     cached: bool = False
+    project: str = ""  # directory of the project that was searched
+    profile: str = ""  # digest of the profile's summary, if it is in the block
 
     def run(self) -> None:
         """Make the block, part by part. Never raises."""
         try:
             session = self.open_session()
+            self.project = str(session.project.root) if session.project is not None else ""
             self._from_cache(session)
+            if PROFILE in self.found.text:
+                self.profile = digest_of(profile_service(session).summary())
         except _Incomplete:
             pass
         except Exception as error:  # whatever it is, the request goes on

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contextd.app.memory_fields import (
     FLAGS,
@@ -28,6 +28,9 @@ from contextd.values.clock import FIRST
 from contextd.values.memory import GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of
 from contextd.values.query import Reader
 
+if TYPE_CHECKING:
+    from contextd.app.session import Session
+
 _SHORTEST_ID = 4
 
 
@@ -46,6 +49,7 @@ class MemoryService:
     private: bool = True  # whether private memories may be seen
     private_topics: frozenset[str] = frozenset()  # their memories, and those of topics below them, are private
     on_erase: Callable[[], None] = lambda: None  # called after text was erased, to erase what logs say of it
+    forgotten: Callable[[str, str], None] = lambda uri, text: None  # told of a memory that was erased
 
     # Saving
 
@@ -161,6 +165,7 @@ class MemoryService:
         own = self._own(memory)
         state = self.record.memories.forget(own.workspace, own.id)
         self.on_erase()
+        self.forgotten(f"memory:{own.id}", own.text)
         return state
 
     # Relationships
@@ -362,3 +367,13 @@ class MemoryService:
             vectors = self.record.memories.vectors(workspace, [one.id for one in memories])
             found += [Taught(one, vectors.get(one.id, {})) for one in memories]
         return found
+
+
+def memory_service(session: Session) -> MemoryService:
+    """Return the memories of a session's reader."""
+    project = session.project.workspace if session.project is not None else None
+    home, setup = session.home, session.setup
+    made = (setup.static, setup.deep, home.tokens, setup.rules)
+    private = (session.private, frozenset(session.settings.privacy.topics))
+    erased = (home.usage.log.drop_texts, home.interactions.purge)
+    return MemoryService(home.record, home.personal, project, session.reader, *made, *private, *erased)

@@ -306,6 +306,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "cache.semantic_ttl_seconds": (1, 86_400),
     "proxy.budget": (0, 1_000_000),
     "proxy.deadline_ms": (10, 60_000),
+    "proxy.log_days": (0, 36_500),
     "proxy.connect_seconds": (0.1, 60),
     "proxy.idle_seconds": (1, 86_400),
 }

@@ -184,6 +184,8 @@ class Proxy:
     deadline_ms: int = 800  # for the block; a request waits no longer for it
     profile: str = "always"  # with every request; "with_context": if there is context; "off": never
     private: str = "forward"  # private questions go on as they are; "refuse": 403; "remote_only": rules for remote upstreams
+    log_text: bool = False  # true: the interaction log keeps questions and blocks
+    log_days: int = 30  # for which interactions are kept
     connect_seconds: float = 5.0  # to reach an upstream
     idle_seconds: float = 600.0  # between two parts of an upstream's answer
 

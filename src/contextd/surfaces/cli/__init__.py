@@ -78,6 +78,7 @@ COMMANDS = {
     "service": ("service", "Start the service at login, or not."),
     "token": ("service", "Create, list and revoke access tokens of the service."),
     "proxy": ("proxy", "Add, list and test the upstreams of the proxy for OpenAI clients."),
+    "log": ("log", "List and show requests that passed through the proxy."),
     "eval": ("evaluate", "Measure retrieval quality on questions with known answers."),
 }
 

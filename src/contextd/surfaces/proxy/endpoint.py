@@ -12,10 +12,12 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
+from contextd.app.interactions import InteractionLog
 from contextd.app.service import Service
 from contextd.surfaces.http.guard import Receive, Scope, Send, as_reader
 from contextd.surfaces.http.problems import RequestRefused
 from contextd.surfaces.proxy.headers import passed_through, to_upstream, value_of
+from contextd.surfaces.proxy.journal import ProxyOutcome, log
 from contextd.surfaces.proxy.paths import RESPONSES, target_of
 from contextd.surfaces.proxy.preparing import Prepared, ProxyRequest, prepared, with_block
 from contextd.surfaces.proxy.relay import Relay
@@ -46,6 +48,10 @@ class ProxyEndpoint:
     _threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
     _enriching: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_ENRICHING))
     _active: int = 0
+    journal: InteractionLog = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.journal = InteractionLog(self.service.home.interactions)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request. Raises `RequestRefused` before an answer has begun."""
@@ -68,14 +74,21 @@ class ProxyEndpoint:
         began = time.perf_counter()
         ready = await self._in_thread(lambda: prepared(self.service, request, token, body, self.body_bytes))
         ready = await self._enriched(ready)
-        own = [*_told(request, ready, (time.perf_counter() - began) * 1000)]
+        outcome = ProxyOutcome(time.perf_counter() - began)
         outgoing = (request.method, request.path, to_upstream(request.headers, ready.upstream, self.via), ready.body)
 
         async def relayed() -> None:
             async with self.clients.sent(ready.upstream, outgoing, ready.settings) as response:
-                await Relay(response, send, request.target.endpoint.startswith(RESPONSES)).run(own)
+                outcome.relay = Relay(response, send, request.target.endpoint.startswith(RESPONSES))
+                await outcome.relay.run(_told(request, ready, outcome.enriching))
 
-        await _while_connected(receive, relayed)
+        try:
+            await _while_connected(receive, relayed)
+        finally:
+            outcome.total = time.perf_counter() - began
+            if request.is_understood:
+                with anyio.CancelScope(shield=True):
+                    await self._in_thread(lambda: log(self.service, self.journal, request, token, ready, outcome))
 
     async def _enriched(self, ready: Prepared) -> Prepared:
         """Add a block, if one is made before the deadline. A thread that is late goes on, but its block is not used."""
@@ -120,9 +133,9 @@ def _request(scope: Scope) -> ProxyRequest:
     return ProxyRequest(scope["method"], target, query, scope["headers"], peer, scope["state"]["trace_id"])
 
 
-def _told(request: ProxyRequest, ready: Prepared, milliseconds: float) -> list[tuple[bytes, bytes]]:
+def _told(request: ProxyRequest, ready: Prepared, seconds: float) -> list[tuple[bytes, bytes]]:
     """Return the headers that say what was done."""
-    values = {"trace-id": request.trace_id, "status": ready.status, "ms": f"{milliseconds:.0f}"}
+    values = {"trace-id": request.trace_id, "status": ready.status, "ms": f"{1000 * seconds:.0f}"}
     if ready.tokens:
         values["tokens"] = str(ready.tokens)
     if ready.held_back:
