@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ class Proxied:
     port: int
     server: Any
     thread: threading.Thread
+    http: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=30, trust_env=False))
 
     @property
     def url(self) -> str:
@@ -60,7 +61,7 @@ class Proxied:
 
     def post(self, path: str = "/v1/chat/completions", body: Any = None, **more: Any) -> httpx2.Response:
         """The answer to a JSON request."""
-        return httpx2.post(f"{self.url}{path}", json=HELLO if body is None else body, timeout=30, trust_env=False, **more)
+        return self.http.post(f"{self.url}{path}", json=HELLO if body is None else body, **more)
 
     def raw(self, data: bytes, wait: float = 20.0) -> bytes:
         """What the proxy answers to bytes, until it closes the connection."""
@@ -87,6 +88,8 @@ def serving(home: Path, project: Path, upstream: Upstream, limits: RequestLimits
     api = Api(service, at_end=endpoint.close)
     guard = Guard(api.app(), service.tokens, limits=limits or RequestLimits(), proxy=endpoint)
     bound = socket.create_server(("127.0.0.1", 0), backlog=512)
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)  # so that a slow client is noticed
     server = uvicorn.Server(_config(guard, Address()))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()

@@ -7,7 +7,6 @@ import re
 import time
 from typing import Any
 
-import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,9 +51,7 @@ def test_the_block_is_at_the_end_of_the_last_message_and_all_other_bytes_stay(pr
         b'{"model": "m",\n "x": 1.50, "messages":[{"role":"system","content":"Be k\\u0069nd."},'
         b'{"role":"user", "content":"Which sneakers should I buy?"  } ] , "temperature":0.20}'
     )
-    answer = httpx2.post(
-        f"{proxied.url}/v1/chat/completions", content=body, headers={"content-type": "application/json"}, trust_env=False
-    )
+    answer = proxied.http.post(f"{proxied.url}/v1/chat/completions", content=body, headers={"content-type": "application/json"})
     (got,) = proxied.upstream.got
     start, end = body[: body.index(b'buy?"') + 4], body[body.index(b'buy?"') + 4 :]
     assert got.body.startswith(start) and got.body.endswith(end)
@@ -167,8 +164,8 @@ def test_a_request_may_ask_for_no_enrichment(proxied: Proxied) -> None:
 def test_P11_a_chain_of_two_proxies_adds_one_block(proxied: Proxied) -> None:
     proxied.post(body=asked(SNEAKERS))
     (first,) = proxied.upstream.got
-    again = httpx2.post(
-        f"{proxied.url}/v1/chat/completions", content=first.body, headers={"content-type": "application/json"}, trust_env=False
+    again = proxied.http.post(
+        f"{proxied.url}/v1/chat/completions", content=first.body, headers={"content-type": "application/json"}
     )
     assert again.headers["x-contextd-status"] == "bypassed"
     assert proxied.upstream.got[1].body == first.body

@@ -7,7 +7,6 @@ import json
 import os
 from typing import Any
 
-import httpx2
 import pytest
 
 from tests.proxy.conftest import HELLO, Proxied
@@ -37,7 +36,7 @@ def test_the_upstream_receives_the_body_and_the_headers_of_the_client(proxied: P
         "x-title": "t",
         "cookie": "a=b",
     }
-    httpx2.post(f"{proxied.url}/v1/chat/completions?a=1%2F2&b", content=body, headers=sent, trust_env=False)
+    proxied.http.post(f"{proxied.url}/v1/chat/completions?a=1%2F2&b", content=body, headers=sent)
     (got,) = proxied.upstream.got
     assert got.body == body
     assert got.line == "POST /v1/chat/completions?a=1%2F2&b HTTP/1.1"
@@ -66,15 +65,15 @@ def test_a_missing_or_doubled_version_in_the_base_url_works(proxied: Proxied, pa
 def test_other_methods_and_models_are_passed_on(proxied: Proxied) -> None:
     proxied.upstream.answer = lambda got: [answered({"object": "list", "data": [{"id": "m"}]})]
     for path in ("/v1/models", "/models", "/v1/models/org%2Fmodel", "/v1/files/f1"):
-        assert httpx2.get(f"{proxied.url}{path}", trust_env=False).json()["data"]
-    assert httpx2.delete(f"{proxied.url}/v1/files/f1", trust_env=False).status_code == 200
+        assert proxied.http.get(f"{proxied.url}{path}").json()["data"]
+    assert proxied.http.delete(f"{proxied.url}/v1/files/f1").status_code == 200
     assert [got.path for got in proxied.upstream.got][2] == "/v1/models/org%2Fmodel"
 
 
 def test_a_stream_is_relayed_part_by_part(proxied: Proxied) -> None:
     parts = events()
     proxied.upstream.answer = lambda got: chunked(parts)
-    with httpx2.stream("POST", f"{proxied.url}/v1/chat/completions", json=HELLO, trust_env=False) as answer:
+    with proxied.http.stream("POST", f"{proxied.url}/v1/chat/completions", json=HELLO) as answer:
         assert answer.headers["content-type"] == "text/event-stream" and answer.headers["x-accel-buffering"] == "no"
         assert b"".join(answer.iter_raw()) == b"".join(parts)
 
@@ -85,7 +84,7 @@ def test_a_compressed_body_is_decompressed(proxied: Proxied, encoding: str) -> N
     for one in encoding.split(", "):
         body = gzip.compress(body) if one == "gzip" else _zstd(body)
     headers = {"content-encoding": encoding, "content-type": "application/json"}
-    assert httpx2.post(f"{proxied.url}/v1/responses", content=body, headers=headers, trust_env=False).status_code == 200
+    assert proxied.http.post(f"{proxied.url}/v1/responses", content=body, headers=headers).status_code == 200
     assert proxied.upstream.got[0].body == plain and "content-encoding" not in proxied.upstream.got[0].headers
 
 
@@ -179,6 +178,6 @@ def test_pages_of_other_origins_and_hosts_are_refused(proxied: Proxied) -> None:
 
 @pytest.mark.parametrize("spare", [{"messages": 5}, {}])
 def test_other_routes_are_not_touched_by_the_proxy(proxied: Proxied, spare: dict[str, Any]) -> None:
-    assert httpx2.post(f"{proxied.url}/api/v1/search", json=spare, trust_env=False).status_code == 401
-    assert httpx2.get(f"{proxied.url}/v2/models", trust_env=False).status_code == 401
-    assert httpx2.get(f"{proxied.url}/healthz", trust_env=False).json() == {"status": "ok"}
+    assert proxied.http.post(f"{proxied.url}/api/v1/search", json=spare).status_code == 401
+    assert proxied.http.get(f"{proxied.url}/v2/models").status_code == 401
+    assert proxied.http.get(f"{proxied.url}/healthz").json() == {"status": "ok"}

@@ -81,6 +81,7 @@ class Upstream:
 
     def __post_init__(self) -> None:
         self.server = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.server.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
         self.port = self.server.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
