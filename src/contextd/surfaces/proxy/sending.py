@@ -13,6 +13,7 @@ import httpx2
 from contextd.app.upstreams import ChosenUpstream
 from contextd.settings.defaults import Proxy
 from contextd.surfaces.http.problems import RequestRefused
+from contextd.surfaces.proxy.plain_http import PlainTransport
 
 _POOL = httpx2.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=15.0)
 
@@ -21,9 +22,7 @@ _POOL = httpx2.Limits(max_connections=None, max_keepalive_connections=64, keepal
 class UpstreamClients:
     """Connections to upstreams, kept open between requests. For one event loop."""
 
-    _local: httpx2.AsyncClient | None = None
-    _remote: httpx2.AsyncClient | None = None
-    transport: httpx2.AsyncBaseTransport | None = field(default=None)
+    _made: dict[tuple[bool, bool], httpx2.AsyncClient] = field(default_factory=dict)
 
     @asynccontextmanager
     async def sent(
@@ -34,7 +33,7 @@ class UpstreamClients:
         times = httpx2.Timeout(
             settings.idle_seconds, connect=settings.connect_seconds, write=60.0, pool=settings.connect_seconds
         )
-        client = self._client(remote=upstream.remote)
+        client = self._client(upstream)
         try:
             made = client.build_request(method, f"{upstream.url}/{path}", headers=headers, content=body, timeout=times)
             response = await client.send(made, stream=True)
@@ -45,22 +44,20 @@ class UpstreamClients:
         finally:
             await response.aclose()
 
-    def _client(self, *, remote: bool) -> httpx2.AsyncClient:
-        """Return the client for this machine, which uses no HTTP proxy of the environment, or that for others."""
-        if remote:
-            self._remote = self._remote or self._made(trust_env=True)
-            return self._remote
-        self._local = self._local or self._made(trust_env=False)
-        return self._local
-
-    def _made(self, **options: Any) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(limits=_POOL, follow_redirects=False, transport=self.transport, **options)
+    def _client(self, upstream: ChosenUpstream) -> httpx2.AsyncClient:
+        """Return the client for an upstream. Only for other machines, HTTP proxies of the environment are used."""
+        is_plain = upstream.url.startswith("http://") and not upstream.remote
+        key = (is_plain, upstream.remote)
+        if key not in self._made:
+            transport = PlainTransport(_POOL) if is_plain else None
+            options: dict[str, Any] = {"transport": transport, "trust_env": upstream.remote}
+            self._made[key] = httpx2.AsyncClient(limits=_POOL, follow_redirects=False, **options)
+        return self._made[key]
 
     async def close(self) -> None:
         """Close all connections."""
-        for client in (self._local, self._remote):
-            if client is not None:
-                await client.aclose()
+        for client in self._made.values():
+            await client.aclose()
 
 
 def _failure(name: str, error: Exception) -> RequestRefused:
