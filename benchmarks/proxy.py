@@ -1,8 +1,8 @@
 """What the proxy costs: time added to a request, and 200 streams at once.
 
-`python -m benchmarks.proxy FOLDER [--seconds 20]` indexes a folder and 1,000 facts in a data directory of its own, and starts the
-service and an upstream in processes of their own. Times are wall times as a client on a kept-open connection sees them, beside
-the same request sent to the upstream directly. The lag of the event loop is the time of `/healthz` beside the load.
+`python -m benchmarks.proxy FOLDER [--seconds 20]` indexes a folder and 1,000 facts in a data directory of its own, and starts
+the service and an upstream in processes of their own. Times are wall times of a client that keeps its connection
+open, beside the same request sent to the upstream directly. The lag of the event loop is the time of `/healthz` meanwhile.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from contextd.app.assemble import open_session
 from contextd.app.serving import running
 from contextd.values.memory import Memory
 
-_EVENT = b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"word "}}]}\n\n'
+_CHOICE = b'"choices":[{"index":0,"delta":{"content":"word "}}]'
+_EVENT = b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m",' + _CHOICE + b"}\n\n"
 _DONE = b"data: [DONE]\n\n"
 _BODY = b'{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi"}}]}'
 _THINGS = "boat garden piano bicycle kitchen camera winter coat desk lamp suitcase bread oven tent guitar violin".split()
@@ -81,7 +82,7 @@ def timed(port: int, requests: list[bytes]) -> tuple[list[float], list[str]]:
 
 
 def shown(times: list[float]) -> str:
-    return f"p50 {np.percentile(times, 50):6.2f} ms, p95 {np.percentile(times, 95):6.2f} ms, p99 {np.percentile(times, 99):6.2f} ms"
+    return ", ".join(f"p{share} {np.percentile(times, share):6.2f} ms" for share in (50, 95, 99))
 
 
 def memory(pid: int) -> float:
@@ -138,9 +139,8 @@ async def load(port: int, pid: int, seconds: int, requests: list[bytes]) -> None
 
     await asyncio.gather(_probe(port, end, lags), _asking(port, end, requests, times), watch(), *streams)
     whole = sum(count == _RATE * seconds for count in counts)
-    print(
-        f"{_STREAMS} streams of {_RATE} events a second for {seconds} s: {whole} complete, after {time.monotonic() - began:.1f} s"
-    )
+    passed = time.monotonic() - began
+    print(f"{_STREAMS} streams of {_RATE} events a second for {seconds} s: {whole} complete, after {passed:.1f} s")
     print(f"  lag: {shown(lags)}; memory + {max(most) - before:.0f} MB; {(cpu(pid) - used) / seconds:.2f} cores")
     print(f"  enriched beside it: {shown(times)}")
 
@@ -187,15 +187,18 @@ def measure(port: int, there: int, folder: str, pid: int, seconds: int) -> None:
     """Print all figures."""
     asked, project = questions(700), f"x-contextd-project: {Path(folder).resolve()}\r\n"
     timed(port, [request(port, text, headers=project) for text in asked[:30]])  # warm
+    bypass, same = "x-contextd-bypass: 1\r\n", request(port, asked[40], headers=project)
     rows = {
-        "direct": timed(there, [request(there, "Hello there")] * 1000),
-        "passed on, not enriched": timed(port, [request(port, "Hello there", headers="x-contextd-bypass: 1\r\n")] * 1000),
-        "enriched, new questions": timed(port, [request(port, text, headers=project) for text in asked[30:230]]),
-        "enriched, the same question": timed(port, [request(port, asked[40], headers=project)] * 500),
+        "direct": (there, [request(there, "Hello there")] * 1000),
+        "passed on, not enriched": (port, [request(port, "Hello there", headers=bypass)] * 1000),
+        "enriched, new questions": (port, [request(port, text, headers=project) for text in asked[30:230]]),
+        "enriched, the same question": (port, [same] * 500),
     }
-    for name, (times, told) in rows.items():
+    for name, (where, requests) in rows.items():
+        used = cpu(pid)
+        times, told = timed(where, requests)
         states = ", ".join(f"{told.count(one)} {one}" for one in sorted(set(told)) if one)
-        print(f"{name:28} {shown(times)}  {states}")
+        print(f"{name:28} {shown(times)}; {(cpu(pid) - used) * 1000 / len(times):.1f} ms CPU of the service; {states}")
     asyncio.run(load(port, pid, seconds, [request(port, text, headers=project) for text in asked[230:]]))
 
 

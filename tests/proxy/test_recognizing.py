@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,3 +98,18 @@ def test_no_text_takes_long(text: str) -> None:
     is_private(text)
     is_background(read(json.dumps({"messages": [{"role": "user", "content": text}]}), is_responses=False))
     assert time.process_time() - began < 0.5
+
+
+def test_messages_by_other_authors_are_recognized_as_measured() -> None:
+    """Figures of the first measurement on items that nobody looked at while writing the rules; a change must not lose any."""
+    items = json.loads((Path(__file__).parent / "items" / "private_queries.json").read_text())
+    assert sum(map(is_private, items["private"])) >= 46 and sum(map(is_private, items["ordinary"])) <= 5
+    calls = json.loads((Path(__file__).parent / "items" / "background_calls.json").read_text())
+    found = {
+        name: sum(is_background(read(json.dumps(_given(one)), is_responses=False)) for one in calls[name]) for name in calls
+    }
+    assert found["background"] >= 13 and found["ordinary"] == 0
+
+
+def _given(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if value is not None}

@@ -208,7 +208,7 @@ class MemoryService:
         if self.private:
             used = set(self.record.relations.used_topics(self.reader.name))
         else:
-            used = {topic for memory in self.all() if memory.author == self.reader.name for topic in memory.topics}
+            used = set(self.record.relations.openly_used_topics(self.reader.name, self._workspaces()))
         others = used - {topic.name for topic in defined}
         return [*defined, *(Topic(name) for name in sorted(others))]
 

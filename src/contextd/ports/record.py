@@ -98,6 +98,9 @@ class Relations(Protocol):
     def used_topics(self, author: str) -> list[str]:
         """Return the topics that the memories of a person have, in every project."""
 
+    def openly_used_topics(self, author: str, workspaces: Collection[int]) -> list[str]:
+        """Return the topics of a person's memories in some workspaces that are not private."""
+
     def topic_changes(self, author: str) -> list[TopicChange]:
         """Return the topics a person renamed, merged or deleted, oldest change first."""
 
