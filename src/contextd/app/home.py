@@ -10,8 +10,8 @@ from pathlib import Path
 from weakref import WeakValueDictionary, finalize
 
 from contextd.app.answer_cache import AnswerCache
-from contextd.app.usage import Usage
 from contextd.app.profiles import KeptProfiles
+from contextd.app.usage import Usage
 from contextd.ports.interactions import Interactions
 from contextd.ports.models import Models
 from contextd.ports.record import Record

@@ -207,6 +207,8 @@ class MemoryService:
         defined = self._defined_topics()
         if self.private:
             used = set(self.record.relations.used_topics(self.reader.name))
+        elif self.private_topics:
+            used = {topic for memory in self.all() if memory.author == self.reader.name for topic in memory.topics}
         else:
             used = set(self.record.relations.openly_used_topics(self.reader.name, self._workspaces()))
         others = used - {topic.name for topic in defined}
