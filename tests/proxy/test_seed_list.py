@@ -1,6 +1,6 @@
 """The verification list of the proxy's founding document, point by point, each with the settings that it needs.
 
-Points 12 to 14 (a language model as reranker) and 16 (semantic cache) need parts that are not built; 20 and 21 are `make test`.
+Points 11 to 14 (a language model as reranker) need a part that is not built; 20 and 21 are `make test`.
 """
 
 from __future__ import annotations
@@ -114,3 +114,16 @@ def test_15_17_18_19_the_cache_answers_until_something_changes(proxied: Proxied,
     (proxied.project / "context.toml").write_text("[context.cache]\nenabled = false\n")
     assert [level(), level()] == ["", ""]  # 19
     (proxied.project / "context.toml").unlink()
+
+
+def test_16_a_rephrased_query_is_answered_from_the_cache(proxied: Proxied, stored: Session) -> None:
+    (proxied.project / "context.toml").write_text("[context.cache]\nsemantic = true\n")
+    levels = []
+    for text in (
+        "How often is the sourdough starter fed with rye flour?",
+        "Please, how often is a sourdough starter fed with rye flour?",
+    ):
+        answer, _ = ask(proxied, text)
+        levels.append(entry(proxied, answer.headers["x-contextd-trace-id"]).cache)
+    (proxied.project / "context.toml").unlink()
+    assert levels == ["", "semantic"]

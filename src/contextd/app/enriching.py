@@ -54,7 +54,7 @@ class Enrichment:
     found: Block = NOTHING
     missing: list[str] = field(default_factory=list)  # names of parts that failed
     finished: bool = False
-    cached: bool = False
+    cache: str = ""  # "exact" or "semantic" if the block was made before
     project: str = ""  # directory of the project that was searched
     profile: str = ""  # digest of the profile's summary, if it is in the block
 
@@ -87,15 +87,14 @@ class Enrichment:
             budget=self.budget,
             template=f"proxy:{self.settings.profile}",
         )
-        self.cached = True
         answer = session.home.answers.get(session, query, Asked(self.history), "context", lambda: self._made(session, query))
         facts = tuple(hit for hit in answer.hits if hit.chunk.kind == "memory")
         pieces = tuple(hit for hit in answer.hits if hit.chunk.kind != "memory")
+        self.cache = answer.trace.cache
         self.found = Block(answer.text, answer.tokens, facts, pieces)
 
     def _made(self, session: Session, query: Query) -> Context:
         """Make the block. Raises `_Incomplete` if a part failed."""
-        self.cached = False
         summary = self._part("profile", lambda: self._summary(session), "")
         count = session.home.tokens.count
         if self.settings.profile == "always":

@@ -33,7 +33,7 @@ class Interaction:
     upstream: str
     remote: bool
     project: str = ""
-    cache: str = ""  # "exact" if the block was made before
+    cache: str = ""  # "exact" or "semantic" if the block was made before
     held_back: bool = False
     http_status: int = 0  # 0: no answer
     complete: bool = False  # whether the client got the whole answer

@@ -37,7 +37,7 @@ def log(
         ready.upstream.name,
         ready.upstream.remote,
         project=work.project if work is not None else "",
-        cache="exact" if work is not None and work.cached and work.finished else "",
+        cache=work.cache if work is not None else "",
         held_back=ready.held_back,
         http_status=relay.response.status_code if relay is not None else 0,
         complete=relay is not None and relay.complete,
