@@ -195,8 +195,8 @@ def test_P4_a_request_goes_on_whatever_enrichment_does(
 
 def test_P4_parts_that_are_ready_at_the_deadline_are_used(proxied: Proxied, monkeypatch: pytest.MonkeyPatch) -> None:
     Session.remember(proxied.service._opened(None, ()), "My favorite loader is by name")
-    proxied.configure(deadline_ms=500)
-    monkeypatch.setattr(Session, "context", _hang)
+    proxied.configure(deadline_ms=2000)
+    monkeypatch.setattr(Session, "context", lambda *_, **__: time.sleep(4.0))
     answer = proxied.post(body={"model": "m", "messages": [{"role": "user", "content": "What is my favorite loader?"}]})
     assert answer.headers["x-contextd-status"] == "degraded"
     assert "My favorite loader is by name" in proxied.upstream.got[0].json["messages"][0]["content"]
