@@ -34,6 +34,7 @@ NOT_RUN = {
 MAY_FIND_NOTHING = {
     "contextd recall": "few facts are told before",
     "contextd facets": "few facts are told before",
+    "contextd log": "no request passed through the proxy before",
 }
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HERE = re.compile(r"cat > (\S+) <<'END'\n(.*?)^END\n", re.MULTILINE | re.DOTALL)

@@ -313,3 +313,23 @@ def test_a_project_could_replace_a_built_in_template(project: Path, home: Path) 
 def test_settings_of_a_project_ended_in_a_traceback(project: Path, contextd: Callable[..., Run], text: str) -> None:
     (project / "context.toml").write_text(text)
     assert contextd("validate-config", cwd=project).code == 2
+
+
+def test_the_keys_of_the_proxys_founding_document_load(tmp_path: Path) -> None:
+    text = """
+    [context.enrichment]
+    cache_enabled = false
+    cache_semantic_threshold = 0.95
+    cache_exact_ttl = "5m"
+    reranking_enabled = true
+    reranking_timeout = "5s"
+    [context.retrieval]
+    fusion_method = "rrf"
+    """
+    loaded = load(tmp_path, user=text)
+    assert (loaded.settings.cache.enabled, loaded.settings.cache.semantic_threshold, loaded.settings.query.fusion) == (
+        False,
+        0.95,
+        "rrf",
+    )
+    assert len(loaded.warnings) == 1 and "enrichment.reranking_timeout" in loaded.warnings[0]

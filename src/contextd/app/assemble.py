@@ -44,6 +44,7 @@ from contextd.sources.filetypes import language_by_content
 from contextd.sources.git import git
 from contextd.stores.lease import holder, lease
 from contextd.stores.sqlite.catalog import Catalog
+from contextd.stores.sqlite.interactions import SqliteInteractions
 from contextd.stores.sqlite.pool import file_of
 from contextd.stores.sqlite.record import SqliteRecord, salvaged
 from contextd.stores.sqlite.repair import opened_or_renewed, replace_damaged
@@ -96,8 +97,9 @@ def open_home(path: Path) -> Home:
 def _home(path: Path) -> Home:
     mend(path)
     record = SqliteRecord(path / "record.db")
-    usage = Usage(UsageFiles(path / "usage"))
-    return Home(path, record, record.workspace("personal", "", "personal"), LocalModels(path), O200k(), usage)
+    usage, log = Usage(UsageFiles(path / "usage")), SqliteInteractions(path / "log.db")
+    personal = record.workspace("personal", "", "personal")
+    return Home(path, record, personal, LocalModels(path), O200k(), usage, log)
 
 
 def _opened(

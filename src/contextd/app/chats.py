@@ -58,6 +58,7 @@ class ChatService:
     tokens: Tokens
     rules: Sequence[Rule] = ()
     on_erase: Callable[[], None] = lambda: None  # as of MemoryService
+    forgotten: Callable[[str, str], None] = lambda uri, text: None  # told of a chat that was erased
 
     def take(
         self,
@@ -94,6 +95,8 @@ class ChatService:
             raise NotFound(f"no such chat: {name!r}; run `contextd chats` for a list")
         state = self.store.forget(found, name, self.reader.name)
         self.on_erase()
+        for uri in found:
+            self.forgotten(uri, "")
         return len(found), state
 
     def exported(self) -> Iterator[dict[str, Any]]:

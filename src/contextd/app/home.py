@@ -10,7 +10,9 @@ from pathlib import Path
 from weakref import WeakValueDictionary, finalize
 
 from contextd.app.answer_cache import AnswerCache
+from contextd.app.profiles import KeptProfiles
 from contextd.app.usage import Usage
+from contextd.ports.interactions import Interactions
 from contextd.ports.models import Models
 from contextd.ports.record import Record
 from contextd.ports.store import ProjectStore
@@ -60,11 +62,13 @@ class Home:
     models: Models
     tokens: Tokens
     usage: Usage
+    interactions: Interactions
     stores: OpenStores = field(default_factory=OpenStores)
     templates: dict[str, Template] = field(default_factory=dict)  # registered by callers
     rankers: dict[str, Ranker] = field(default_factory=lambda: dict(RANKERS))
     query_vectors: QueryVectors = field(default_factory=QueryVectors)
     answers: AnswerCache = field(default_factory=AnswerCache)
+    profiles: KeptProfiles = field(default_factory=KeptProfiles)
 
     def close(self) -> None:
         """Close the record and all indexes. Existing sessions open them again on use; the next `shared` makes a new Home."""
@@ -73,6 +77,7 @@ class Home:
                 del _HOMES[self.path]
         self.stores.close()
         self.record.close()
+        self.interactions.close()
 
 
 # All state of the process is here.
@@ -87,11 +92,12 @@ def shared(path: Path, make: Callable[[Path], Home]) -> Home:
         home = _HOMES.get(path)
         if home is None or not (path / "record.db").exists():
             home = _HOMES[path] = make(path)
-            finalize(home, _let_go, home.stores, home.record).atexit = False
+            finalize(home, _let_go, home.stores, home.record, home.interactions).atexit = False
         return home
 
 
-def _let_go(stores: OpenStores, record: Record) -> None:
-    """Close the stores and the record of a Home whose last session is gone, without waiting for garbage collection."""
+def _let_go(stores: OpenStores, record: Record, interactions: Interactions) -> None:
+    """Close the databases of a Home whose last session is gone, without waiting for garbage collection."""
     stores.close()
     record.close()
+    interactions.close()

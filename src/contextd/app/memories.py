@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contextd.app.memory_fields import (
     FLAGS,
@@ -28,6 +28,9 @@ from contextd.values.clock import FIRST
 from contextd.values.memory import GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of, renamed
 from contextd.values.query import Reader
 
+if TYPE_CHECKING:
+    from contextd.app.session import Session
+
 _SHORTEST_ID = 4
 _OPEN = "contextd topics private --off"
 
@@ -47,6 +50,7 @@ class MemoryService:
     private: bool = True  # whether private memories may be seen
     private_topics: frozenset[str] = frozenset()  # memories of these, and of topics below them, are private
     on_erase: Callable[[], None] = lambda: None  # called after text was erased, to erase what logs say of it
+    forgotten: Callable[[str, str], None] = lambda uri, text: None  # told of a memory that was erased
 
     # Saving
 
@@ -162,6 +166,7 @@ class MemoryService:
         own = self._own(memory)
         state = self.record.memories.forget(own.workspace, own.id)
         self.on_erase()
+        self.forgotten(f"memory:{own.id}", own.text)
         return state
 
     # Relationships
@@ -203,8 +208,10 @@ class MemoryService:
         defined = self._defined_topics()
         if self.private:
             used = set(self.record.relations.used_topics(self.reader.name))
-        else:
+        elif self.private_topics:
             used = {topic for memory in self.all() if memory.author == self.reader.name for topic in memory.topics}
+        else:
+            used = set(self.record.relations.openly_used_topics(self.reader.name, self._workspaces()))
         others, hidden = used - {topic.name for topic in defined}, self.hidden_topics()
         return [one for one in (*defined, *(Topic(name) for name in sorted(others))) if one.name not in hidden]
 
@@ -363,3 +370,13 @@ class MemoryService:
             vectors = self.record.memories.vectors(workspace, [one.id for one in memories])
             found += [Taught(one, vectors.get(one.id, {})) for one in memories]
         return found
+
+
+def memory_service(session: Session) -> MemoryService:
+    """Return the memories of a session's reader."""
+    project = session.project.workspace if session.project is not None else None
+    home, setup = session.home, session.setup
+    made = (setup.static, setup.deep, home.tokens, setup.rules)
+    private = (session.private, frozenset(session.settings.privacy.topics))
+    erased = (home.usage.log.drop_texts, home.interactions.purge)
+    return MemoryService(home.record, home.personal, project, session.reader, *made, *private, *erased)

@@ -66,7 +66,7 @@ def query_of(session: Session, text: str, narrow: Narrow | None, deadline: float
     scope = Scope(
         _workspaces(session, personal=narrow.personal),
         session.reader,
-        frozenset({MEMORIES}) if narrow.memories_only else sources_of(session),
+        _sources(session, narrow),
         tuple(_relative(session, path) for path in checked_paths(narrow.paths)),
         frozenset(ALIASES.get(name.lower(), name.lower()) for name in checked_texts("languages", narrow.languages)),
         frozenset(checked_texts("kinds", narrow.kinds)),
@@ -80,6 +80,14 @@ def query_of(session: Session, text: str, narrow: Narrow | None, deadline: float
     occasional = frozenset(project.commits.id for project in projects_of(session))
     now = time.time_ns() // 1000
     return Query(text, scope, mmr_lambda=session.settings.query.mmr_lambda, now=now, deadline=end, occasional=occasional)
+
+
+def _sources(session: Session, narrow: Narrow) -> frozenset[int]:
+    """Return the sources that the caller wants; empty for all."""
+    if narrow.memories_only:
+        return frozenset({MEMORIES})
+    every = sources_of(session)
+    return every if narrow.memories else (every or frozenset({CHATS, PUSHED})) - {MEMORIES}
 
 
 def _recall(session: Session, recall: Recall | None) -> Recall | None:

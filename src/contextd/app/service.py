@@ -19,6 +19,7 @@ from contextd.app.session import Session
 from contextd.app.tokens import TokenService
 from contextd.errors import ContextdError, Forbidden, NotFound
 from contextd.ports.catalog import KnownProject, ProjectCatalog
+from contextd.privacy.formats import Rule
 from contextd.settings import config
 from contextd.settings.defaults import Settings
 from contextd.settings.limits import checked_path
@@ -98,6 +99,10 @@ class Service:
     def settings(self) -> Settings:
         """Return the user's settings, without those of a project."""
         return self._opened(None, ()).settings
+
+    def rules(self) -> Sequence[Rule]:
+        """Return the user's own rules for secrets."""
+        return self._opened(None, ()).setup.rules
 
     def only_project(self, token: AccessToken) -> str | None:
         """Return the id of the project that a token is limited to, or of the only one it may use; None if there are more."""

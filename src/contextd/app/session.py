@@ -186,13 +186,9 @@ class Session:
     @property
     def memories(self) -> MemoryService:
         """The service for memories: save, change, link, forget."""
-        from contextd.app.memories import MemoryService
+        from contextd.app.memories import memory_service
 
-        project = self.project.workspace if self.project is not None else None
-        home, setup = self.home, self.setup
-        made = (setup.static, setup.deep, home.tokens, setup.rules)
-        private = (self.private, frozenset(self.settings.privacy.topics))
-        return MemoryService(home.record, home.personal, project, self.reader, *made, *private, home.usage.log.drop_texts)
+        return memory_service(self)
 
     def remember(
         self,
@@ -224,7 +220,7 @@ class Session:
         home, setup = self.home, self.setup
         kept = home.record.chats(self._project().workspace if in_project else home.personal)
         made = (setup.static, setup.deep, home.tokens, setup.rules)
-        return ChatService(kept, self.reader, *made, home.usage.log.drop_texts)
+        return ChatService(kept, self.reader, *made, home.usage.log.drop_texts, home.interactions.purge)
 
     def documents(self, *, in_project: bool = False) -> DocumentService:
         """Return the service for documents that programs push, personal or of this project."""

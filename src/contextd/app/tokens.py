@@ -100,6 +100,11 @@ class TokenService:
         return made
 
 
+def contains_token(text: str) -> bool:
+    """Return whether a text contains an access token, valid or not."""
+    return bool(_TOKEN.search(text))
+
+
 def _digest(secret: str) -> bytes:
     return sha256(secret.encode()).digest()
 

@@ -98,6 +98,9 @@ class Relations(Protocol):
     def used_topics(self, author: str) -> list[str]:
         """Return the topics that the memories of a person have, in every project."""
 
+    def openly_used_topics(self, author: str, workspaces: Collection[int]) -> list[str]:
+        """Return the topics of a person's memories in some workspaces that are not private."""
+
     def topic_changes(self, author: str) -> list[TopicChange]:
         """Return the topics a person renamed, merged or deleted, oldest change first."""
 
@@ -238,6 +241,19 @@ class AccessTokens(Protocol):
         """Delete a token by its name. Returns whether there was one."""
 
 
+class Profiles(Protocol):
+    """The profiles of people, as values by dotted key."""
+
+    def get(self, author: str) -> Mapping[str, str | tuple[str, ...]]:
+        """Return the values of an author's profile."""
+
+    def set(self, author: str, key: str, value: str | tuple[str, ...]) -> None:
+        """Set a value."""
+
+    def unset(self, author: str, key: str) -> bool:
+        """Remove a value. Returns whether there was one."""
+
+
 class Record(Protocol):
     """The data that people wrote: durable, and not derived from other data."""
 
@@ -256,6 +272,10 @@ class Record(Protocol):
     @property
     def tokens(self) -> AccessTokens:
         """Access tokens of the service."""
+
+    @property
+    def profiles(self) -> Profiles:
+        """Profiles of people."""
 
     def workspace(self, kind: str, place: str, name: str) -> int:
         """Return the workspace of a place. Registers it if it is new."""

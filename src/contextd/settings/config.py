@@ -7,14 +7,15 @@ file is not trusted to widen anything: it cannot name places outside the project
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from contextd.errors import InvalidInput, Unavailable
 from contextd.settings.data_directory import home
-from contextd.settings.defaults import Engine, Settings
+from contextd.settings.defaults import Engine, Proxy, Settings
+from contextd.settings.named_tables import TABLES, templates
 from contextd.settings.other_keys import BUILT_IN, NAMED_TABLES, WITHOUT_EFFECT, flattened
 
 __all__ = ["FILE_NAME", "Loaded", "home", "known_keys", "load", "stamp", "value_from", "value_of"]
@@ -35,6 +36,7 @@ _UNTRUSTED = {
     "mode": "a project cannot choose the service",
     "mcp.tools": "a project cannot choose tools",
     **{f"engine.{one.name}": "a project cannot choose the service" for one in fields(Engine)},
+    **{f"proxy.{one.name}": "a project cannot configure the proxy" for one in fields(Proxy)},
 }
 
 
@@ -44,7 +46,13 @@ _ADDED = (
     "privacy.paths",
     "privacy.topics",
 )  # layers add to these; none can remove patterns of another
-_CHOICES = {"query.fusion": ("weighted", "rrf"), "mode": ("hybrid", "standalone", "embedded")}
+_CHOICES = {
+    "query.fusion": ("weighted", "rrf"),
+    "mode": ("hybrid", "standalone", "embedded"),
+    "proxy.position": ("end_of_user", "end_of_system", "start_of_system"),
+    "proxy.profile": ("always", "with_context", "off"),
+    "proxy.private": ("forward", "refuse", "remote_only"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,8 @@ def _together(key: str, before: Any, now: Any) -> Any:
     """Combine the values of two layers: the later one wins, patterns of secrets add up, tables are merged."""
     if key in _ADDED:
         return (before or ()) + now
+    if key in ("proxy.upstreams", "proxy.aliases"):
+        return {**(before or {}), **now}
     if key != "providers":
         return now
     tables = before or {}
@@ -110,7 +120,8 @@ def known_keys() -> dict[str, Any]:
     for section in fields(defaults):
         group = getattr(defaults, section.name)
         if is_dataclass(group):
-            found |= {f"{section.name}.{one.name}": getattr(group, one.name) for one in fields(group)}
+            values = {f"{section.name}.{one.name}": getattr(group, one.name) for one in fields(group)}
+            found |= {key: value for key, value in values.items() if key not in NAMED_TABLES}
         elif isinstance(group, bool | str):
             found[section.name] = group
     return found
@@ -130,7 +141,9 @@ def value_from(key: str, text: str, origin: str, *, trusted: bool) -> Any:
         raise InvalidInput(f"{key} cannot be set: {WITHOUT_EFFECT[key]}")
     value, (section, _, name) = _parsed(text), key.partition(".")
     warnings: list[str] = []
-    if section in ("templates", "projects") and name:
+    if key.startswith("proxy.aliases."):
+        _checked("proxy.aliases", {key.removeprefix("proxy.aliases."): value}, origin, trusted, warnings)
+    elif section in ("templates", "projects") and name:
         _checked(section, {name: value}, origin, trusted, warnings)
     elif section == "providers" and "." in name:
         retriever, _, own = name.partition(".")
@@ -235,9 +248,9 @@ def _parsed(text: str) -> Any:
 def _checked(key: str, value: Any, origin: str, trusted: bool, warnings: list[str]) -> Any:
     """Return the value in its proper type; None if it is ignored with a warning."""
     if key == "templates":
-        return _templates(value, origin)
-    if key in _TABLES:
-        table = _TABLES[key](value, origin)
+        return templates(value, origin)
+    if key in TABLES:
+        table = TABLES[key](value, origin)
         if not trusted and set(table) - set(BUILT_IN):
             warnings.append(f"{origin}: {key} is ignored: {_UNTRUSTED[key]}")
         return table if trusted else {name: one for name, one in table.items() if name in BUILT_IN} or None
@@ -267,48 +280,6 @@ def _stays_inside(path: str, origin: str, warnings: list[str]) -> bool:
     return True
 
 
-def _templates(value: Any, origin: str) -> dict[str, str]:
-    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-        raise InvalidInput(f"{origin}: templates must be a table of texts")
-    return dict(value)
-
-
-def _providers(value: Any, origin: str) -> dict[str, dict[str, Any]]:
-    """Check the tables of plug-ins by name; each has its own settings besides `enabled` and `weight`."""
-    if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
-        raise InvalidInput(f"{origin}: providers must be tables, such as [context.providers.name]")
-    for name, table in value.items():
-        weight = table.get("weight", 1.0)
-        if not isinstance(table.get("enabled", True), bool):
-            raise InvalidInput(f"{origin}: providers.{name}.enabled must be true or false")
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 100:
-            raise InvalidInput(f"{origin}: providers.{name}.weight must be a number from 0 to 100")
-        if name in BUILT_IN and (unknown := sorted(set(table) - {"enabled", "weight"})):
-            raise InvalidInput(
-                f"{origin}: unknown setting 'providers.{name}.{unknown[0]}'; the settings are enabled and weight"
-            )
-    return dict(value)
-
-
-def _embedders(value: Any, origin: str) -> dict[str, dict[str, Any]]:
-    """Check the tables of embedders by name; their settings are known to the plug-in only."""
-    if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
-        raise InvalidInput(f"{origin}: embedders must be tables, such as [context.embedders.name]")
-    return dict(value)
-
-
-def _projects(value: Any, origin: str) -> dict[str, str]:
-    """Check folders by name: `app = "~/code/app"`."""
-    if not isinstance(value, dict) or not all(isinstance(path, str) and path for path in value.values()):
-        raise InvalidInput(f'{origin}: projects must map names to directories, such as app = "~/code/app"')
-    return dict(value)
-
-
-_TABLES: Mapping[str, Callable[[Any, str], dict[str, Any]]] = {
-    "providers": _providers,
-    "embedders": _embedders,
-    "projects": _projects,
-}
 # Minimum and maximum of every number. Larger values are typing errors, or meant to break something.
 RANGES: dict[str, tuple[float, float]] = {
     "watcher.debounce_ms": (1, 60_000),
@@ -340,6 +311,11 @@ RANGES: dict[str, tuple[float, float]] = {
     "metrics.keep_days": (1, 36_500),
     "cache.semantic_threshold": (0.5, 1.0),
     "cache.semantic_ttl_seconds": (1, 86_400),
+    "proxy.budget": (0, 1_000_000),
+    "proxy.deadline_ms": (10, 60_000),
+    "proxy.log_days": (0, 36_500),
+    "proxy.connect_seconds": (0.1, 60),
+    "proxy.idle_seconds": (1, 86_400),
 }
 
 

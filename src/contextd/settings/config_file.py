@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +17,33 @@ def set_value(path: Path, key: str, text: str, *, trusted: bool) -> Any:
 
     `trusted` is true for the user's own file. A project's file cannot set everything.
     """
+    value = config.value_from(key, text, str(path), trusted=trusted)
+    _loaded(path, trusted)
+    _put(path, key.split("."), value, trusted)
+    return value
+
+
+def set_table(path: Path, keys: Sequence[str], values: Mapping[str, Any]) -> None:
+    """Set a table of the user's own file, given by the names of the tables around it and its own. Raises InvalidInput."""
+    _loaded(path, True)
+    _put(path, keys, dict(values), True)
+
+
+def _put(path: Path, keys: Sequence[str], value: Any, trusted: bool) -> None:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    value = config.value_from(key, text, str(path), trusted=trusted)
-    _loaded(path, trusted)
     try:
         document = tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
         table: Any = document
-        for name in ("context", *key.split(".")[:-1]):
+        for name in ("context", *keys[:-1]):
             table = table.setdefault(name, tomlkit.table(is_super_table=name == "context"))
-        table[key.rpartition(".")[2]] = value
+        table[keys[-1]] = value
         _write(path, tomlkit.dumps(document), trusted)
     except TOMLKitError as error:
         raise InvalidInput(f"cannot change {path}: {error}") from None
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror}; check the permissions of the directory") from None
-    return value
 
 
 def _write(path: Path, text: str, trusted: bool) -> None:

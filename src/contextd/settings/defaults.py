@@ -163,6 +163,34 @@ class Mcp:
 
 
 @dataclass(frozen=True, slots=True)
+class Upstream:
+    """A server that speaks OpenAI's API."""
+
+    url: str = ""
+    key_env: str = ""  # environment variable with its key; empty: the Authorization header of the client is passed on
+    remote: bool | None = None  # whether it is on another machine; None: decided by the host name of the URL
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """The proxy for OpenAI clients, under /v1 of the service."""
+
+    upstreams: Mapping[str, Upstream] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)  # a model's name for clients: "upstream" or "upstream/model"
+    upstream: str = ""  # for models without an alias; empty: the first upstream
+    open: bool = False  # true: programs on this machine need no token, and act as the owner
+    position: str = "end_of_user"  # of the block: "end_of_user" (last message), "end_of_system" or "start_of_system"
+    budget: int = 4000  # maximum number of tokens of the block
+    deadline_ms: int = 800  # for the block; a request waits no longer for it
+    profile: str = "always"  # with every request; "with_context": if there is context; "off": never
+    private: str = "forward"  # private questions go on as they are; "refuse": 403; "remote_only": rules for remote upstreams
+    log_text: bool = False  # true: the interaction log keeps questions and blocks
+    log_days: int = 30  # for which interactions are kept
+    connect_seconds: float = 5.0  # to reach an upstream
+    idle_seconds: float = 600.0  # between two parts of an upstream's answer
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings, by section."""
 
@@ -184,6 +212,7 @@ class Settings:
     mcp: Mcp = field(default_factory=Mcp)
     cache: Cache = field(default_factory=Cache)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
+    proxy: Proxy = field(default_factory=Proxy)
     templates: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tables of embedder plug-ins

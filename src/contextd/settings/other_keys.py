@@ -14,10 +14,15 @@ RENAMED = {
     "chunking.typescript.max_tokens": "chunking.typescript_max_tokens",
     "providers.git_history.max_commits": "git.max_commits",
     "providers.hybrid.fusion_strategy": "query.fusion",
+    "retrieval.fusion_method": "query.fusion",
+    "enrichment.cache_enabled": "cache.enabled",
+    "enrichment.cache_semantic_threshold": "cache.semantic_threshold",
+    "enrichment.max_context_tokens": "proxy.budget",
 }
 _ALWAYS = "always on"
 _BACKUPS = "there are no automatic backups yet; `contextd memories export` writes one"
 _METRICS = "recorded whenever metrics.enabled is true"
+_NO_STEPS = "no step of a query asks a language model"
 # Keys without effect, and why.
 WITHOUT_EFFECT = {
     "storage.db_path": "all data is in one directory, CONTEXTD_HOME",
@@ -48,10 +53,20 @@ WITHOUT_EFFECT = {
     "metrics.track_cache_hits": _METRICS,
     "metrics.export_interval_minutes": "the log is written at once",
     "security.scrub_secrets": _ALWAYS,
+    "enrichment.cache_exact_ttl": "it is cache.exact_ttl_seconds, a number",
+    "enrichment.cache_semantic_ttl": "it is cache.semantic_ttl_seconds, a number",
+    "enrichment.reranking_enabled": _NO_STEPS,
+    "enrichment.reranking_timeout": _NO_STEPS,
+    "enrichment.reranking_threshold": _NO_STEPS,
+    "retrieval.top_k": "the budget decides how much is added",
+    "ollama.base_url": "upstreams are added with `contextd proxy add`",
+    "ollama.fast_model": _NO_STEPS,
+    "ollama.embed_model": "embedding.model and embedding.deep_model choose the models",
     "security.encrypt_db": "there is no encryption yet",
 }
 BUILT_IN = ("semantic", "symbol", "full_text", "git_history", "hybrid")  # retrievers
-NAMED_TABLES = ("templates", "providers", "embedders", "projects")  # tables whose keys are chosen by the user
+# Tables whose keys are chosen by the user.
+NAMED_TABLES = ("templates", "providers", "embedders", "projects", "proxy.upstreams", "proxy.aliases")
 
 
 def flattened(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

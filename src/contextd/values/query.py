@@ -83,6 +83,7 @@ class Narrow:
     recall: Recall | None = None
     memories_only: bool = False
     exclude: Sequence[str] = ()
+    memories: bool = True  # false: files, chats and documents alone
 
 
 @dataclass(frozen=True, slots=True)

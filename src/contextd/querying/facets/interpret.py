@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.text.classifiers import Guess, guess
+from contextd.text.private_matters import is_private
 from contextd.values.query import Plan
 
 UPDATE = "preference_update"
@@ -18,12 +19,6 @@ _SURE_OF_OTHERS = 0.75  # for a question without words such as "I" or "my"
 _OWN = re.compile(
     r"\b(?:i|i'm|i'd|i've|i'll|me|my|mine|myself|we|we're|us|our|ours|ich|mir|mich|mein\w*|wir|uns|unser\w*|je|j'|moi|mon|ma|mes|nous"
     r"|notre|nos|yo|mi|mis|me|nosotros|nuestr\w+)\b|[我私僕俺]",
-    re.IGNORECASE,
-)
-_PRIVATE = re.compile(
-    r"\b(?:my|our|mein\w*) (?:\w+ ){0,2}(?:password|pin|salary|income|debts?|diagnos\w+|therap\w+|medication|illness|"
-    r"affair|divorce|pregnan\w+|sex\w*|credit card|bank account|ssn|gehalt|schulden|krankheit|passwort)\b"
-    r"|\b(?:confidential|between us|do not share|don't share|keep (?:it|this) (?:private|secret)|private(?:ly)?|vertraulich)\b",
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(
@@ -45,7 +40,7 @@ def interpret(plan: Plan, vectors: Mapping[str, NDArray[np.float32]]) -> Plan:
         plan,
         act=act.label if act is not None and act.confidence >= _SURE else "",
         subject=_subject(plan.text, subject),
-        private=bool(_PRIVATE.search(plan.text)),
+        private=is_private(plan.text),
         proposal=proposed(plan.text) if act is not None and act.label == UPDATE and act.confidence >= _SURE else "",
     )
 

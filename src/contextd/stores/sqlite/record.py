@@ -19,6 +19,7 @@ from contextd.stores.sqlite.clocks import Clocks
 from contextd.stores.sqlite.database import Database
 from contextd.stores.sqlite.exchange import SqliteExchange
 from contextd.stores.sqlite.memories import SqliteMemories
+from contextd.stores.sqlite.profiles import SqliteProfiles
 from contextd.stores.sqlite.pushed import PushedStore
 from contextd.stores.sqlite.recall import MemoryStore
 from contextd.stores.sqlite.relations import SqliteRelations
@@ -47,6 +48,7 @@ class SqliteRecord:
         self.relations = SqliteRelations(self)
         self.exchange = SqliteExchange(self)
         self.tokens = SqliteTokens(self.database)
+        self.profiles = SqliteProfiles(self.database, self.clocks)
 
     # Workspaces
 

@@ -24,6 +24,9 @@ update memory set told_topics = coalesce(told_topics, topics), topics = (
   where t.value != ?2 or ?3 != '')
 where author = ?1 and exists (select 1 from json_each(topics) t where t.value = ?2)"""
 _USED = "select distinct t.value from memory m, json_each(m.topics) t where m.author = ? and m.topics != '[]'"
+_USED_OPENLY = """
+select distinct t.value from memory m, json_each(m.topics) t where m.author = ? and m.topics != '[]'
+and not m.private and m.workspace_id in (select value from json_each(?))"""
 _UNLINKED = """
 insert into link_tombstone select workspace_id, start_id, end_id, kind, ?5 from link
 where workspace_id = ?1 and (?4 = '' or kind = ?4)
@@ -82,6 +85,10 @@ class SqliteRelations:
     def used_topics(self, author: str) -> list[str]:
         """Return the topics that the memories of a person have, in every project. Reads the topics of all their memories."""
         return [row[0] for row in self._record.database.query(_USED, (author,))]
+
+    def openly_used_topics(self, author: str, workspaces: Collection[int]) -> list[str]:
+        """Return the topics of a person's memories in some workspaces that are not private."""
+        return [row[0] for row in self._record.database.query(_USED_OPENLY, (author, json.dumps(list(workspaces))))]
 
     def topic_changes(self, author: str) -> list[TopicChange]:
         """Return the topics a person renamed, merged or deleted, oldest change first."""

@@ -48,6 +48,7 @@ COMMANDS = {
     "topics": ("topics", "List, add, rename, merge and delete topics."),
     "import": ("chats", "Import conversations, notes and memories from other programs."),
     "chats": ("chats", "List, export and delete imported conversations and notes."),
+    "profile": ("profile", "Show and change your profile: who you are, and how you want to be answered."),
     "forget": ("memory", "Delete a memory permanently."),
     "share": ("memory", "Grant readers access to this project's documents."),
     "unshare": ("memory", "Revoke access to this project's documents."),
@@ -76,6 +77,8 @@ COMMANDS = {
     "stop": ("service", "Stop the service."),
     "service": ("service", "Start the service at login, or not."),
     "token": ("service", "Create, list and revoke access tokens of the service."),
+    "proxy": ("proxy", "Add, list and test the upstreams of the proxy for OpenAI clients."),
+    "log": ("log", "List and show requests that passed through the proxy."),
     "eval": ("evaluate", "Measure retrieval quality on questions with known answers."),
 }
 

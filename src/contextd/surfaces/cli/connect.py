@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from contextd.app.agents import Agent, Command, FileChange
 
 # What contextd writes into its data directory. Nothing else in it is removed.
-_OWN = ("record.db*", "projects", "models", "service", "usage", "config.toml", "config.toml.*", "bench")
+_OWN = ("record.db*", "log.db*", "projects", "models", "service", "usage", "config.toml", "config.toml.*", "bench")
 _SCOPES = click.Choice(["user", "project"])
 _Wanted = tuple[str, "Callable[[], FileChange]"]  # a program, and the change of its file
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -23,7 +23,7 @@ from contextd.errors import ContextdError, InvalidInput
 from contextd.surfaces.http import prometheus, rpc
 from contextd.surfaces.http.caller import Caller
 from contextd.surfaces.http.events import job_events
-from contextd.surfaces.http.handlers import ask, code, engine, index, memory, usage
+from contextd.surfaces.http.handlers import ask, code, engine, index, memory, profile, usage
 from contextd.surfaces.http.mcp import McpEndpoint
 from contextd.surfaces.http.openapi import document
 from contextd.surfaces.http.problems import MEDIA_TYPE, RequestRefused, of_error, problem
@@ -39,7 +39,7 @@ _WAITING = frozenset(
 )  # routes that wait for a job; they have threads of their own, so queries do not wait for them
 _SECONDS = 60.0  # deadline of writes
 _REST = 60.0  # seconds between checks for idle projects
-_MODULES: tuple[ModuleType, ...] = (ask, code, memory, index, usage, engine)
+_MODULES: tuple[ModuleType, ...] = (ask, code, memory, profile, index, usage, engine)
 HANDLERS: Mapping[str, Callable[[Caller, Any], Any]] = {
     route.name: next(getattr(module, route.name) for module in _MODULES if hasattr(module, route.name)) for route in ROUTES
 }
@@ -55,6 +55,7 @@ class Api:
     threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
     waiting_threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
     draining: bool = False
+    at_end: Callable[[], Awaitable[None]] | None = None  # called when the service ends
 
     def app(self) -> Starlette:
         """Return the application."""
@@ -157,6 +158,8 @@ class Api:
                 tasks.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
+                if self.at_end is not None:
+                    await self.at_end()
                 await anyio.to_thread.run_sync(self.service.close)
 
     async def _resting(self) -> None:

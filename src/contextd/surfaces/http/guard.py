@@ -1,12 +1,14 @@
 """The gate in front of all routes: Host and Origin, tokens, media types, limits on size, time and number of requests.
 
-A refused request reaches no handler, and its body is not read.
+A refused request reaches no handler, and its body is not read. Of requests to the proxy only Host, Origin and headers are
+checked here; the proxy has tokens and limits of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -19,6 +21,8 @@ from contextd.app.asking import reader_of
 from contextd.app.tokens import TokenService
 from contextd.errors import ContextdError, InvalidInput
 from contextd.surfaces.http.problems import MEDIA_TYPE, RequestRefused, problem
+from contextd.surfaces.proxy.failures import refusal
+from contextd.surfaces.proxy.paths import target_of
 from contextd.values.access_token import ADMIN, AccessToken
 
 Scope = MutableMapping[str, Any]
@@ -36,6 +40,7 @@ _BEARER = re.compile(r"Bearer +(\S+)", re.IGNORECASE)
 _ONCE = frozenset({"host", "origin", "sec-fetch-site", "authorization", "x-api-key"})  # headers that may not be repeated
 _WRITES = frozenset({"POST", "PUT", "PATCH"})
 _RETRY_AFTER = b"1"
+_LOG = logging.getLogger("contextd.http")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,7 @@ class Guard:
     hosts: frozenset[str] = LOOPBACK
     port: int = 0  # 0: any
     limits: RequestLimits = field(default_factory=RequestLimits)
+    proxy: App | None = None
     _active: int = 0
     _threads: anyio.CapacityLimiter | None = None
 
@@ -70,6 +76,9 @@ class Guard:
             return
         trace_id = secrets.token_hex(8)
         scope.setdefault("state", {})["trace_id"] = trace_id
+        if self.proxy is not None and target_of(scope["path"]) is not None:
+            await self._proxied(self.proxy, scope, receive, _ProxyReply(send, trace_id))
+            return
         reply = _Reply(send, trace_id)
         try:
             await self._checked(scope)
@@ -77,7 +86,20 @@ class Guard:
         except RequestRefused as refused:
             await reply.refuse(refused)
 
-    async def _checked(self, scope: Scope) -> None:
+    async def _proxied(self, proxy: App, scope: Scope, receive: Receive, reply: _ProxyReply) -> None:
+        """Pass a request of an OpenAI client on. Errors have the shape that such clients expect."""
+        try:
+            self._check_headers(scope)
+            await proxy(scope, _Body(receive, self.limits).receive, reply.send)
+        except RequestRefused as refused:
+            await reply.refuse(refused)
+        except Exception as error:  # a bug: only this request fails
+            _LOG.error("request %s failed", reply.trace_id, exc_info=error)
+            detail = f"an error in contextd ({type(error).__name__}); the log has it as {reply.trace_id}"
+            await reply.refuse(RequestRefused(500, "internal", detail))
+
+    def _check_headers(self, scope: Scope) -> dict[str, str]:
+        """Check what every request must have, and return its headers by name."""
         headers = _headers(scope)
         if len(scope["headers"]) > self.limits.headers:
             raise RequestRefused(431, "too_many_headers", f"a request has at most {self.limits.headers} headers")
@@ -85,6 +107,10 @@ class Guard:
             raise RequestRefused(400, "invalid_input", "a body has a length or comes in chunks, not both")
         self._check_host(headers.get("host", ""))
         self._check_origin(headers)
+        return headers
+
+    async def _checked(self, scope: Scope) -> None:
+        headers = self._check_headers(scope)
         if scope["path"] in OPEN:
             return
         scope["state"]["token"] = await self._token(headers)
@@ -122,7 +148,7 @@ class Guard:
             raise RequestRefused(401, "unauthorized", "a valid access token is needed: `Authorization: Bearer …`", challenge)
         if headers.get("x-contextd-private") == "0":
             token = replace(token, private=False)
-        return _as_reader(token, headers.get("x-contextd-reader"))
+        return as_reader(token, headers.get("x-contextd-reader"))
 
     async def _limited(self, scope: Scope, receive: Receive, reply: _Reply) -> None:
         if self._active >= self.limits.at_once:
@@ -191,6 +217,29 @@ class _Reply:
         await self.send({"type": "http.response.body", "body": body})
 
 
+@dataclass(slots=True)
+class _ProxyReply:
+    """Sends an answer of the proxy."""
+
+    inner: Send
+    trace_id: str
+    begun: bool = False
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer."""
+        self.begun = True
+        await self.inner(message)
+
+    async def refuse(self, refused: RequestRefused) -> None:
+        """Answer with an error of OpenAI's API, unless an answer has begun."""
+        if self.begun:
+            return
+        headers, body = refusal(refused)
+        headers.append((b"x-contextd-trace-id", self.trace_id.encode()))
+        await self.send({"type": "http.response.start", "status": refused.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})
+
+
 def _headers(scope: Scope) -> dict[str, str]:
     """Return the headers by name; of a repeated one the last, except that a repeated Host or Origin is an invalid one."""
     found: dict[str, str] = {}
@@ -216,7 +265,7 @@ def _too_large(limits: RequestLimits) -> RequestRefused:
     return RequestRefused(413, "too_large", f"the body of a request has at most {limits.body_bytes:,} bytes")
 
 
-def _as_reader(token: AccessToken, name: str | None) -> AccessToken:
+def as_reader(token: AccessToken, name: str | None) -> AccessToken:
     """Return the token acting as another reader, which only an administrator may ask for."""
     if name is None:
         return token

@@ -25,6 +25,7 @@ from contextd.app.serving import already_running, announced, folder_of, running
 from contextd.errors import InvalidInput, Unavailable
 from contextd.surfaces.http.api import Api
 from contextd.surfaces.http.guard import LOOPBACK, Guard, RequestLimits
+from contextd.surfaces.proxy.endpoint import ProxyEndpoint
 
 _DRAIN = 10  # seconds for requests in progress when the service is stopped
 _HEADER_SECONDS = 10.0  # to receive the headers of a request
@@ -74,13 +75,15 @@ def serve(service: Service, address: Address, *, limits: RequestLimits | None = 
     bound = _bound(address)
     port = bound.getsockname()[1]
     scheme = "https" if address.certificate else "http"
-    api = Api(service)
+    proxy = ProxyEndpoint(service, local_only=address.is_loopback and not address.behind_proxy)
+    api = Api(service, at_end=proxy.close)
     guard = Guard(
         api.app(),
         service.tokens,
         address.allowed(),
         0 if address.behind_proxy else port,
         limits or RequestLimits(),
+        proxy,
     )
     host = "127.0.0.1" if address.host in (*_ANY, "localhost") else address.host
     url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from contextd.errors import InvalidInput
-from contextd.surfaces.mcp import index_tools, query
+from contextd.surfaces.mcp import index_tools, profile_tools, query
 from contextd.surfaces.wire import requests
 from contextd.surfaces.wire.convert import parsed, schema
 from contextd.text.invisible import visible_line
@@ -163,6 +163,8 @@ _ABOUT = {
     "find_callers": "Find the callers and subclasses of a symbol.",
     "find_impact": "Find the files and tests that depend on a file or a symbol.",
     "explain_context": "Show how query_context would choose its answer.",
+    "get_profile": "Show who the user is and how they want to be answered.",
+    "set_profile": "Set a key of the user's profile, when the user asks for it.",
     "refresh_context": "Read files of the project again.",
     "get_context_stats": "Show the state of the index.",
     "rebuild_context": "Index the whole project again, or some paths. Takes long; the old index answers meanwhile.",
@@ -187,6 +189,8 @@ _TOOLS = (
     _tool("find_callers", requests.SymbolTool, _callers),
     _tool("find_impact", requests.ImpactTool, _impact),
     _tool("explain_context", requests.ExplainTool, _explain),
+    _tool("get_profile", requests.ProfileTool, profile_tools.get_profile),
+    _tool("set_profile", requests.SetProfileTool, profile_tools.set_profile, WRITE, _WRITES),
     _tool("refresh_context", requests.RefreshTool, _answered(index_tools.refresh), WRITE, _WRITES),
     _tool("get_context_stats", requests.StatsTool, _answered(index_tools.stats)),
     _tool("rebuild_context", requests.RebuildTool, _answered(index_tools.rebuild), ADMIN, _DESTROYS),

@@ -162,3 +162,16 @@ class RebuildStatusTool:
 
     job: str = about("The jobId that `rebuild_context` returned.", name="jobId", aliases="id job")
     logs: bool = about("Include the log.", False, name="includeLogs", aliases="log")
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileTool:
+    """A call of the tool `get_profile`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetProfileTool:
+    """A call of the tool `set_profile`."""
+
+    key: str = about("Dotted key: identity.role, communication.tone, expertise.python, interests, opinions, preferences.")
+    values: tuple[str, ...] = about("The value; several for lists. Empty: remove the key.", (), aliases="value")

@@ -9,6 +9,7 @@ from contextd.surfaces.wire import api_answers as to
 from contextd.surfaces.wire import api_requests as of
 from contextd.surfaces.wire import engine_api as engine
 from contextd.surfaces.wire import index_answers as index
+from contextd.surfaces.wire import profile_api as person
 from contextd.surfaces.wire.answers import ContextAnswer, ListAnswer, MemoryAnswer, SearchAnswer
 from contextd.values.access_token import ADMIN, READ, WRITE
 from contextd.values.conversation import ChatSession
@@ -74,6 +75,9 @@ _API = tuple(
         ("add_topic", "POST", "/topics", WRITE, of.TopicRequest, to.TopicAnswer, "Add a topic, or change its parent."),
         ("change_topic", "PATCH", "/topics/{name}", WRITE, of.TopicChangeRequest, to.CountAnswer, "Rename or merge a topic."),
         ("delete_topic", "DELETE", "/topics/{name}", WRITE, of.TopicNameRequest, to.CountAnswer, "Delete a topic."),
+        ("profile", "GET", "/profile", READ, of.InProject, person.ProfileAnswer, "Show the profile and its summary."),
+        ("set_profile", "PUT", "/profile/{key}", WRITE, person.ProfileSetRequest, person.ProfileAnswer, "Set a key of it."),
+        ("unset_profile", "DELETE", "/profile/{key}", WRITE, person.ProfileKeyRequest, person.ProfileAnswer, "Remove a key."),
         ("chats", "GET", "/chats", READ, of.ChatsRequest, ListAnswer[ChatSession], "List chats and notes, newest first."),
         ("add_chat", "POST", "/chats", WRITE, of.ChatRequest, to.StoredAnswer, "Store a chat."),
         ("forget_chat", "DELETE", "/chats", WRITE, of.ChatNameRequest, to.ForgottenAnswer, "Erase a chat."),

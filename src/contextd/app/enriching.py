@@ -1,0 +1,153 @@
+"""Enrich a question of a chat: its facts, the context of the project and the profile, as one block within a budget.
+
+Every part is optional. A part that fails or takes too long is left out, and the block without it is used.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from contextd.app.asking import Asked
+from contextd.app.profiles import profile_service
+from contextd.app.prompts import is_trivial
+from contextd.app.questions import query_of
+from contextd.querying.compose import OPENING, PROFILE, Block, compose
+from contextd.querying.understand import understand
+from contextd.settings.limits import LIMITS
+from contextd.text.private_matters import is_private
+from contextd.values.answer import Context, Hit
+from contextd.values.interaction import digest_of
+from contextd.values.query import Narrow
+from contextd.values.trace import Trace
+
+if TYPE_CHECKING:
+    from contextd.app.session import Session
+    from contextd.settings.defaults import Proxy
+    from contextd.values.query import Query
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger("contextd.proxy")
+_LONGEST = 8000  # characters of a question that are searched for
+_FACTS = 1000  # maximum number of tokens of facts
+NOTHING = Block("", 0, (), ())
+
+
+class _Incomplete(Exception):
+    """A part is missing, so the block is not kept for the next question."""
+
+
+@dataclass(slots=True)
+class Enrichment:
+    """One enrichment. `run` is called in a thread; `found` is the best block so far and may be read by another at any time."""
+
+    open_session: Callable[[], Session]
+    question: str
+    history: Sequence[str]
+    settings: Proxy
+    budget: int
+    deadline: float  # on the monotonic clock
+    found: Block = NOTHING
+    missing: list[str] = field(default_factory=list)  # names of parts that failed
+    finished: bool = False
+    cache: str = ""  # "exact" or "semantic" if the block was made before
+    project: str = ""  # directory of the project that was searched
+    profile: str = ""  # digest of the profile's summary, if it is in the block
+
+    def run(self) -> None:
+        """Make the block, part by part. Never raises."""
+        try:
+            session = self.open_session()
+            self.project = str(session.project.root) if session.project is not None else ""
+            self._from_cache(session)
+            if PROFILE in self.found.text:
+                self.profile = digest_of(profile_service(session).summary())
+        except _Incomplete:
+            pass
+        except Exception as error:  # whatever it is, the request goes on
+            self._failed("enrichment", error)
+        self.finished = True
+
+    @property
+    def status(self) -> str:
+        """`enriched`, `degraded` if a part failed or is late, or `bypassed` if there is nothing to add."""
+        if self.missing or not self.finished:
+            return "degraded"
+        return "enriched" if self.found.text else "bypassed"
+
+    def _from_cache(self, session: Session) -> None:
+        """Take the block of the same question if nothing has changed since; else make it."""
+        query = replace(
+            query_of(session, self.question[:_LONGEST], None, None),
+            history=tuple(one[: LIMITS["history"].characters] for one in self.history),
+            budget=self.budget,
+            template=f"proxy:{self.settings.profile}",
+        )
+        answer = session.home.answers.get(session, query, Asked(self.history), "context", lambda: self._made(session, query))
+        facts = tuple(hit for hit in answer.hits if hit.chunk.kind == "memory")
+        pieces = tuple(hit for hit in answer.hits if hit.chunk.kind != "memory")
+        self.cache = answer.trace.cache
+        self.found = Block(answer.text, answer.tokens, facts, pieces)
+
+    def _made(self, session: Session, query: Query) -> Context:
+        """Make the block. Raises `_Incomplete` if a part failed."""
+        summary = self._part("profile", lambda: self._summary(session), "")
+        count = session.home.tokens.count
+        if self.settings.profile == "always":
+            self.found = compose(summary, (), (), self.budget, count)
+        facts: Sequence[Hit] = ()
+        pieces: Sequence[Hit] = ()
+        if not is_trivial(self.question):
+            facts = self._part("facts", lambda: self._facts(session), ())
+            self.found = self._composed(summary, facts, (), count)
+            room = self.budget - self.found.tokens - count(OPENING)
+            pieces = self._part("context", lambda: self._pieces(session, room), ()) if room > 0 else ()
+        self.found = block = self._composed(summary, facts, pieces, count)
+        if self.missing:
+            raise _Incomplete
+        hits, name = (*block.facts, *block.pieces), session.home.tokens.name
+        return Context(block.text, block.tokens, self.budget, name, query.template, hits, understand(query), Trace())
+
+    def _composed(self, summary: str, facts: Sequence[Hit], pieces: Sequence[Hit], count: Callable[[str], int]) -> Block:
+        alone = self.settings.profile == "with_context" and not facts and not pieces
+        return compose("" if alone else summary, facts, pieces, self.budget, count)
+
+    def _summary(self, session: Session) -> str:
+        return "" if self.settings.profile == "off" else profile_service(session).summary()
+
+    def _facts(self, session: Session) -> Sequence[Hit]:
+        budget = max(1, min(_FACTS, self.budget))
+        text = self.question[:_LONGEST]
+        return session.facets(text, budget=budget, history=self.history, deadline=self._left()).hits
+
+    def _pieces(self, session: Session, room: int) -> Sequence[Hit]:
+        narrow = Narrow(memories=False)
+        text = self.question[:_LONGEST]
+        return session.context(text, budget=room, narrow=narrow, history=self.history, deadline=self._left()).hits
+
+    def _left(self) -> float:
+        return max(0.001, self.deadline - time.monotonic())
+
+    def _part(self, name: str, work: Callable[[], T], otherwise: T) -> T:
+        """Return a part, or its substitute if it fails. No part begins after the deadline."""
+        if time.monotonic() > self.deadline:
+            self.missing.append(name)
+            return otherwise
+        try:
+            return work()
+        except Exception as error:
+            self._failed(name, error)
+            return otherwise
+
+    def _failed(self, name: str, error: Exception) -> None:
+        self.missing.append(name)
+        _LOG.warning("%s failed: %s", name, type(error).__name__)
+
+
+def is_held_back(question: str, settings: Proxy, *, marked: bool, remote: bool) -> bool:
+    """Return whether a question is private, so that nothing is added to it. `marked`: the client says so."""
+    return marked or ((remote or settings.private != "remote_only") and is_private(question))

@@ -1,0 +1,32 @@
+"""The interaction log of the proxy, as the application uses it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from contextd.values.interaction import Interaction
+
+
+class Interactions(Protocol):
+    """The interactions of a data directory. Any thread may call its methods."""
+
+    def add(self, interaction: Interaction) -> None:
+        """Store an interaction."""
+
+    def recent(self, reader: str, limit: int) -> list[Interaction]:
+        """Return the newest interactions of a reader, newest first."""
+
+    def get(self, reader: str, start: str) -> list[Interaction]:
+        """Return the interactions of a reader whose ids begin like this."""
+
+    def expire(self, before: int, most: int) -> None:
+        """Delete interactions that are older, and the oldest ones beyond a number."""
+
+    def purge(self, uri: str, text: str) -> None:
+        """Erase what is known of a document: its pieces, and texts of interactions that used or contain it."""
+
+    def clear(self, reader: str) -> int:
+        """Delete all interactions of a reader. Returns their number."""
+
+    def close(self) -> None:
+        """Close idle connections."""

@@ -1,0 +1,116 @@
+"""Commands for the proxy: upstreams."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from contextd.errors import InvalidInput
+from contextd.surfaces.cli.show import as_json, as_list, json_option, note, out, table
+
+if TYPE_CHECKING:
+    from contextd.settings.defaults import Proxy
+
+
+@click.group()
+def proxy() -> None:
+    """Configure the proxy for OpenAI clients, which `contextd serve` offers under /v1.
+
+    \b
+    Examples:
+      contextd proxy add ollama
+      contextd proxy add openrouter --key-env OPENROUTER_API_KEY
+      contextd proxy add http://192.168.1.20:8000/v1 --name vllm
+      contextd proxy list
+      contextd proxy test
+    """
+
+
+@proxy.command("add")
+@click.argument("upstream")
+@click.option("--name", default="", help="Name of the upstream (default: its preset, or the host of its URL).")
+@click.option("--key-env", default="", metavar="VARIABLE", help="Environment variable with the key of the upstream.")
+@json_option
+def add_upstream(upstream: str, name: str, key_env: str, json_output: bool) -> int:
+    """Add UPSTREAM: ollama, openai, openrouter, lmstudio, llamacpp, vllm, or the URL of another server.
+
+    \b
+    Examples:
+      contextd proxy add ollama
+      contextd proxy add http://127.0.0.1:8080/v1 --name local
+    """
+    from contextd.app.upstreams import added, is_remote
+    from contextd.settings.config import home
+    from contextd.settings.config_file import set_table
+
+    own, made = added(upstream, name, key_env)
+    if not own.replace("-", "").replace("_", "").isalnum():
+        raise InvalidInput(f"invalid name: {own!r}; use letters, digits, - and _")
+    values = {"url": made.url, **({"key_env": made.key_env} if made.key_env else {})}
+    set_table(home() / "config.toml", ("proxy", "upstreams", own), values)
+    if json_output:
+        as_json({"name": own, "url": made.url, "remote": is_remote(made)})
+    else:
+        out(f"added {own}: {made.url} ({_place(is_remote(made))})")
+        note("Start the proxy with `contextd serve`, and use http://127.0.0.1:8710/v1 as the base URL of your client.")
+    return 0
+
+
+@proxy.command("list")
+@json_option
+def list_upstreams(json_output: bool) -> int:
+    """List the upstreams. The first one, or `proxy.upstream`, answers models without an alias."""
+    from contextd.app.upstreams import is_remote
+
+    settings = _settings()
+    usual = settings.upstream or next(iter(settings.upstreams), "")
+    rows = [
+        (name, one.url, _place(is_remote(one)), one.key_env, "yes" if name == usual else "")
+        for name, one in settings.upstreams.items()
+    ]
+    if json_output:
+        as_list([dict(zip(("name", "url", "place", "key_env", "default"), row, strict=True)) for row in rows])
+    else:
+        table(("name", "URL", "place", "key from", "default"), rows)
+    return 0 if rows else 1
+
+
+@proxy.command("test")
+@click.argument("name", required=False)
+@json_option
+def check_upstreams(name: str | None, json_output: bool) -> int:
+    """Ask the upstream NAME (default: all) for its models. The exit code is 3 if one does not answer.
+
+    \b
+    Example:
+      contextd proxy test ollama
+    """
+    from dataclasses import replace
+
+    from contextd.app.upstreams import NONE, choose
+    from contextd.surfaces.proxy.probe import probed
+
+    settings = _settings()
+    names = [name] if name else list(settings.upstreams)
+    if not names:
+        raise InvalidInput(NONE)
+    chosen = [choose(replace(settings, upstream=one), "", os.environ) for one in names]
+    found = [probed(one, settings.connect_seconds) for one in chosen]
+    if json_output:
+        as_list(found)
+    else:
+        rows = [(one.name, one.status, one.models, f"{one.milliseconds:.0f} ms") for one in found]
+        table(("name", "status", "models", "time"), rows)
+    return 0 if all(one.status == "ok" for one in found) else 3
+
+
+def _settings() -> Proxy:
+    from contextd.settings import config
+
+    return config.load(config.home() / "config.toml", None, os.environ).settings.proxy
+
+
+def _place(remote: bool) -> str:
+    return "another machine" if remote else "this machine"

@@ -1,0 +1,71 @@
+"""Send requests to upstreams. Redirects are not followed, and no request is repeated."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+
+from contextd.app.upstreams import ChosenUpstream
+from contextd.settings.defaults import Proxy
+from contextd.surfaces.http.problems import RequestRefused
+from contextd.surfaces.proxy.plain_http import PlainTransport
+
+_POOL = httpx2.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=15.0)
+
+
+@dataclass(slots=True)
+class UpstreamClients:
+    """Connections to upstreams, kept open between requests. For one event loop."""
+
+    _made: dict[tuple[bool, bool], httpx2.AsyncClient] = field(default_factory=dict)
+
+    @asynccontextmanager
+    async def sent(
+        self, upstream: ChosenUpstream, request: tuple[str, str, list[tuple[bytes, bytes]], bytes], settings: Proxy
+    ) -> AsyncIterator[httpx2.Response]:
+        """Send (method, path below the base URL, headers, body), and yield the answer. Raises `RequestRefused`."""
+        method, path, headers, body = request
+        times = httpx2.Timeout(
+            settings.idle_seconds, connect=settings.connect_seconds, write=60.0, pool=settings.connect_seconds
+        )
+        client = self._client(upstream)
+        try:
+            made = client.build_request(method, f"{upstream.url}/{path}", headers=headers, content=body, timeout=times)
+            response = await client.send(made, stream=True)
+        except (httpx2.HTTPError, httpx2.InvalidURL, ssl.SSLError, OSError) as error:
+            raise _failure(upstream.name, error) from None
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    def _client(self, upstream: ChosenUpstream) -> httpx2.AsyncClient:
+        """Return the client for an upstream. Only for other machines, HTTP proxies of the environment are used."""
+        is_plain = upstream.url.startswith("http://") and not upstream.remote
+        key = (is_plain, upstream.remote)
+        if key not in self._made:
+            transport = PlainTransport(_POOL) if is_plain else None
+            options: dict[str, Any] = {"transport": transport, "trust_env": upstream.remote}
+            self._made[key] = httpx2.AsyncClient(limits=_POOL, follow_redirects=False, **options)
+        return self._made[key]
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for client in self._made.values():
+            await client.aclose()
+
+
+def _failure(name: str, error: Exception) -> RequestRefused:
+    """Return the answer for an upstream that sent none."""
+    if isinstance(error, httpx2.ConnectTimeout | httpx2.ConnectError | httpx2.InvalidURL | ssl.SSLError):
+        return RequestRefused(
+            502, "upstream_unreachable", f"the upstream {name!r} cannot be reached; run `contextd proxy test`"
+        )
+    if isinstance(error, httpx2.TimeoutException):
+        return RequestRefused(504, "upstream_timeout", f"the upstream {name!r} did not answer in time")
+    return RequestRefused(502, "upstream_disconnected", f"the upstream {name!r} closed the connection without an answer")

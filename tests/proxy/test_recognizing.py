@@ -1,0 +1,115 @@
+"""Private questions, and requests that programs make for themselves, are recognized; ordinary ones are not."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextd.surfaces.proxy.background import is_background
+from contextd.surfaces.proxy.messages import read
+from contextd.text.private_matters import is_private
+
+PRIVATE = (
+    "I was diagnosed with bipolar disorder, how do I tell my boss?",
+    "My blood test results came back, the hemoglobin is at 9.1",
+    "I've been taking antidepressants for a month, can I drink wine?",
+    "Can you check my tax return for mistakes?",
+    "I owe 12,000 dollars on two credit cards",
+    "My wife's therapist says we should separate",
+    "Our employee was hospitalized, draft an e-mail to the team",
+    "This is confidential: we will close the Lyon office",
+    "Don't tell anyone, but I am going to quit",
+    "Ich habe Schulden und kann die Miete nicht zahlen",
+    "Mein Gehalt ist 4.200 Euro, ist das zu wenig?",
+    "J'ai un cancer, comment l'annoncer à mes enfants ?",
+    "Tengo depresión, ¿qué puedo hacer?",
+    "My IBAN is DE89 3704 0044 0532 0130 00, is it valid?",
+    "Is 536-90-4399 a valid SSN?",
+)
+ORDINARY = (
+    "Which sneakers should I buy?",
+    "How do I center a div?",
+    "What is the capital of Mongolia?",
+    "Explain how insulin works",
+    "Write a function that validates an IBAN",
+    "How does the token budget work in this project?",
+    "Plan a trip to Lisbon in May for two people",
+    "My code throws a KeyError in load_user",
+    "My build fails with exit code 3",
+    "Recommend a restaurant for my wife's birthday",
+    "How do I make a private method in Python?",
+    "Our API returns 429, what is the rate limit?",
+    "I have a list of dictionaries, sort it by key",
+    "What does the Great Depression have to do with tariffs?",
+    "Ich habe eine Liste von Zahlen, wie sortiere ich sie?",
+    "I need a recipe for lentil soup",
+)
+LIST = {
+    "role": "user",
+    "content": "<chat_history>\nUSER: How do I bake bread?\nASSISTANT: Mix flour and water.\n</chat_history>",
+}
+BACKGROUND: tuple[dict[str, Any], ...] = (
+    {"messages": [{"role": "user", "content": "### Task:\nSuggest 3-5 relevant follow-up questions.\n### Chat History:\n<chat_history>…</chat_history>"}]},
+    {"messages": [{"role": "user", "content": "Generate a concise title (max 6 words) for the following conversation. Return only the title.\n\nUser: bread?\nAssistant: flour"}], "max_tokens": 20},
+    {"messages": [{"role": "system", "content": "You are a title generator. Output only a conversation title of at most 50 characters, no quotes."}, {"role": "user", "content": "How do I bake bread?"}]},
+    {"messages": [{"role": "system", "content": "Extract up to three tags for the chat. Respond with JSON only."}, LIST]},
+    {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}, {"role": "user", "content": "Summarize our conversation as a title in 5 words or less, without punctuation"}], "max_tokens": 16},
+)  # fmt: skip
+FOR_USERS: tuple[dict[str, Any], ...] = (
+    {"messages": [{"role": "user", "content": "Suggest a title for my blog post about bread"}]},
+    {"messages": [{"role": "user", "content": "How do I bake bread?"}], "max_tokens": 50},
+    {"messages": [{"role": "system", "content": "You are a helpful assistant. Keep answers concise."}, {"role": "user", "content": "Write a summary of the book Dune"}]},
+    {"messages": [{"role": "user", "content": "Create a branch name helper in src/app that returns JSON"}], "tools": [{"type": "function"}]},
+    {"messages": [{"role": "user", "content": "What did we decide in the last conversation about tags?"}]},
+    {"messages": [{"role": "user", "content": "Write a function that generates tags for chat messages"}]},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PRIVATE)
+def test_a_private_question_is_recognized(text: str) -> None:
+    assert is_private(text) and is_private(text.replace("'", "\u2019"))
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_an_ordinary_question_is_not_private(text: str) -> None:
+    assert not is_private(text)
+
+
+@pytest.mark.parametrize("body", BACKGROUND, ids=lambda body: body["messages"][-1]["content"][:30])
+def test_a_request_of_a_program_for_itself_is_recognized(body: dict[str, Any]) -> None:
+    assert is_background(read(json.dumps(body), is_responses=False))
+
+
+@pytest.mark.parametrize("body", FOR_USERS, ids=lambda body: body["messages"][-1]["content"][:30])
+def test_a_request_for_a_user_is_not_mistaken(body: dict[str, Any]) -> None:
+    assert not is_background(read(json.dumps(body), is_responses=False))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["my " * 30_000, "a " * 40_000, "generate the " * 5000, "x" * 100_000, "my a a a a " * 9000, "generate " + "- " * 40_000],
+)
+def test_no_text_takes_long(text: str) -> None:
+    began = time.process_time()
+    is_private(text)
+    is_background(read(json.dumps({"messages": [{"role": "user", "content": text}]}), is_responses=False))
+    assert time.process_time() - began < 0.5
+
+
+def test_messages_by_other_authors_are_recognized_as_measured() -> None:
+    """Figures of the first measurement on items that nobody looked at while writing the rules; a change must not lose any."""
+    items = json.loads((Path(__file__).parent / "items" / "private_queries.json").read_text())
+    assert sum(map(is_private, items["private"])) >= 46 and sum(map(is_private, items["ordinary"])) <= 5
+    calls = json.loads((Path(__file__).parent / "items" / "background_calls.json").read_text())
+    found = {
+        name: sum(is_background(read(json.dumps(_given(one)), is_responses=False)) for one in calls[name]) for name in calls
+    }
+    assert found["background"] >= 13 and found["ordinary"] == 0
+
+
+def _given(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if value is not None}
