@@ -40,7 +40,7 @@ def limits_for(text: str, view: View) -> list[Chunk]:
 
 def most_pressing(limits: Sequence[Chunk], standing: Mapping[ChunkId, float]) -> list[Chunk]:
     """Return the limits to show, by standing: all of them, or the first if a person has very many."""
-    order = sorted(limits, key=lambda chunk: -standing.get(chunk.id, -1.0))
+    order = sorted(limits, key=lambda chunk: (-round(standing.get(chunk.id, -1.0), 6), chunk.text, chunk.id))
     return order if len(order) <= _ALL else order[:_NEAREST]
 
 
