@@ -154,7 +154,7 @@ class Session:
         budget: int = 500,
         count: int = 5,
         own: Sequence[Facet] = (),
-        min_score: float = 0.7,
+        min_score: float = 0.0,
         k: int = 40,
         narrow: Narrow | None = None,
         history: Sequence[str] = (),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.ports.world import Matrix
-from contextd.values.answer import Found
+from contextd.values.answer import Found, Spread
 from contextd.values.document import About, Change, Chunk, ChunkId, Definition, DocumentRow, Parsed, Site, Stamp
 from contextd.values.job import Jobs
 from contextd.values.memory import Related
@@ -50,6 +50,10 @@ class Arms(Protocol):
     @property
     def scale(self) -> float:
         """The unit of word scores; divided by it, scores of different questions are comparable."""
+
+    @property
+    def spread(self) -> Mapping[str, Spread]:
+        """The cosines of the question to all candidates, by space."""
 
     def scores(self, chunks: Sequence[ChunkId]) -> Mapping[str, NDArray[np.float64]]:
         """Return the scores of some chunks in every arm."""

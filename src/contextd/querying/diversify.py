@@ -62,3 +62,14 @@ def _scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     if scores.max() <= 0:
         scores = scores - scores.min()
     return scores / (scores.max() or 1.0)
+
+
+def limit_per_document(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
+    """Keep at most `most` candidates of each document, so that a long document does not fill the list."""
+    seen: Counter[int] = Counter()
+    found: list[Candidate] = []
+    for candidate in candidates:
+        seen[candidate.chunk.document] += 1
+        if seen[candidate.chunk.document] <= most:
+            found.append(candidate)
+    return found

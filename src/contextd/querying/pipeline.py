@@ -7,10 +7,10 @@ This module alone defines the order of the steps. No step calls another.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,10 @@ from contextd.ports.world import Embedder, Reranker, Retriever, Tokens
 from contextd.querying.boost import boost, named
 from contextd.querying.calibrate import WordEvidence, calibrate, falling
 from contextd.querying.combine import combine
+from contextd.querying.compete import compete
 from contextd.querying.consult import consult
 from contextd.querying.cut import cut
-from contextd.querying.diversify import PER_DOCUMENT, diversify
+from contextd.querying.diversify import PER_DOCUMENT, diversify, limit_per_document
 from contextd.querying.fuse import KEPT, fuse
 from contextd.querying.gather import FILES, gather
 from contextd.querying.gathered import Gathered
@@ -32,6 +33,7 @@ from contextd.querying.pack import LIKELY, Prices, pack
 from contextd.querying.precedents import precedents
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, authors, commits_first, rank
 from contextd.querying.reasons import say_why
+from contextd.querying.recollect import chances, vectors_for
 from contextd.querying.relate import relate
 from contextd.querying.render import Template, render, warn_of_hidden
 from contextd.querying.rerank import MOST as MOST_READ
@@ -40,7 +42,6 @@ from contextd.querying.retrieve import retrieve
 from contextd.querying.shares import GIT_HISTORY, SEMANTIC, Shares, by_arm, by_retriever, is_off, narrowed
 from contextd.querying.understand import REPORT_WORDS, understand
 from contextd.querying.vectors import NO_MODEL, QueryVectors, given, vectors_of
-from contextd.text.natural_language import is_foreign
 from contextd.values.answer import CHANCE, Candidate, Context, Hit, Retrieved, Suggestion
 from contextd.values.document import About, Chunk, ChunkId
 from contextd.values.query import Plan, Query, Scope
@@ -228,8 +229,8 @@ def _search_one(
 ) -> list[Hit]:
     """Return the hits of one workspace, using its own statistics and the vector spaces it has."""
     held = {space: vector for space, vector in vectors.items() if view.spaces.get(space)}
-    if "parts" in view.fields and query.vector is None and is_foreign(plan.text):
-        held = {}  # English models embed all foreign-language facts alike; word parts and concepts work better
+    memories = "parts" in view.fields
+    held = vectors_for(held, plan, query) if memories else held
     if "turns" in view.fields:
         plan = replace(plan, route="chat")
     before: dict[str, Sequence[Suggestion]] = {}
@@ -241,16 +242,15 @@ def _search_one(
     retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, {**suggested, **before}, off))
     trace.propose(by_retriever(retrieved.proposed))
     weights = {name: weight for name, (weight, _) in resources.retrievers.items()}
-    most = max(POOL, query.k) * 2 if "parts" in view.fields else KEPT  # `boost` raises files further than memories
-    fused = trace.step("fuse", lambda: fuse(retrieved, plan.route, resources.fusion, weights, most, shares))
+    most = max(POOL, query.k) * 2 if memories else KEPT  # `boost` raises files further than memories
+    weighted = partial(fuse, route=plan.route, method=resources.fusion)
+    join = compete if memories and held and resources.fusion != "rrf" else weighted
+    fused = trace.step("fuse", lambda: join(retrieved, more=weights, most=most, shares=shares))
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
     if query.rerank and view.fields & _TALK and plan.text.strip():
         boosted = trace.attempt("rerank", lambda: _reranked(boosted, view, plan, query, resources), boosted)
-    asked_for = {one.chunk for one, where in zip(fused, about, strict=True) if named(where.uri, plan.paths)}
-    if plan.bare and "turns" in view.fields:
-        wanted = [arm for arm, there in (("during", plan.windows), ("name", plan.entities)) if there]
-        asked_for |= {one.chunk for one in fused if all(one.arms.get(arm, 0) > 0 for arm in wanted)}
+    asked_for = _asked_for(fused, about, plan, view)
     read: dict[ChunkId, Chunk] = {}
     focus: dict[ChunkId, int] = {}
     if not view.fields & _TALK:
@@ -259,6 +259,8 @@ def _search_one(
     known_words = retrieved.strength is not None and not view.fields & _TALK
     words = WordEvidence(retrieved.strength or 0.0, view.size) if known_words else None
     likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, words))
+    if memories and query.vector is None:
+        likely = trace.step("matter", lambda: chances(likely, retrieved, view, plan, held, resources.embedders))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     some = choose(_Pool(view, boosted, kept, likely, read, held), query, trace) if kept else []
     missing = [one.chunk for one in some if one.chunk not in read]
@@ -271,6 +273,15 @@ def _search_one(
     ]
     depth = plan.scope.recall.depth if plan.scope.recall is not None else 0
     return trace.step("relate", lambda: relate(hits, view, depth, query.k)) if depth and hits else hits
+
+
+def _asked_for(fused: Sequence[Candidate], about: Sequence[About], plan: Plan, view: View) -> set[ChunkId]:
+    """Return the chunks of files that the question names, and messages of the time and person it asks for."""
+    found = {one.chunk for one, where in zip(fused, about, strict=True) if named(where.uri, plan.paths)}
+    if plan.bare and "turns" in view.fields:
+        wanted = [arm for arm, there in (("during", plan.windows), ("name", plan.entities)) if there]
+        found |= {one.chunk for one in fused if all(one.arms.get(arm, 0) > 0 for arm in wanted)}
+    return found
 
 
 def _open_files(
@@ -314,7 +325,7 @@ Choose = Callable[[_Pool, Query, Trace], list[Candidate]]
 def _spread(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
     """For a list of hits: the best chunks of several files, near-duplicates last; the same order for any threshold."""
     several = "turns" in pool.view.fields  # any number of messages of one chat may answer
-    best = _limit_per_document(pool.candidates, POOL if several else max(OF_ONE_DOCUMENT, query.k))
+    best = limit_per_document(pool.candidates, POOL if several else max(OF_ONE_DOCUMENT, query.k))
     most = query.k if several else PER_DOCUMENT
     space = max(pool.vectors, key=lambda name: (name.startswith("static/"), name), default="")
     vectors = pool.view.vectors([one.chunk for one in best], space)
@@ -375,17 +386,6 @@ def _with_project(chunk: Chunk, names: Mapping[int, str]) -> Chunk:
     """Prefix the path of a chunk of another project with the project's name."""
     name = names.get(chunk.workspace)
     return replace(chunk, uri=f"{name}:{chunk.uri}") if name else chunk
-
-
-def _limit_per_document(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
-    """Keep at most `most` candidates of each document, so that a long document does not fill the list."""
-    seen: Counter[int] = Counter()
-    found: list[Candidate] = []
-    for candidate in candidates:
-        seen[candidate.chunk.document] += 1
-        if seen[candidate.chunk.document] <= most:
-            found.append(candidate)
-    return found
 
 
 def _why(candidate: Candidate) -> dict[str, float]:

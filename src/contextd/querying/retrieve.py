@@ -58,7 +58,7 @@ def retrieve(
     body = wanted.words.get("chunk")
     strength = _strength(arms, body.terms) if body is not None else None
     proposed = {arm: {one.chunk.document for one in found} for arm, found in arms.found.items()}
-    return Retrieved(chunks, arms.scores(chunks), strength, arms.scores, proposed)
+    return Retrieved(chunks, arms.scores(chunks), strength, arms.scores, proposed, arms.spread)
 
 
 def _words(plan: Plan, fields: Collection[str], off: Collection[str]) -> dict[str, Words]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _TOKEN = re.compile(r"[\w']+|[€$£:?>=]")
-_TIERS = ("deep", "static")
+TIERS = ("deep", "static")  # the best first
 _TOGETHER = frozenset({"act"})  # most accurate as the mean of all tiers
 
 
@@ -39,7 +39,7 @@ class Learned(NamedTuple):
 
 def guess(what: str, text: str, vectors: Mapping[str, NDArray[np.float32]]) -> Guess | None:
     """Return the most likely label of a text, by its best tier, or by all tiers if that is better; None without vectors."""
-    spaces = [space for tier in _TIERS for space in vectors if space.startswith(f"{tier}/")]
+    spaces = [space for tier in TIERS for space in vectors if space.startswith(f"{tier}/")]
     if not spaces:
         return None
     used = spaces if what in _TOGETHER else spaces[:1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from contextd.text.hard_limits import limit_domains, limit_term
 from contextd.text.terms import about, encode, parts_of_words
 from contextd.text.thesaurus import concepts_of, widened
 from contextd.values.document import MEMORY, Parsed, Piece
@@ -12,7 +13,7 @@ from contextd.values.document import MEMORY, Parsed, Piece
 def words_of(piece: Piece, text: str) -> bytes:
     """Return the encoded terms of a chunk: of its text, label, headings and the names it defines.
 
-    For a memory, which is short, also parts of words and concepts.
+    For a memory, which is short, also parts of words, concepts, and the domains in which it is a hard limit.
     """
     labels = (piece.label, *piece.names) if piece.names else ()
     whole = with_context(text[piece.start : piece.end], piece.label, piece.heading)
@@ -21,7 +22,8 @@ def words_of(piece: Piece, text: str) -> bytes:
 
 def _parts_of(text: str) -> set[str]:
     own = concepts_of(text)
-    return parts_of_words(text) | {about(one) for one in own} | {about(one, wide=True) for one in widened(own)}
+    limits = {limit_term(domain) for domain in limit_domains(text)}
+    return parts_of_words(text) | {about(one) for one in own} | {about(one, wide=True) for one in widened(own)} | limits
 
 
 def texts_of(parsed: Parsed) -> list[str]:

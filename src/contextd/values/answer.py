@@ -47,6 +47,14 @@ class Suggestion(NamedTuple):
     line: int = 0
 
 
+class Spread(NamedTuple):
+    """The cosines of a question to all candidates of a space."""
+
+    mean: float
+    deviation: float
+    size: int  # number of candidates
+
+
 @dataclass(frozen=True, slots=True)
 class Retrieved:
     """Candidates of one workspace with their scores in every arm."""
@@ -56,6 +64,7 @@ class Retrieved:
     strength: float | None = None  # of the best chunk by words, comparable between questions; None if words are not searched
     scores: Callable[[Sequence[ChunkId]], Mapping[str, NDArray[np.float64]]] = lambda _: {}  # for other chunks, in every arm
     proposed: Mapping[str, Collection[int]] = field(default_factory=dict)  # by arm: the documents of its best chunks
+    spread: Mapping[str, Spread] = field(default_factory=dict)  # by space, over all candidates
 
     def __len__(self) -> int:
         return len(self.chunks)

@@ -10,17 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.text.classifiers import Guess, guess
+from contextd.text.natural_language import is_foreign
 from contextd.text.private_matters import is_private
+from contextd.text.wording import act_of, speaks_of_oneself, subject_of
 from contextd.values.query import Plan
 
 UPDATE = "preference_update"
 _SURE = 0.5  # below, act and subject stay empty
 _SURE_OF_OTHERS = 0.75  # for a question without words such as "I" or "my"
-_OWN = re.compile(
-    r"\b(?:i|i'm|i'd|i've|i'll|me|my|mine|myself|we|we're|us|our|ours|ich|mir|mich|mein\w*|wir|uns|unser\w*|je|j'|moi|mon|ma|mes|nous"
-    r"|notre|nos|yo|mi|mis|me|nosotros|nuestr\w+)\b|[我私僕俺]",
-    re.IGNORECASE,
-)
 _AMOUNT = re.compile(
     r"(?:\b(?:under|below|for|max(?:imum)?|up to|less than|at most|around|about|over|unter|bis|für|maximal)\.? )?"
     r"(?:[€$£¥₹] ?\d[\d.,]*\b|\b\d[\d.,]* ?(?:[€$£¥₹]|eur\b|euros?\b|usd\b|dollars?\b|bucks\b|pounds?\b|chf\b))",
@@ -34,15 +31,17 @@ _LEAD = re.compile(
 
 
 def interpret(plan: Plan, vectors: Mapping[str, NDArray[np.float32]]) -> Plan:
-    """Return the plan with act, subject, privacy and a memory to propose."""
-    act, subject = guess("act", plan.text, vectors), guess("subject", plan.text, vectors)
-    return replace(
-        plan,
-        act=act.label if act is not None and act.confidence >= _SURE else "",
-        subject=_subject(plan.text, subject),
-        private=is_private(plan.text),
-        proposal=proposed(plan.text) if act is not None and act.label == UPDATE and act.confidence >= _SURE else "",
-    )
+    """Return the plan with act, subject, privacy and a memory to propose. Without vectors of its language, by the wording."""
+    text = plan.text
+    if vectors and not is_foreign(text):
+        found, about = guess("act", text, vectors), guess("subject", text, vectors)
+        act = found.label if found is not None and found.confidence >= _SURE else ""
+        subject = _subject(text, about)
+    else:
+        act, subject = act_of(text), subject_of(text)
+        subject = subject if subject != "information" or speaks_of_oneself(text) else ""
+    proposal = proposed(text) if act == UPDATE else ""
+    return replace(plan, act=act, subject=subject, private=is_private(text), proposal=proposal)
 
 
 def without_amounts(text: str) -> str:
@@ -59,7 +58,7 @@ def proposed(text: str) -> str:
 
 def _subject(text: str, found: Guess | None) -> str:
     """Return the subject, if a person's own facts can matter for it; empty for a question about the world."""
-    own = bool(_OWN.search(text))
+    own = speaks_of_oneself(text)
     if found is None:
         return ""
     if found.label not in ("None", "information") and found.confidence >= (_SURE if own else _SURE_OF_OTHERS):

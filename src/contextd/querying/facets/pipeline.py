@@ -1,4 +1,5 @@
-"""FACETS ► understand ► interpret ► divide ► retrieve ► judge ► cut ► diversify ► allot ► compress ► render.
+"""FACETS ► understand ► interpret ► divide ► retrieve ► limits ► compete ► matter ► assign ► diversify ► allot ► compress
+► render.
 
 Answers the same question as `querying/pipeline.py`, but from a person's memories and by facets. This module alone defines the
 order of the steps.
@@ -18,36 +19,37 @@ from contextd.errors import InvalidInput
 from contextd.ports.store import View
 from contextd.ports.world import Embedder, Matrix
 from contextd.querying import pipeline
-from contextd.querying.cut import cut
+from contextd.querying.compete import alone, likely_of, needed, relevant, standings
 from contextd.querying.diversify import diversify
 from contextd.querying.facets.allot import Costs, allot
+from contextd.querying.facets.assign import BOOSTS, assign
 from contextd.querying.facets.compress import Statement, compress
 from contextd.querying.facets.divide import USUAL, divide
 from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.interpret import interpret, without_amounts
-from contextd.querying.facets.judge import BOOSTS, Signals, relevance, sides
+from contextd.querying.facets.limits import LIMITS, limits_for, most_pressing
+from contextd.querying.facets.traits import Traits, shared_concepts, traits_of
+from contextd.querying.matter import matters
 from contextd.querying.pipeline import QueryResources
 from contextd.querying.render import headed, warn_of_hidden
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
-from contextd.text.classifiers import likelihoods
+from contextd.text.aim import aimed
+from contextd.text.natural_language import is_foreign
+from contextd.text.wording import asks_one_thing
 from contextd.values.answer import Candidate, Context, Hit, Retrieved
 from contextd.values.document import About, Chunk, ChunkId
 from contextd.values.query import Facet, Plan, Query
-from contextd.values.retrieval import Wanted
 from contextd.values.trace import Trace
 
 TEMPLATE = "facets"
-_LOOKED_AT = 80  # nearest facts, whose texts are read
-_NEAR = 200  # facts near the question itself
-_BY_FACET = 40  # facts retrieved for each facet
-_NEARLY = 0.75  # factor on min_score for the best fact of an otherwise empty facet, if the answer has a fact above `_SURE`
-_SURE = 0.95
-_CERTAIN = 0.9  # a question for one thing gets only facts above this, if there are any
+_LOOKED_AT = 60  # facts of the best standing, whose texts are read
+_MATTERS = 0.5  # probability that anything matters, from which facts are shown
+_MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
+_NEARLY, _CLEAR = 0.35, 1.5  # share of the standing needed for an empty facet, and the lead of the first fact that allows it
 _TOPIC = 0.1  # if the fact has a topic of its facet
 _PINNED, _FEEDBACK = 0.1, 0.02  # against boosts by kind of at most .15
-_PLAIN = 0.7  # factor on min_score for a question without facets, which has fewer features
 _KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
 
 
@@ -69,20 +71,18 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
     plan = trace.step("understand", lambda: understand(query))
     with ExitStack() as open_views:
         views = [view for view in pipeline.views_of(query, plan, resources, open_views, trace) if view.size]
-        asked_for = replace(plan, text=without_amounts(plan.text))
-        vectors = vectors_of(views, asked_for, resources.embedders, trace, resources.known, resources.no_model)
+        named = replace(plan, text=without_amounts(plan.text))
+        vectors = vectors_of(views, named, resources.embedders, trace, resources.known, resources.no_model)
         embedders = [one for one in resources.embedders(set(vectors)) if one.space in vectors]
-        plan = trace.attempt("interpret", lambda: interpret(plan, _as_text(plan.text, embedders)), plan)
-        plan = replace(plan, facets=trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own)))
+        as_text = _as_text(plan.text, embedders)
+        plan = trace.attempt("interpret", lambda: interpret(plan, as_text), plan)
+        divided = trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own))
+        plan = replace(plan, facets=divided or (_KNOWN,))
+        asking = _Asking(plan, query, asked, embedders, {space: aimed(one, space) for space, one in vectors.items()}, as_text)
         hits = list[Hit]()
-        for view in views if plan.facets and embedders else ():
-            work = partial(_found, view, plan, query, embedders, vectors, asked, trace)
-            hits += trace.attempt("facts", work, [])
-    if not plan.facets or not embedders:
-        plan = replace(plan, facets=plan.facets or (_KNOWN,))
-        hits = _plainly(query, plan, resources, trace)
-    costs = _costs(hits, plan.facets, resources)
-    chosen = trace.step("allot", lambda: allot(hits, plan.facets, query.budget, costs, trace))
+        for view in views:
+            hits += trace.attempt("facts", partial(_found, view, asking, trace), [])
+    chosen = trace.step("allot", lambda: _allotted(hits, plan.facets, query.budget, resources, trace))
     text = trace.step("render", lambda: _text(chosen, plan.facets))
     while resources.tokens.count(text) > query.budget:  # enforces the budget: parts may cost more together than separately
         chosen = chosen[:-1]
@@ -102,16 +102,19 @@ def _as_text(text: str, embedders: Sequence[Embedder]) -> dict[str, NDArray[np.f
     return {embedder.space: embedder.documents([text])[0] for embedder in embedders}
 
 
-def _plainly(query: Query, plan: Plan, resources: QueryResources, trace: Trace) -> list[Hit]:
-    """Return hits for a question without facets or without vectors: one block, by the ordinary relevance."""
-    hits, _, found = pipeline.search(replace(query, min_score=_PLAIN * query.min_score), resources)
-    for warning in found.warnings if query.text.strip() else ():
-        trace.warn(warning)
-    return [replace(hit, facet=plan.facets[0].name) for hit in hits]
+def _allotted(
+    hits: Sequence[Hit], facets: Sequence[Facet], budget: int, resources: QueryResources, trace: Trace
+) -> list[Hit]:  # fmt: skip
+    """Return the hits that fit into the budget: limits first, then the facets by weight."""
+    costs = _costs(hits, (LIMITS, *facets), resources)
+    must, others = ([hit for hit in hits if (hit.facet == LIMITS.name) is there] for there in (True, False))
+    first = allot(must, (LIMITS,), budget, costs, trace)
+    spent = sum(costs.hits[hit.chunk.id] for hit in first) + (costs.titles[LIMITS.name] if first else 0)
+    return [*first, *allot(others, facets, budget - spent, costs, trace)]
 
 
 def _text(hits: Sequence[Hit], facets: Sequence[Facet]) -> str:
-    blocks = [(facet.title, compress([hit for hit in hits if hit.facet == facet.name])) for facet in facets]
+    blocks = [(facet.title, compress([hit for hit in hits if hit.facet == facet.name])) for facet in (LIMITS, *facets)]
     return headed([(title, *_parted(statements)) for title, statements in blocks if statements])
 
 
@@ -131,133 +134,149 @@ def _costs(hits: Sequence[Hit], facets: Sequence[Facet], resources: QueryResourc
     )
 
 
-def _found(
-    view: View,
-    plan: Plan,
-    query: Query,
-    embedders: Sequence[Embedder],
-    vectors: Mapping[str, Matrix],
-    asked: Facets,
-    trace: Trace,
-) -> list[Hit]:
-    """Return the relevant facts of one workspace, each with its facet."""
-    held = [embedder for embedder in embedders if view.spaces.get(embedder.space)]
-    vectors = {embedder.space: vectors[embedder.space] for embedder in held}
-    found = trace.step("retrieve", lambda: _candidates(view, plan, held, vectors)) if held else Retrieved((), {})
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A question with its vectors: aimed at facts, and as a text to be classified."""
+
+    plan: Plan
+    query: Query
+    asked: Facets
+    embedders: Sequence[Embedder]
+    vectors: Mapping[str, Matrix]
+    as_text: Mapping[str, NDArray[np.float32]]
+
+    def held(self, view: View) -> list[Embedder]:
+        """The embedders whose vectors the view has. English models embed all facts of another language alike."""
+        return [] if is_foreign(self.plan.text) else [one for one in self.embedders if view.spaces.get(one.space)]
+
+
+def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
+    """Return the relevant facts of one workspace and its limits, each with its facet."""
+    plan, held = asking.plan, asking.held(view)
+    found = trace.step("retrieve", lambda: retrieve(view, plan, {one.space: asking.vectors[one.space] for one in held}))
+    must = trace.step("limits", lambda: limits_for(plan.text, view))
     if not found.chunks:
-        return []
-    facts = trace.step("read", lambda: _read(view, plan, found, held, vectors, asked))
-    likely = trace.step("judge", lambda: _relevance(facts, plan))
-    belongs = _sides(facts, plan, held, likely, bool(asked.own))
-    topics = {facet.name: set(facet.topics) for facet in plan.facets}
-    order = [
-        score + _raised(about, plan.subject) + _TOPIC * bool(topics[name] & set(about.topics))
-        for score, about, name in zip(likely.tolist(), facts.about, belongs, strict=True)
+        return [_limit(chunk, 0.0) for chunk in must]
+    standing = trace.step("compete", lambda: _standing(view, found, held, asking))
+    must = most_pressing(must, dict(zip(found.chunks, standing.tolist(), strict=True)))
+    gate = trace.step("matter", lambda: matters(plan.text, found, standing, asking.as_text))
+    facts = trace.step("read", lambda: _read(view, found, standing, held, asking))
+    shown = dict(zip(facts.chunks, likely_of(facts.standing, view.size, gate).tolist(), strict=True))
+    one = plan.subject in ("", "information") and asks_one_thing(plan.text) and gate >= _MAY_MATTER
+    if one and (answer := alone(facts.standing, view.size)):
+        best, must = answer, []  # a look-up is answered by that fact alone
+    else:
+        best = relevant(facts.standing, view.size) if gate >= _MATTERS else []
+    limits = [_limit(chunk, shown.get(chunk.id, 0.0)) for chunk in must]
+    taken = {chunk.id for chunk in must}
+    kept = [
+        place for place in best if shown[facts.chunks[place]] >= asking.query.min_score and facts.chunks[place] not in taken
     ]
-    candidates = [Candidate(chunk, {}, score) for chunk, score in zip(facts.chunks, order, strict=True)]
-    by_chunk = dict(zip(facts.chunks, likely.tolist(), strict=True))
-    best_first = sorted(candidates, key=lambda one: (-one.score, one.chunk))
-    least = max(query.min_score, _CERTAIN) if plan.act == "recall" and likely.max() >= _CERTAIN else query.min_score
-    side = dict(zip(facts.chunks, belongs, strict=True))
-    enough = trace.step("cut", lambda: cut(best_first, by_chunk, least, trace))
-    kept = [*enough, *_nearly(best_first, enough, side, by_chunk, least)]
-    close = view.vectors([one.chunk for one in kept], held[0].space)
-    spread = trace.step("diversify", lambda: diversify(kept, close, query.k, relevance=query.mmr_lambda))
-    return [
-        Hit(
-            facts.read[one.chunk], by_chunk[one.chunk], one.score, {"relevance": round(by_chunk[one.chunk], 4)}, side[one.chunk]
-        )
-        for one in spread
-    ]
+    names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
+    more = _nearly(facts, kept, names, view.size, asking) if kept and not one else {}
+    kept, names = [*kept, *more], [*names, *more.values()]
+    return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
 
 
-def _nearly(
-    candidates: Sequence[Candidate],
-    enough: Sequence[Candidate],
-    side: Mapping[ChunkId, str],
-    likely: Mapping[ChunkId, float],
-    least: float,
-) -> list[Candidate]:
-    """For each facet that would stay empty, return its best fact if it is nearly relevant enough."""
-    taken = {side[one.chunk] for one in enough}
-    found: dict[str, Candidate] = {}
-    for one in candidates if enough and max(likely.values()) >= _SURE else ():
-        if side[one.chunk] not in taken and likely[one.chunk] >= _NEARLY * least:
-            found.setdefault(side[one.chunk], one)
-    return list(found.values())
+def _limit(chunk: Chunk, score: float) -> Hit:
+    return Hit(chunk, score, 1 + score, {"limit": 1.0, "relevance": round(score, 4)}, LIMITS.name)
 
 
-def _candidates(view: View, plan: Plan, held: Sequence[Embedder], vectors: Mapping[str, Matrix]) -> Retrieved:
-    """Return facts near the question in any arm, and facts near each facet's question."""
-    retrieved, static = retrieve(view, plan, vectors), held[0]
-    asked = (Wanted(_BY_FACET, vectors={static.space: static.query(facet.question)}) for facet in plan.facets)
-    of_facets = [one.chunk for wanted in asked for one in view.retrieve(wanted).found[static.space]]
-    return replace(retrieved, chunks=tuple(dict.fromkeys((*retrieved.chunks[:_NEAR], *of_facets))), arms={})
+def _standing(view: View, found: Retrieved, held: Sequence[Embedder], asking: _Asking) -> NDArray[np.float64]:
+    """Return the standing of each fact for the question, or for one of the caller's own facets if that is better."""
+    standing = standings(found)
+    for facet in asking.asked.own if held else ():
+        vectors = {one.space: aimed(one.query(facet.question), one.space) for one in held}
+        near = retrieve(view, replace(asking.plan, text=facet.question), vectors)
+        by_chunk = dict(zip(near.chunks, standings(near).tolist(), strict=True))
+        standing = np.maximum(standing, [by_chunk.get(chunk, -1.0) for chunk in found.chunks])
+    return standing
 
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """Facts that were read, with their features in each tier and their similarity to each facet."""
+    """The facts of the best standing, read; `standing` counts the concepts that they share with the question."""
 
-    chunks: list[ChunkId]
-    read: dict[ChunkId, Chunk]
-    about: list[About]
-    signals: dict[str, Signals]  # by space
-    there: dict[str, NDArray[np.bool_]]  # which facts have a vector in each space
-    near: NDArray[np.float64]  # one column per facet
+    chunks: Sequence[ChunkId]
+    read: Mapping[ChunkId, Chunk]
+    about: Sequence[About]
+    standing: NDArray[np.float64]
+    shared: NDArray[np.float64]  # the part of the standing that concepts add
+    space: str  # the best one
+    vectors: Matrix
+    traits: Traits | None
 
 
 def _read(
-    view: View, plan: Plan, found: Retrieved, held: Sequence[Embedder], vectors: Mapping[str, Matrix], asked: Facets
-) -> _Facts:
-    chunks, rows = _nearest(view, found.chunks, held, vectors)
-    read = {chunk.id: chunk for chunk in view.get(chunks)}
-    about, coverage = view.about(chunks), found.scores(chunks).get("document_coverage", np.zeros(len(chunks)))
-    wanted = set(asked.topics_of(plan.text))
-    topics = np.array([float(bool(wanted & set(one.topics))) for one in about])
-    kinds = [one.kind for one in about]
-    static = rows[held[0].space] @ vectors[held[0].space]
-    there = {space: np.asarray(matrix.any(axis=1)) for space, matrix in rows.items()}
-    signals = {}
-    for space in rows if not there[held[-1].space].all() else (held[-1].space,):  # the last space is the best
-        tells = likelihoods("aspect", [read[chunk].text for chunk in chunks], space, rows[space])
-        cosines = (rows[space] @ vectors[space]).astype(np.float64)
-        signals[space] = Signals(cosines, static.astype(np.float64), coverage, topics, tells, kinds)
-    asks = np.stack([held[-1].query(facet.question) for facet in plan.facets]) if asked.own else np.zeros((0, 0))
-    near = rows[held[-1].space] @ asks.T if asked.own else np.zeros((len(chunks), 0))
-    for column, facet in enumerate(plan.facets if asked.own else ()):  # a facet with topics takes only facts with these topics
-        near[[bool(facet.topics) and not set(facet.topics) & set(one.topics) for one in about], column] = -1
-    return _Facts(chunks, read, about, signals, there, near.astype(np.float64))
+    view: View, found: Retrieved, standing: NDArray[np.float64], held: Sequence[Embedder], asking: _Asking
+) -> _Facts:  # fmt: skip
+    best = np.argsort(-standing, kind="stable")[:_LOOKED_AT]
+    read = {chunk.id: chunk for chunk in view.get([found.chunks[place] for place in best.tolist()])}
+    places = [place for place in best.tolist() if found.chunks[place] in read]
+    chunks = [found.chunks[place] for place in places]
+    about, space, texts = view.about(chunks), held[-1].space if held else "", [read[chunk].text for chunk in chunks]
+    vectors, shared = view.vectors(chunks, space), shared_concepts(asking.plan.text, texts)
+    traits = traits_of(texts, [one.kind for one in about], space, vectors) if held else None
+    return _Facts(chunks, read, about, standing[places] + shared, shared, space, vectors, traits)
 
 
-def _nearest(
-    view: View, chunks: Sequence[ChunkId], held: Sequence[Embedder], vectors: Mapping[str, Matrix]
-) -> tuple[list[ChunkId], dict[str, Matrix]]:
-    """Return the facts nearest to the question by any vector, and their vectors by space."""
-    rows = {embedder.space: view.vectors(chunks, embedder.space) for embedder in held}
-    ranks = [np.argsort(np.argsort(-(rows[space] @ vectors[space]), kind="stable")) for space in rows]
-    best = np.argsort(np.min(ranks, axis=0), kind="stable")[:_LOOKED_AT]
-    return [chunks[place] for place in best.tolist()], {space: matrix[best] for space, matrix in rows.items()}
-
-
-def _relevance(facts: _Facts, plan: Plan) -> NDArray[np.float64]:
-    """Return how likely each fact is relevant, by the best tier it has a vector in."""
-    subject = plan.subject or "information"
-    found = np.zeros(len(facts.chunks))
-    for space, signals in facts.signals.items():  # the static tier first; the deep tier overrides it where there is a vector
-        if facts.near.size:
-            signals = signals._replace(cosines=np.maximum(signals.cosines, facts.near.max(axis=1)))
-        found = np.where(facts.there[space], relevance(signals, subject, space.split("/")[0]), found)
-    return found
-
-
-def _sides(facts: _Facts, plan: Plan, held: Sequence[Embedder], likely: NDArray[np.float64], own: bool) -> list[str]:
+def _facets_of(facts: _Facts, kept: Sequence[int], asking: _Asking) -> list[str]:
     """Return the facet of each fact: the nearest of the caller's own facets, or by the fact's aspects."""
-    if own:
-        return [plan.facets[best].name for best in facts.near.argmax(axis=1)]
-    best = held[-1]
-    claims = aspects_of(plan.facets, plan.subject)
-    return sides(facts.signals[best.space], plan.subject, claims, likely, best.space.split("/")[0])
+    facets, subject = asking.plan.facets, asking.plan.subject
+    if not kept or facts.traits is None or facets == (_KNOWN,):
+        return [facets[0].name] * len(kept)
+    if asking.asked.own:
+        return _nearest_of(facts, kept, facets, next(one for one in asking.embedders if one.space == facts.space))
+    traits = Traits(facts.traits.aspects[kept], [facts.traits.kinds[place] for place in kept])
+    direct = [asks_one_thing(asking.plan.text)] * len(kept)
+    return assign(traits, subject, aspects_of(facets, subject), direct, facts.space.split("/")[0])
+
+
+def _nearly(facts: _Facts, kept: Sequence[int], names: Sequence[str], size: int, asking: _Asking) -> dict[int, str]:
+    """For each facet that would stay empty in a clear answer, return its best fact if it shares a concept of the question."""
+    enough = needed(size)
+    if facts.standing[kept[0]] < enough + _CLEAR or asking.asked.own or asking.plan.facets == (_KNOWN,):
+        return {}
+    rest = [
+        place for place in np.argsort(-facts.standing, kind="stable").tolist()
+        if place not in kept and facts.shared[place] > 0 and facts.standing[place] >= _NEARLY * enough
+    ]  # fmt: skip
+    found: dict[str, int] = {}
+    for place, name in zip(rest, _facets_of(facts, rest, asking), strict=True):
+        if name not in names:
+            found.setdefault(name, place)
+    return {place: name for name, place in found.items()}
+
+
+def _nearest_of(facts: _Facts, kept: Sequence[int], facets: Sequence[Facet], embedder: Embedder) -> list[str]:
+    """Return the nearest of the caller's own facets. A facet with topics takes only facts with these topics."""
+    near = facts.vectors[kept] @ np.stack([embedder.query(facet.question) for facet in facets]).T
+    for column, facet in enumerate(facets):
+        near[[bool(facet.topics) and not set(facet.topics) & set(facts.about[place].topics) for place in kept], column] = -1
+    return [facets[best].name for best in near.argmax(axis=1)]
+
+
+def _ordered(
+    facts: _Facts, kept: Sequence[int], names: Sequence[str], shown: Mapping[ChunkId, float], view: View, asking: _Asking,
+    trace: Trace,
+) -> list[Hit]:  # fmt: skip
+    """Return the facts as hits: relevance first, then what their kind, topics, pin and feedback add."""
+    topics = {facet.name: set(facet.topics) for facet in asking.plan.facets}
+    facet = {facts.chunks[place]: name for place, name in zip(kept, names, strict=True)}
+    candidates = [
+        Candidate(
+            facts.chunks[place], {}, shown[facts.chunks[place]] + _raised(facts.about[place], asking.plan.subject)
+            + _TOPIC * bool(topics[facet[facts.chunks[place]]] & set(facts.about[place].topics)),
+        )
+        for place in kept
+    ]  # fmt: skip
+    best_first, query = sorted(candidates, key=lambda one: (-one.score, one.chunk)), asking.query
+    close = view.vectors([one.chunk for one in best_first], facts.space)
+    spread = trace.step("diversify", lambda: diversify(best_first, close, query.k, relevance=query.mmr_lambda))
+    return [
+        Hit(facts.read[one.chunk], shown[one.chunk], one.score, {"relevance": round(shown[one.chunk], 4)}, facet[one.chunk])
+        for one in spread
+    ]
 
 
 def _raised(about: About, subject: str) -> float:

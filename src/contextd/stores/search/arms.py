@@ -16,7 +16,7 @@ from contextd.stores.search.row_map import Float, Ints, RowMap
 from contextd.stores.search.snapshot import Snapshot
 from contextd.stores.search.vectors import cosines, exact_cosines
 from contextd.text.paths import names_file
-from contextd.values.answer import Found, Suggestion
+from contextd.values.answer import Found, Spread, Suggestion
 from contextd.values.document import ChunkId
 from contextd.values.retrieval import Wanted, Words
 
@@ -32,6 +32,7 @@ class SnapshotArms:
         self._contents: dict[str, Float] = {}  # scores by content; all rows of a content have the same score
         self._asked = wanted.vectors
         self.scale = 0.0
+        self.spread: dict[str, Spread] = {}
         self.found: dict[str, list[Found]] = {}
         self._by_words({arm: words for arm, words in wanted.words.items() if words.field in _BODY})
         for arm, words in wanted.words.items():
@@ -167,6 +168,8 @@ class SnapshotArms:
         """Return the chunks nearest to a vector, by exact search."""
         scores = self._rows[space] = cosines(self._snapshot.vectors.get(space, ()), vector, self._snapshot.total)
         known = np.flatnonzero(self._masks.answering & (scores > -2))
+        near = scores[known] if len(known) else np.zeros(1, np.float32)
+        self.spread[space] = Spread(float(near.mean()), float(near.std()), len(known))
         self._sharpen(space, known[near_the_cut(scores[known], k)])
         return self._top(np.where(scores > -2, scores + 2, 0), scores, k, offset=-2)
 

@@ -20,9 +20,9 @@ from contextd.surfaces.wire.convert import plain
 @click.option(
     "--min-score",
     type=float,
-    default=0.7,
+    default=0.0,
     show_default=True,
-    help="Minimum relevance of a memory (0 to 1). If a facet would be empty, its best memory may need only 75% of this value.",
+    help="Minimum relevance of a memory (0 to 1). The number of memories already decides how relevant one must be.",
 )
 @click.option(
     "--after", "history", multiple=True, metavar="TEXT", help="Earlier message that the query follows up on. Repeatable."

@@ -118,7 +118,7 @@ class Client:
         budget: int = 500,
         count: int = 5,
         own: Sequence[Facet] = (),
-        min_score: float = 0.7,
+        min_score: float = 0.0,
         k: int = 40,
         history: Sequence[str] = (),
         deadline: float | None = None,

@@ -118,7 +118,7 @@ class FacetsRequest(InProject):
     budget: int = about("Maximum number of tokens.", 500, least=1, most=1_000_000)
     count: int = about("Number of facets.", 5, least=3, most=7)
     own: tuple[OwnFacet, ...] = about("Facets of your own, instead.", ())
-    min_score: float = about("Minimum relevance of a memory.", 0.7, least=0, most=1)
+    min_score: float = about("Minimum relevance of a memory.", 0.0, least=0, most=1)
     k: int = about("Maximum number of memories.", 40, least=1, most=1000)
     history: tuple[str, ...] = about("Earlier messages.", ())
     timeout: float | None = about("Timeout in seconds.", None, least=0.001, most=60)

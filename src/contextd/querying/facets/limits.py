@@ -1,0 +1,63 @@
+"""Find the facts that must not be missed: hard limits in the domains of the question, whatever their standing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from contextd.ports.store import View
+from contextd.text.hard_limits import limit_term, question_domains
+from contextd.text.patterns import pattern
+from contextd.text.terms import PARTS, key
+from contextd.text.wording import is_about_world
+from contextd.values.document import Chunk, ChunkId
+from contextd.values.query import Facet
+from contextd.values.retrieval import Wanted, Words
+
+LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", "what harms comes before taste")
+MOST = 60
+_ALL, _NEAREST = 20, 8  # so many limits are all shown; of more, those of the best standing
+_HOUSEHOLD = frozenset("wife husband partner son daughter kid kids child children baby".split())
+_FOR_SOMEBODY = re.compile(
+    r"\bfor (?:my |our )?(?!me\b|us\b|Christmas\b|Easter\b)(?:[A-Z]\w+|(?:mother|father|sister|brother|wife|husband)\b)"
+)
+
+
+def limits_for(text: str, view: View) -> list[Chunk]:
+    """Return the hard limits of a person in the domains of a question; none for a question about the world.
+
+    Limits of another person count if the question names them or speaks of several people. A gift for somebody is chosen by
+    the limits of that person.
+    """
+    domains = question_domains(text)
+    if not domains or is_about_world(text) or "parts" not in view.fields:
+        return []
+    terms = {key(limit_term(domain), PARTS): 1.0 for domain in domains}
+    found = [one.chunk for one in view.retrieve(Wanted(MOST, {"parts": Words("parts", terms, MOST)})).found["parts"]]
+    whose = {chunk: about.whose for chunk, about in zip(found, view.about(found), strict=True)}
+    return [chunk for chunk in view.get(found) if _concerns(text, chunk.text, whose[chunk.id], domains)]
+
+
+def most_pressing(limits: Sequence[Chunk], standing: Mapping[ChunkId, float]) -> list[Chunk]:
+    """Return the limits to show, by standing: all of them, or the first if a person has very many."""
+    order = sorted(limits, key=lambda chunk: (-round(standing.get(chunk.id, -1.0), 6), chunk.text, chunk.id))
+    return order if len(order) <= _ALL else order[:_NEAREST]
+
+
+def _concerns(text: str, fact: str, whose: str, domains: frozenset[str]) -> bool:
+    """Whether a limit concerns those that the question is about."""
+    named = {word.casefold() for word in re.findall(r"[^\W\d_]{2,}", text)}
+    if domains == {"gifts"} and _FOR_SOMEBODY.search(text):
+        return whose in named or bool(_names(fact) & named)
+    return (
+        not whose
+        or whose in _HOUSEHOLD
+        or whose in named
+        or bool(_names(fact) & named)
+        or bool(pattern("together").search(text))
+    )
+
+
+def _names(fact: str) -> set[str]:
+    """Return the names in the first words of a fact: My sister Bodil."""
+    return {word.casefold() for word in re.findall(r"\b[A-Z][^\W\d_]+", " ".join(fact.split()[:4]))}

@@ -1,0 +1,55 @@
+"""What facts are about: their aspects of life, their kinds, and the concepts that they share with a question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.text.classifiers import likelihoods
+from contextd.text.thesaurus import concepts_of, widened
+from contextd.values.memory import KINDS
+
+Float = NDArray[np.float64]
+
+_CONCEPTS = 0.3  # in the unit of standings; chosen out of fold
+# Concepts that facts about anything share.
+_GENERAL = frozenset(
+    "like_favourite dislike_hate frequency_always_never habits date_year weekday_week clock_time goals_plans today_tomorrow "
+    "decision_choice help_support quality_best_worst change_start_stop weekend morning evening night afternoon_noon monday "
+    "tuesday wednesday thursday friday saturday sunday name hobby_leisure opinion number_lucky".split()
+)
+
+
+class Traits(NamedTuple):
+    """The probability of each aspect, one row per fact, and the kinds of the facts."""
+
+    aspects: Float
+    kinds: Sequence[str]
+
+
+def traits_of(texts: Sequence[str], kinds: Sequence[str], space: str, vectors: NDArray[np.float32]) -> Traits:
+    """Return the traits of some facts, by their vectors in a space."""
+    return Traits(likelihoods("aspect", texts, space, vectors), kinds)
+
+
+def columns_of(traits: Traits) -> Float:
+    """Return the features of traits: aspects, kinds and a constant."""
+    kinds = np.array([[kind == known for known in KINDS] for kind in traits.kinds], float).reshape(-1, len(KINDS))
+    return np.hstack([3 * traits.aspects, kinds, np.ones((len(kinds), 1))])
+
+
+def shared_concepts(question: str, texts: Sequence[str]) -> Float:
+    """Return what shared concepts add to the standings of facts: sneakers are shoes, shoes are clothes."""
+    asked = concepts_of(question) - _GENERAL
+    wide = widened(asked) - _GENERAL
+    return np.array([_share(concepts_of(text) - _GENERAL, asked, wide) for text in texts], float)
+
+
+def _share(own: frozenset[str], asked: frozenset[str], wide: frozenset[str]) -> float:
+    exact = len(own & asked) / math.sqrt(max(1, len(asked)))
+    broad = len((widened(own) - _GENERAL) & wide) / math.sqrt(max(1, len(wide)))
+    return _CONCEPTS * (exact + broad)

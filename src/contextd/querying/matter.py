@@ -1,0 +1,51 @@
+"""Decide whether any of a person's facts can matter for a question at all.
+
+A question about the world ("why is the sky blue") gets nothing, however near some fact is. The evidence: how near the best fact
+is, the words and concepts it shares, whether the question speaks of oneself, and what the classifiers say of its act and
+subject. The weights are a logistic regression on questions of persons, and on questions about the world asked of the same
+persons (`python -m benchmarks.relevance --learn`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.text.classifiers import TIERS, learned, likelihoods
+from contextd.text.natural_language import is_foreign
+from contextd.text.wording import is_about_world, speaks_of_oneself
+from contextd.values.answer import Retrieved
+
+Float = NDArray[np.float64]
+
+_SHARED = 0.4  # share of words, or of word parts and concepts, that needs no further evidence
+_BY_WORDING = 0.9  # where only the wording is known
+
+
+def matters(text: str, found: Retrieved, standing: Float, vectors: Mapping[str, NDArray[np.float32]]) -> float:
+    """Return the probability that some fact matters for a question. `vectors` has the question as a document, by space."""
+    space = next((space for tier in TIERS for space in vectors if space.startswith(f"{tier}/")), "")
+    if not space or is_foreign(text):
+        return _by_wording(text, found)
+    weights = learned(f"matter-{space.split('/')[0]}").weights[:, 0]
+    return float(1 / (1 + np.exp(-(evidence(text, found, standing, vectors[space], space) @ weights))))
+
+
+def evidence(text: str, found: Retrieved, standing: Float, vector: NDArray[np.float32], space: str) -> Float:
+    """Return the features of `matters`; the last one is constant."""
+    best = [float(found.arms[arm].max(initial=0)) if arm in found.arms else 0.0 for arm in ("document_coverage", "parts")]
+    cosine = max((float(found.arms[one].max(initial=-1)) for one in found.spread if one in found.arms), default=0.0)
+    size = max((spread.size for spread in found.spread.values()), default=0)
+    classes = [likelihoods(what, [text], space, vector.reshape(1, -1))[0] for what in ("subject", "act")]
+    near = [float(standing.max(initial=0)), 10 * cosine, float(np.log1p(size)), *best, float(speaks_of_oneself(text))]
+    return np.concatenate([near, *classes, [1.0]])
+
+
+def _by_wording(text: str, found: Retrieved) -> float:
+    """Without vectors of the language: a question about the world matters only if a fact shares most of its words."""
+    shared = max(
+        (float(found.arms[arm].max(initial=0)) for arm in ("document_coverage", "parts") if arm in found.arms), default=0.0
+    )
+    return _BY_WORDING if not is_about_world(text) or shared > _SHARED else 1 - _BY_WORDING

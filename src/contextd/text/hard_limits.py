@@ -1,0 +1,129 @@
+"""Facts that must not be missed: allergies, diets, medicines, disabilities and other hard limits, in six languages.
+
+Similarity does not find them: "Allergic to peanuts" is not near "what should I cook". So a fact that states a limit has domains
+(food, health, travel, gifts, sport, housing), a question has domains, and the two are compared. Both are recognized by the
+concepts of the thesaurus and by words of denial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from contextd.text.patterns import pattern
+from contextd.text.thesaurus import concepts_of, widened
+
+DOMAINS = ("food", "health", "travel", "gifts", "sport", "housing")
+
+_FOOD = frozenset(
+    "food_eat drink water_soft_drinks coffee tea alcohol kitchen_appliances cooking restaurant hunger_snack".split()
+)
+# The domains that a question with a concept is about. A concept counts with its broader ones.
+_ASKED: dict[str, frozenset[str]] = {
+    "food": _FOOD,
+    "health": frozenset({"health", "medicine", "doctor", "illness"}),
+    "travel": frozenset("travel_trip vacation hotel flight visit_place train".split()),
+    "gifts": frozenset({"gifts", "christmas_holidays"}),
+    "sport": frozenset({"sport"}),
+    "housing": frozenset("house_flat live_home moving_house roommate".split()),
+}
+# More words by which a question names a domain.
+# Questions with these concepts are about other things, unless a word names the domain: a shirt in mustard is no food.
+_OTHER_MATTERS = frozenset(
+    "computer phone email data_file_backup programming apps book_read writing_blog color tax presentation_report "
+    "post_parcel".split()
+)
+_ALL = frozenset(DOMAINS)
+_BODY = frozenset({"health", "sport", "travel", "housing"})
+_EATING = frozenset({"food", "gifts", "travel"})
+# The domains of a limit, by what it is about.
+_BY_CONCEPT: dict[str, frozenset[str]] = {
+    "diet_vegetarian": _EATING,
+    "gluten_wheat": _EATING,
+    "fasting": _EATING,
+    "religion": _EATING,
+    "diabetes": _ALL - {"housing"},
+    "baby_pregnancy": _ALL,
+    "disability": _BODY | {"gifts"},
+    "hearing": _BODY | {"gifts"},
+    "color_blind": frozenset({"gifts"}),
+    "back_knee_joints": _BODY,
+    "motion_sickness": frozenset({"travel"}),
+    "illness": _BODY,
+}
+_ALLERGENS: dict[str, frozenset[str]] = {
+    "pet_animals": frozenset({"housing", "travel", "gifts", "health"}),
+    "birds_insects": frozenset({"travel", "sport", "health"}),
+    "medicine": frozenset({"health"}),
+    "material_fabric": frozenset({"gifts", "health", "sport"}),
+    "jewelry_watch": frozenset({"gifts", "health"}),
+    "skin_cosmetics": frozenset({"gifts", "health"}),
+    "garden_plants": frozenset({"travel", "sport", "housing", "health"}),
+    "cleaning_laundry": frozenset({"housing", "health", "travel"}),
+}
+_NOT_FOOD = frozenset({"housing", "travel", "gifts", "health", "sport"})
+_OF_FOOD = frozenset({"food", "gifts", "travel", "health"})
+_INJURED = frozenset({"back_knee_joints", "injury_pain"})
+
+
+def limit_domains(text: str) -> frozenset[str]:
+    """Return the domains in which a fact is a hard limit; none if it states no limit."""
+    concepts = concepts_of(text)
+    if "allergy" in concepts:
+        return _allergy_domains(text, concepts)
+    found = _together((_EATING,)) if pattern("diet").search(text) or pattern("consumes").search(text) else frozenset[str]()
+    if pattern("condition").search(text):
+        found |= _BODY | _of_concepts(concepts) | ({"gifts"} if pattern("breathing").search(text) else set())
+    if "medicine" in concepts or pattern("medication").search(text):
+        found |= {"health", "sport"}
+    if pattern("cannot").search(text):
+        found |= domains_of(concepts) | _named(text) | _of_concepts(concepts) | _of_allergens(concepts)
+        found |= {"travel", "sport", "health"} if pattern("other_allergens").search(text) else set()
+    if _INJURED & widened(concepts) and pattern("denies").search(text):
+        found |= _BODY
+    return found
+
+
+def question_domains(text: str) -> frozenset[str]:
+    """Return the domains a question is about. Guests at a party eat."""
+    concepts = concepts_of(text)
+    catered = {"food"} if "party_celebration" in concepts and "gifts" not in concepts else set[str]()
+    known = frozenset[str]() if concepts & _OTHER_MATTERS else domains_of(concepts) | catered
+    return known | _named(text)
+
+
+def domains_of(concepts: frozenset[str]) -> frozenset[str]:
+    """Return the domains of some concepts, broader ones included."""
+    wide = widened(concepts)
+    return frozenset(domain for domain, known in _ASKED.items() if wide & known)
+
+
+def limit_term(domain: str) -> str:
+    """Return the indexed term of facts that are limits in a domain. The colons keep it apart from parts of words."""
+    return f":::{domain}"
+
+
+def _named(text: str) -> frozenset[str]:
+    return frozenset(domain for domain in DOMAINS if pattern(f"asks_{domain}").search(text))
+
+
+def _of_concepts(concepts: frozenset[str]) -> frozenset[str]:
+    return _together(_BY_CONCEPT[one] for one in widened(concepts) if one in _BY_CONCEPT)
+
+
+def _allergy_domains(text: str, concepts: frozenset[str]) -> frozenset[str]:
+    """Return the domains of an allergy: by the allergen; food if none is known."""
+    known = _of_allergens(concepts)
+    if pattern("in_the_air").search(text):
+        known |= _NOT_FOOD - {"gifts"}
+    if pattern("other_allergens").search(text):
+        known |= _NOT_FOOD
+    eaten = any("food_eat" in widened(frozenset({one})) for one in concepts - {"allergy", "food_eat"})
+    return known | _OF_FOOD if eaten or not known else known
+
+
+def _of_allergens(concepts: frozenset[str]) -> frozenset[str]:
+    return _together(_ALLERGENS[one] for one in widened(concepts) if one in _ALLERGENS)
+
+
+def _together(some: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*some)

@@ -1,0 +1,46 @@
+"""What a person wants, by the wording alone, in six languages: the act and the subject of a text.
+
+Used where there are no vectors, and for languages that the models do not know. `classifiers.py` has the learned ones.
+"""
+
+from __future__ import annotations
+
+from contextd.text.patterns import pattern
+
+_SUBJECTS = ("shopping", "planning", "recommendation")  # the first that fits
+
+
+def asks_one_thing(text: str) -> bool:
+    """Whether a text looks up one value: when, who, how much, somebody's size. Advice is not looked up."""
+    return bool(pattern("one_thing").search(text.strip())) and not pattern("advice").search(text)
+
+
+def speaks_of_oneself(text: str) -> bool:
+    """Whether a text has words such as "I", "my" or "we"."""
+    return bool(pattern("own").search(text))
+
+
+def act_of(text: str) -> str:
+    """Return what a text does: recall, task, question or preference_update."""
+    if pattern("update").search(text):
+        return "preference_update"
+    if pattern("recall").search(text):
+        return "recall"
+    if pattern("task").search(text):
+        return "task"
+    if pattern("asks").search(text) or not speaks_of_oneself(text):
+        return "question"
+    return "preference_update"
+
+
+def subject_of(text: str) -> str:
+    """Return what a text is about: shopping, planning, recommendation, information or nothing."""
+    found = next((subject for subject in _SUBJECTS if pattern(f"subject_{subject}").search(text)), "")
+    if is_about_world(text) and found != "shopping":
+        return "information"
+    return found or ("information" if act_of(text) in ("question", "recall") else "")
+
+
+def is_about_world(text: str) -> bool:
+    """Whether a text asks for general knowledge: a question of fact without "I" or "my"."""
+    return bool(pattern("world").search(text.strip())) and not speaks_of_oneself(text)

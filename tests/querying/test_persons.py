@@ -1,0 +1,141 @@
+"""Facts of a person: what must not be missed, what a look-up gets, and how relevance depends on the number of facts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contextd.app.assemble import open_session
+from contextd.app.session import Session
+from contextd.querying.compete import alone, likely_of, needed, relevant, standings
+from contextd.text.aim import aim_of, aimed
+from contextd.text.hard_limits import limit_domains, question_domains
+from contextd.text.wording import asks_one_thing, is_about_world, subject_of
+from contextd.values.answer import Retrieved, Spread
+from contextd.values.document import ChunkId
+
+LIMITS = json.loads((Path(__file__).parent / "items/must_not_miss.json").read_text("utf-8"))["people"]
+TOLD = """Allergic to peanuts
+My sister Anna is vegan
+Favorite cuisine: Thai
+Shoe size EU 42
+Ring size is 62
+I live in Munich
+I work as a data engineer
+We deploy on Thursdays
+My bike is a Specialized Sirrus
+I save 600 pounds a month""".split("\n")
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """Somebody who has told ten facts."""
+    session = open_session(None, home=tmp_path_factory.mktemp("persons"))
+    for fact in TOLD:
+        session.remember(fact)
+    return session
+
+
+@pytest.mark.parametrize("person_of", LIMITS, ids=lambda one: one["language"])
+def test_a_limit_shares_a_domain_with_every_question_that_needs_it(person_of: dict[str, list[dict[str, list[str]]]]) -> None:
+    text = {str(limit["id"]): str(limit["text"]) for limit in person_of["limits"]}
+    missed = [
+        (question["text"], text[one])
+        for question in person_of["questions"]
+        for one in question["needs"]
+        if is_about_world(str(question["text"])) or not question_domains(str(question["text"])) & limit_domains(text[one])
+    ]
+    assert not missed
+
+
+@pytest.mark.parametrize("person_of", LIMITS, ids=lambda one: one["language"])
+def test_limits_stay_out_of_questions_about_something_else(person_of: dict[str, list[dict[str, list[str]]]]) -> None:
+    text = {str(limit["id"]): str(limit["text"]) for limit in person_of["limits"]}
+    pairs = [(str(one["text"]), text[limit]) for one in person_of["elsewhere"] for limit in one["not"]]
+    wrong = [one for one in pairs if not is_about_world(one[0]) and question_domains(one[0]) & limit_domains(one[1])]
+    assert len(wrong) <= 0.05 * len(pairs)
+
+
+@pytest.mark.parametrize("fact", ["I like Thai food", "My desk is 120 cm wide", "We have a cat called Miso"])
+def test_a_plain_fact_is_no_limit(fact: str) -> None:
+    assert not limit_domains(fact)
+
+
+def test_an_allergy_is_in_every_answer_about_food(person: Session) -> None:
+    for question in ("What should I cook tonight?", "Recommend a restaurant for Friday", "snack ideas for the office"):
+        answer = person.facets(question)
+        assert "Allergic to peanuts" in [hit.chunk.text for hit in answer.hits], question
+        assert "Must Be Respected:\n" in answer.text
+    assert "Allergic to peanuts" not in person.facets("which laptop should I buy?").text
+
+
+def test_limits_of_others_count_if_the_question_concerns_them(person: Session) -> None:
+    assert "My sister Anna is vegan" in person.facets("What should I cook for Anna?").text
+    assert "My sister Anna is vegan" not in person.facets("a quick lunch for me today").text
+
+
+def test_a_question_about_the_world_gets_nothing(person: Session) -> None:
+    for question in ("Why is the sky blue?", "Who painted the Night Watch?", "How many calories are in an apple?"):
+        assert not person.facets(question).hits and not person.recall(question).hits, question
+
+
+def test_limits_come_first_when_the_budget_is_small(person: Session) -> None:
+    answer = person.facets("What should I cook tonight?", budget=40)
+    assert answer.tokens <= 40 and "peanuts" in answer.text
+
+
+def test_the_standing_that_is_enough_grows_with_the_number_of_facts() -> None:
+    assert needed(20) < needed(120) < needed(505) < needed(5000)
+    assert needed(1) > needed(20), "a single fact is no answer to every question"
+
+
+def test_the_same_cosine_counts_less_among_many_near_facts() -> None:
+    chunks = (ChunkId(1, 0),)
+
+    def standing(mean: float) -> float:
+        arms = {"deep/a/384/1": np.array([0.3])}
+        return float(standings(Retrieved(chunks, arms, spread={"deep/a/384/1": Spread(mean, 0.06, 500)}))[0])
+
+    assert standing(0.0) > standing(0.2)
+
+
+def test_a_look_up_is_answered_by_one_fact_if_that_is_clear() -> None:
+    assert alone(np.array([4.0, 1.0, 3.9, 0.2]), 20) == [0, 2]
+    assert alone(np.array([4.0, 1.0, 2.0]), 20) == [0]
+    assert alone(np.array([0.5, 0.4]), 20) == []
+
+
+def test_at_most_twelve_facts_are_relevant_best_first() -> None:
+    found = relevant(np.linspace(5, 3, 40), 20)
+    assert found == list(range(12))
+
+
+def test_the_relevance_is_at_most_the_chance_that_anything_matters() -> None:
+    assert likely_of(np.array([9.0, 0.0]), 20, 0.25).max() == 0.25
+
+
+def test_an_aimed_vector_has_length_one_and_another_model_is_left_alone() -> None:
+    vector = aim_of("static").mean + 0.1
+    assert np.isclose(np.linalg.norm(aimed(vector, "static/x/256/1")), 1, atol=1e-3)
+    own = np.ones(3, np.float32)
+    assert aimed(own, "static/mine/3/1") is own
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("Kannst du mir ein Restaurant empfehlen?", "recommendation"),
+        ("我想买一双鞋", "shopping"),
+        ("旅行の計画を立てて", "planning"),
+    ],
+)
+def test_the_subject_by_wording_alone(text: str, subject: str) -> None:
+    assert subject_of(text) == subject
+
+
+def test_advice_is_not_looked_up() -> None:
+    assert asks_one_thing("When is Anna's birthday?") and asks_one_thing("Wie heißt mein Hund?")
+    assert not asks_one_thing("What should I cook tonight?")
