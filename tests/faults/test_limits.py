@@ -57,6 +57,7 @@ TOO_MUCH: list[tuple[str, Callable[[Session], Any]]] = [
     ("facets", lambda e: e.facets("x", own=[Facet("a", letters("facets"), "what?")])),
     ("topics", lambda e: e.facets("x", own=[Facet("a", "a", "what?", topics=tuple(entries("topics")))])),
     ("vector", lambda e: e.search("x", vector=[0.0] * 10_001)),
+    ("usage", lambda e: e.metrics.add(letters("usage"))),
     ("k", lambda e: e.search("x", k=10**10)),
     ("k", lambda e: e.context("x", k=1.5)),  # type: ignore[arg-type]
     ("budget", lambda e: e.context("x", budget=10**10)),

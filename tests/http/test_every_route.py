@@ -22,7 +22,7 @@ from tests.http.test_guard import EVERY
 
 # Values of required fields, so that a request is refused for the token and not for its form.
 VALUES: dict[str, Any] = {
-    "query": "load user", "q": "load user", "title": "Delete users", "prompt": "how are users loaded", "directory": "/", "name": "x", "what": "x",
+    "values": ["x"], "key": "identity.name", "query": "load user", "q": "load user", "title": "Delete users", "prompt": "how are users loaded", "directory": "/", "name": "x", "what": "x",
     "path": "src/app/store.py", "line": 1, "text": "x", "memory": "abcdef12", "other": "abcdef12", "kind": "index", "useful": True, "job": "abcdef12",
     "id": "0123456789abcdef", "file_path": "src/app/store.py", "content": "x", "messages": [{"author": "Ana", "text": "x"}], "new": "y",
 }  # fmt: skip

@@ -101,7 +101,7 @@ def test_no_text_takes_long(text: str) -> None:
 
 
 def test_messages_by_other_authors_are_recognized_as_measured() -> None:
-    """Figures of the first measurement on items that nobody looked at while writing the rules; a change must not lose any."""
+    """Figures on items that were not read while the rules were written, though measured three times; a change must not lose any."""
     items = json.loads((Path(__file__).parent / "items" / "private_queries.json").read_text())
     assert sum(map(is_private, items["private"])) >= 46 and sum(map(is_private, items["ordinary"])) <= 5
     calls = json.loads((Path(__file__).parent / "items" / "background_calls.json").read_text())

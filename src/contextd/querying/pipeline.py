@@ -29,8 +29,9 @@ from contextd.querying.fuse import KEPT, fuse
 from contextd.querying.gather import FILES, gather
 from contextd.querying.gathered import Gathered
 from contextd.querying.order import SHORTLIST, asked_for, known_of, order, placed, shortlist, worth
-from contextd.querying.pack import LIKELY, Prices, pack
+from contextd.querying.pack import LIKELY, pack
 from contextd.querying.precedents import precedents
+from contextd.querying.price import prices_of
 from contextd.querying.rank import RANKERS, RELEVANCE, Ranker, authors, commits_first, rank
 from contextd.querying.reasons import say_why
 from contextd.querying.recollect import chances, vectors_for
@@ -52,6 +53,7 @@ _TALK = frozenset({"turns", "parts"})  # fields of chat and memory views; rerank
 REST = 0.5  # times min_score: once a file is relevant, the remaining budget may show less certain files
 _MAX_MESSAGES = 40  # maximum number of messages and memories in an answer
 _MIN_CHANCE = 0.0005  # of a chunk whose file is shown anyway; less likely ones only use up tokens
+_NAMED = "named"  # among the reasons of a hit: the question names its file
 POOL = 60  # messages of one chat considered for diversity
 OF_ONE_DOCUMENT = 6
 
@@ -122,7 +124,7 @@ def context(query: Query, resources: QueryResources) -> Context:
         raise InvalidInput(f"invalid value for budget: {query.budget} (must be at least 1)")
     with ExitStack() as open_views:
         hits, plan, trace = _search(query, resources, open_views, _by_worth)
-    prices = _prices(hits, template, resources.tokens)
+    prices = prices_of(hits, template, resources.tokens)
     chosen = trace.step("pack", lambda: pack(hits, query.budget, prices, plan.terms, trace))
     if hits and not chosen.hits:
         found = "1 piece was" if len(hits) == 1 else f"{len(hits)} pieces were"
@@ -139,9 +141,9 @@ def context(query: Query, resources: QueryResources) -> Context:
 
 
 def _likeliest_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Sort the chunks of files by probability, within each workspace. (`pack` chose them by probability per token.)"""
+    """Sort the chunks of files by probability, within each workspace; those of a file that the question names come first."""
     ordered: dict[int, list[Hit]] = {}
-    for hit in sorted((hit for hit in hits if CHANCE in hit.why), key=lambda hit: hit.why[CHANCE]):
+    for hit in sorted((hit for hit in hits if CHANCE in hit.why), key=lambda hit: (hit.why.get(_NAMED, 0), hit.why[CHANCE])):
         ordered.setdefault(hit.chunk.workspace, []).append(hit)
     found = [ordered[hit.chunk.workspace].pop() if CHANCE in hit.why else hit for hit in hits]
     return _monotonic(found)
@@ -151,25 +153,6 @@ def _monotonic(hits: Sequence[Hit]) -> list[Hit]:
     """Make the scores non-increasing in the order of the hits."""
     scores = falling([hit.score for hit in hits])
     return [replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)]
-
-
-def _prices(hits: Sequence[Hit], template: Template, tokens: Tokens) -> Prices:
-    """Return token costs of hits in a template. Chunk texts were counted when indexed; only the markup is counted here."""
-
-    def whole(some: Sequence[Hit]) -> int:
-        return tokens.count(render(some, template))
-
-    def alone(hit: Hit) -> int:
-        return whole([replace(hit, chunk=replace(hit.chunk, text=""))])
-
-    if not hits:
-        return Prices(0, alone, tokens.count, whole)
-    one = replace(hits[0], chunk=replace(hits[0].chunk, text=""))
-    other = replace(one, chunk=replace(one.chunk, uri=f"{one.chunk.uri}~"))  # from another file, to include the per-file header
-    frame = max(0, 2 * whole([one]) - whole([one, other]))
-    if template.verbatim:
-        return Prices(frame, lambda hit: alone(hit) - frame + 1, tokens.count, whole)
-    return Prices(frame, lambda hit: whole([hit]) - hit.chunk.tokens - frame + 1, tokens.count, whole)
 
 
 def checked(query: Query, trace: Trace, rankers: Mapping[str, Ranker] = RANKERS) -> Query:
@@ -265,14 +248,25 @@ def _search_one(
     some = choose(_Pool(view, boosted, kept, likely, read, held), query, trace) if kept else []
     missing = [one.chunk for one in some if one.chunk not in read]
     chunks = read | ({chunk.id: chunk for chunk in view.get(missing)} if missing else {})
-    there = [one for one in some if one.chunk in chunks]
-    scores = falling([likely[one.chunk] for one in there])
-    hits = [
-        Hit(_with_project(chunks[one.chunk], resources.names), score, one.score, _why(one), focus=focus.get(one.chunk, 0))
-        for one, score in zip(there, scores, strict=True)
-    ]
+    hits = _hits([one for one in some if one.chunk in chunks], chunks, likely, asked_for, focus, resources.names)
     depth = plan.scope.recall.depth if plan.scope.recall is not None else 0
     return trace.step("relate", lambda: relate(hits, view, depth, query.k)) if depth and hits else hits
+
+
+def _hits(
+    chosen: Sequence[Candidate],
+    chunks: Mapping[ChunkId, Chunk],
+    likely: Mapping[ChunkId, float],
+    asked_for: Collection[ChunkId],
+    focus: Mapping[ChunkId, int],
+    names: Mapping[int, str],
+) -> list[Hit]:
+    """Return the chosen candidates as hits, with scores that do not rise."""
+    scores = falling([likely[one.chunk] for one in chosen])
+    return [
+        Hit(_with_project(chunks[one.chunk], names), score, one.score, _why(one, asked_for), focus=focus.get(one.chunk, 0))
+        for one, score in zip(chosen, scores, strict=True)
+    ]
 
 
 def _asked_for(fused: Sequence[Candidate], about: Sequence[About], plan: Plan, view: View) -> set[ChunkId]:
@@ -388,5 +382,6 @@ def _with_project(chunk: Chunk, names: Mapping[int, str]) -> Chunk:
     return replace(chunk, uri=f"{name}:{chunk.uri}") if name else chunk
 
 
-def _why(candidate: Candidate) -> dict[str, float]:
-    return {name.split("/")[0]: round(value, 4) for name, value in candidate.arms.items() if value > 0 or name == CHANCE}
+def _why(candidate: Candidate, asked_for: Collection[ChunkId]) -> dict[str, float]:
+    found = {name.split("/")[0]: round(value, 4) for name, value in candidate.arms.items() if value > 0 or name == CHANCE}
+    return found | ({_NAMED: 1.0} if candidate.chunk in asked_for else {})
