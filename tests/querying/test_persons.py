@@ -67,7 +67,7 @@ def test_a_plain_fact_is_no_limit(fact: str) -> None:
 def test_an_allergy_is_in_every_answer_about_food(person: Session) -> None:
     for question in ("What should I cook tonight?", "Recommend a restaurant for Friday", "snack ideas for the office"):
         answer = person.facets(question)
-        assert "Allergic to peanuts" in [hit.chunk.text for hit in answer.hits], question
+        assert [hit.chunk.text for hit in answer.hits].count("Allergic to peanuts") == 1, question
         assert "Must Be Respected:\n" in answer.text
     assert "Allergic to peanuts" not in person.facets("which laptop should I buy?").text
 

@@ -173,7 +173,8 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
         place for place in best if shown[facts.chunks[place]] >= asking.query.min_score and facts.chunks[place] not in taken
     ]
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
-    more = _nearly(facts, kept, names, view.size, asking) if kept and not one else {}
+    nearly = _nearly(facts, kept, names, view.size, asking) if kept and not one else {}
+    more = {place: name for place, name in nearly.items() if facts.chunks[place] not in taken}
     kept, names = [*kept, *more], [*names, *more.values()]
     return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
 
