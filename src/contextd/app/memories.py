@@ -218,6 +218,8 @@ class MemoryService:
     def add_topic(self, name: str, parent: str = "") -> Topic:
         """Add a topic, optionally below another."""
         name, known = self._clean(checked_topic(name)), {topic.name for topic in self.topics()}
+        if name in self.hidden_topics():
+            raise Forbidden(f"the topic {name!r} cannot be changed here; use the command line on this machine")
         if parent and parent not in known:
             raise NotFound(f"no such parent topic: {parent!r}; the topics are {', '.join(sorted(known))}")
         if parent == name:

@@ -31,6 +31,7 @@ class ChosenUpstream:
     remote: bool
     key: str = ""  # replaces the Authorization of the client
     model: str = ""
+    has_own_key: bool = False  # the Authorization of a client is meant for another upstream and not passed on
 
 
 class Added(NamedTuple):
@@ -49,7 +50,7 @@ def choose(settings: Proxy, model: str, environment: Mapping[str, str]) -> Chose
         raise NotFound(f"no such upstream: {name!r}; run `contextd proxy list`" if name else NONE)
     one = settings.upstreams[name]
     key = environment.get(one.key_env, "") if one.key_env else ""
-    return ChosenUpstream(name, base_url(one.url), is_remote(one), key, there)
+    return ChosenUpstream(name, base_url(one.url), is_remote(one), key, there, bool(one.key_env))
 
 
 def added(what: str, name: str = "", key_env: str = "") -> Added:

@@ -25,7 +25,7 @@ _OF_A_CHAT = re.compile(
 )
 _TASK = re.compile(r"\s*#{2,3} ?task\b", re.IGNORECASE)
 _CARRIED = re.compile(  # the chat as text
-    r"<(?:chat_history|conversation|messages|transcript|chat|history|dialog\w*)\b|^#+ ?chat history|(?m:^\s*(?:user|human|assistant|ai|system)\s*:)"
+    r"<(?:chat_history|conversation|messages|transcript|chat|history|dialog\w*)\b|^#+ ?chat history|(?m:^[ \t]*(?:user|human|assistant|ai|system)[ \t]*:)"
     r"|\bchat history\b|\"role\"\s*:",
     re.IGNORECASE,
 )

@@ -10,6 +10,7 @@ from typing import Any
 from contextd.surfaces.http.problems import RequestRefused
 
 _RATIO = 100  # maximum of decompressed to compressed bytes
+_MOST_MEMBERS = 64  # of a compressed body
 _SMALL = 1 << 20  # below, any ratio is allowed: repetitive text compresses well
 
 
@@ -31,8 +32,9 @@ def decompressed(body: bytes, encodings: str, most: int) -> bytes:
 
 
 def _gzip(body: bytes, most: int) -> bytes:
-    found, rest = b"", body
+    found, rest, members = b"", body, 0
     while rest and len(found) < most:  # a body may have several members
+        members = _counted(members)
         stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
         found += stream.decompress(rest, most - len(found))
         if not stream.eof and len(found) < most:
@@ -42,14 +44,22 @@ def _gzip(body: bytes, most: int) -> bytes:
 
 
 def _zstd(body: bytes, most: int) -> bytes:
-    made, rest, found = _zstd_decompressor(), body, b""
+    made, rest, found, frames = _zstd_decompressor(), body, b"", 0
     while rest and len(found) < most:
+        frames = _counted(frames)
         stream = made()
         found += stream.decompress(rest, most - len(found))
         if not stream.eof and len(found) < most:
             raise ValueError("it is incomplete")
         rest = stream.unused_data if stream.eof else b""
     return found
+
+
+def _counted(members: int) -> int:
+    """Return one more. Raises ValueError for too many: each copies what is left of the body."""
+    if members >= _MOST_MEMBERS:
+        raise ValueError(f"it has more than {_MOST_MEMBERS} members")
+    return members + 1
 
 
 def _zstd_decompressor() -> Callable[[], Any]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
+from urllib.parse import unquote
 
 import anyio
 import anyio.to_thread
 
 from contextd.app.interactions import InteractionLog
 from contextd.app.service import Service
+from contextd.app.tokens import contains_token
 from contextd.surfaces.http.guard import Receive, Scope, Send, as_reader
 from contextd.surfaces.http.problems import RequestRefused
 from contextd.surfaces.proxy.headers import passed_through, to_upstream, value_of
@@ -27,6 +30,8 @@ from contextd.values.query import THE_OWNER
 
 T = TypeVar("T")
 
+_METHODS = frozenset("GET HEAD POST PUT PATCH DELETE OPTIONS".split())
+_NUMBER = re.compile(r"[0-9]{1,15}")
 _MOST = 1000  # requests at once; more get 429
 _THREADS, _ENRICHING = 4, 4  # threads that read requests, and that enrich them
 _UNAUTHORIZED = (
@@ -104,10 +109,16 @@ class ProxyEndpoint:
             raise RequestRefused(426, "upgrade_refused", "there are no web sockets here; use HTTP with server-sent events")
         if passed_through(request.headers, self.via):
             raise RequestRefused(508, "loop", "the request has come back to this proxy; check the URLs of the upstreams")
+        if request.method not in _METHODS:
+            raise RequestRefused(405, "method_not_allowed", f"{request.method} is not passed on")
         if not request.target.is_safe:
-            raise RequestRefused(400, "invalid_path", "the path has segments of dots")
+            raise RequestRefused(400, "invalid_path", "the path leaves that of the upstream")
+        if contains_token(unquote(request.path)):
+            raise RequestRefused(
+                400, "token_in_path", "the path below /v1 has an access token of contextd; correct the base URL"
+            )
         length = value_of(request.headers, b"content-length") or "0"
-        if not length.isdigit() or int(length) > self.body_bytes:
+        if not _NUMBER.fullmatch(length) or int(length) > self.body_bytes:
             raise RequestRefused(413, "too_large", f"the body of a request has at most {self.body_bytes:,} bytes")
 
     def _token(self, request: ProxyRequest) -> AccessToken:

@@ -34,8 +34,9 @@ def to_upstream(headers: Headers, upstream: ChosenUpstream, via: str) -> list[tu
         for key, value in ((key.lower(), value) for key, value in headers)
         if key not in left_out and not key.startswith(_OWN) and not contains_token(value.decode("latin-1"))
     ]
-    if upstream.key:
+    if upstream.has_own_key:
         found = [pair for pair in found if pair[0] != b"authorization"]
+    if upstream.key:
         found.append((b"authorization", f"Bearer {upstream.key}".encode("latin-1", "ignore")))
     before = value_of(headers, b"via")
     return [
@@ -47,8 +48,9 @@ def to_upstream(headers: Headers, upstream: ChosenUpstream, via: str) -> list[tu
 
 def to_client(headers: Headers, own: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Return the headers of an upstream's answer, and our own."""
-    left_out = _BETWEEN | _REPLACED | _named(headers)
     found = [(key.lower(), value) for key, value in headers]
+    chunked = any(key == b"transfer-encoding" for key, _ in found)
+    left_out = _BETWEEN | _REPLACED | _named(headers) | (frozenset({b"content-length"}) if chunked else frozenset())
     return [*(pair for pair in found if pair[0] not in left_out and not pair[0].startswith(_OWN)), *own]
 
 

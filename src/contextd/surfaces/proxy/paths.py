@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
+from urllib.parse import unquote
 
 CHAT, RESPONSES = "chat/completions", "responses"
 _TOKEN = re.compile(r"/t/([^/]+)(/.*)?")
@@ -11,7 +12,7 @@ _VERSION = re.compile(r"(?:/v1(?=/|$))+")
 _BARE = re.compile(  # endpoints of clients whose base URL has no /v1
     r"/(?:chat/completions|completions|embeddings|models|responses|moderations|audio|images|rerank)(?:/|$)"
 )
-_DOTS = re.compile(r"(?:^|/)(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
+_DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)|[#\\]")
 
 
 class ProxyTarget(NamedTuple):
@@ -22,8 +23,8 @@ class ProxyTarget(NamedTuple):
 
     @property
     def is_safe(self) -> bool:
-        """Whether the path stays below the upstream's own."""
-        return not _DOTS.search(self.endpoint)
+        """Whether the path stays below the upstream's own, also for an upstream that decodes it."""
+        return not _DOTS.search(unquote(self.endpoint))
 
 
 def target_of(path: str) -> ProxyTarget | None:

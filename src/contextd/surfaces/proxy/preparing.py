@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from contextd.values.access_token import AccessToken
 
 _NO = ("", "0", "false", "no")
 _MOST_TOKENS = 1_000_000  # of a budget
+_NUMBER = re.compile(r"[0-9]{1,7}")
 
 
 class ProxyRequest(NamedTuple):
@@ -108,7 +110,8 @@ def _decided(service: Service, request: ProxyRequest, token: AccessToken, ready:
     budget = _budget(request, settings)
     if chat is None or not chat.question or not budget or request.wants("bypass") or chat.has_block or is_background(chat):
         return ready
-    if is_held_back(chat.question, settings, marked=request.wants("private"), remote=upstream.remote):
+    texts = (chat.question, *chat.history)  # a follow-up of a private question is about the same
+    if any(is_held_back(one, settings, marked=request.wants("private"), remote=upstream.remote) for one in texts):
         if settings.private == "refuse":
             raise RequestRefused(403, "private", "the question is private, and proxy.private is refuse")
         return replace(ready, held_back=True)
@@ -129,7 +132,7 @@ def _budget(request: ProxyRequest, settings: Proxy) -> int:
     given = request.asked("budget")
     if given is None:
         return settings.budget
-    if not given.isdigit() or int(given) > _MOST_TOKENS:
+    if not _NUMBER.fullmatch(given) or int(given) > _MOST_TOKENS:
         raise InvalidInput(f"x-contextd-budget must be a number of tokens up to {_MOST_TOKENS:,}")
     return int(given)
 

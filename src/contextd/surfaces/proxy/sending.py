@@ -6,6 +6,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx2
@@ -50,7 +51,10 @@ class UpstreamClients:
         key = (is_plain, upstream.remote)
         if key not in self._made:
             transport = PlainTransport(_POOL) if is_plain else None
-            options: dict[str, Any] = {"transport": transport, "trust_env": upstream.remote}
+            none = CookieJar(
+                DefaultCookiePolicy(allowed_domains=[])
+            )  # cookies of one reader would go out with others' requests
+            options: dict[str, Any] = {"transport": transport, "trust_env": upstream.remote, "cookies": none}
             self._made[key] = httpx2.AsyncClient(limits=_POOL, follow_redirects=False, **options)
         return self._made[key]
 
