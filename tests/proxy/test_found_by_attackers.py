@@ -46,15 +46,11 @@ def test_a_missing_key_let_the_key_of_another_service_through(proxied: Proxied) 
 
 
 def test_a_follow_up_of_a_private_question_was_enriched(proxied: Proxied) -> None:
-    said = "Which antidepressant do I take for my depression?"
-    messages = [
-        {"role": "user", "content": said},
-        {"role": "assistant", "content": "?"},
-        {"role": "user", "content": "Which one is it?"},
-    ]
-    alone = proxied.post(body={"model": "m", "messages": messages[:1]}).headers["x-contextd-status"]
-    after = proxied.post(body={"model": "m", "messages": messages}).headers["x-contextd-status"]
-    assert alone == after == "bypassed"
+    open_session(proxied.project, home=proxied.home, environment={}).remember("I take sertraline for my depression")
+    question = {"role": "user", "content": "Which antidepressant do I take for my depression?"}
+    more = [{"role": "assistant", "content": "Tell me more."}, {"role": "user", "content": "Which one do I take?"}]
+    assert proxied.post(body={"model": "m", "messages": [question, *more]}).status_code == 200
+    assert b"sertraline" not in proxied.upstream.got[0].body
 
 
 @pytest.mark.parametrize("budget", ["9" * 5000, "-1", "1e3"])
