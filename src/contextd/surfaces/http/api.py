@@ -55,6 +55,7 @@ class Api:
     threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
     waiting_threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
     draining: bool = False
+    warm: bool = False  # load the models at the start
     at_end: Callable[[], Awaitable[None]] | None = None  # called when the service ends
 
     def app(self) -> Starlette:
@@ -151,7 +152,8 @@ class Api:
         """Stop following idle projects while the service runs; close everything at its end."""
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(anyio.to_thread.run_sync, self.service.warm)
+                if self.warm:
+                    tasks.start_soon(anyio.to_thread.run_sync, self.service.warm)
                 tasks.start_soon(self._resting)
                 yield
                 self.draining = True

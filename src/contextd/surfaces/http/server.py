@@ -76,7 +76,7 @@ def serve(service: Service, address: Address, *, limits: RequestLimits | None = 
     port = bound.getsockname()[1]
     scheme = "https" if address.certificate else "http"
     proxy = ProxyEndpoint(service, local_only=address.is_loopback and not address.behind_proxy)
-    api = Api(service, at_end=proxy.close)
+    api = Api(service, warm=True, at_end=proxy.close)
     guard = Guard(
         api.app(),
         service.tokens,
