@@ -135,7 +135,10 @@ def _cosine(session: Session, one: str, other: str) -> float:
 
 
 def _copied(answer: T, level: str = "") -> T:
-    """Return an answer with a trace of its own, since a caller may add to it. Proposals of retrievers are left out."""
+    """Return an answer with a trace of its own, since a caller may add to it.
+
+    What was left out and the proposals of retrievers are not kept: `preview` computes an answer again to show them.
+    """
     trace = answer.trace
-    fresh = Trace(None, list(trace.steps), list(trace.drops), list(trace.warnings), cache=level)
+    fresh = Trace(steps=list(trace.steps), warnings=list(trace.warnings), cache=level)
     return replace(answer, trace=fresh)

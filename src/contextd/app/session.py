@@ -133,7 +133,7 @@ class Session:
     def preview(self, text: str, **asked: Any) -> Context:
         """Return what `context` would answer: the same text, ids, scores and trace. Queries change nothing."""
         with asked_for("explain"):
-            return self.context(text, **asked)
+            return self.context(text, **{**asked, "cache": False})
 
     def register_template(self, name: str, text: str, *, header: str = "", separator: str = "\n", footer: str = "") -> None:
         """Add a custom template: `text` for each hit, with placeholders such as `{{content}}`."""

@@ -50,8 +50,8 @@ def gather(
         for document, count in zip(best, pieces, strict=True)
         for ordinal in (range(count) if count <= _WHOLE else _near(document, count, retrieved))
     ]
-    closed = {chunk.document: chunk for chunk in retrieved.chunks if chunk.document not in best}
-    about = dict(zip((*every, *closed.values()), view.about([*every, *closed.values()]), strict=True))
+    closed = list({chunk.document: chunk for chunk in retrieved.chunks if chunk.document not in best}.values())
+    about = dict(zip(every, view.about(every), strict=True))
     kinds = plan.scope.kinds
     chunks = tuple(chunk for chunk in every if not kinds or not kinds.isdisjoint(about[chunk].kinds))
     inside = frozenset(chunks)
@@ -63,7 +63,7 @@ def gather(
         {name: _range(values) for name, values in retrieved.arms.items()},
         np.array([best[chunk.document].score for chunk in chunks]),
         {chunk: found for chunk, found in declared.items() if chunk in inside},
-        tuple(about[chunk].uri for chunk in closed.values()),
+        lambda: [where.uri for where in view.about(closed)],
     )
 
 

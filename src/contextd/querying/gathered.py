@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ class Gathered:
     ranges: Mapping[str, tuple[float, float]]  # minimum and maximum over everything retrieved, by arm
     files: NDArray[np.float64]  # score of each chunk's file
     declared: Mapping[ChunkId, tuple[float, int]]  # how well a chunk declares the name asked for, and on which line
-    closed: tuple[str, ...]  # files with candidates that are not opened
+    closed: Callable[[], Sequence[str]]  # files with candidates that are not opened
 
     def __len__(self) -> int:
         return len(self.chunks)

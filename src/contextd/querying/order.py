@@ -239,11 +239,14 @@ def _with_callees(odds: Float, chunks: Sequence[Chunk]) -> Float:
 
 def _callees(chunks: Sequence[Chunk], standing: Float) -> dict[int, list[int]]:
     """Map the best chunks, best first, to the indexes of the chunks whose names they mention."""
-    names = [_names_of(chunk) for chunk in chunks]
+    owners: dict[str, list[int]] = {}
+    for place, chunk in enumerate(chunks):
+        for name in _names_of(chunk):
+            owners.setdefault(name, []).append(place)
     found = {}
     for caller in np.argsort(-standing, kind="stable")[:_CALLERS].tolist():
-        words = frozenset(_WORD.findall(chunks[caller].text))
-        found[caller] = [place for place, own in enumerate(names) if place != caller and not words.isdisjoint(own)]
+        words = owners.keys() & _WORD.findall(chunks[caller].text)
+        found[caller] = sorted({place for word in words for place in owners[word]} - {caller})
     return found
 
 

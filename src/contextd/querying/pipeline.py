@@ -295,10 +295,8 @@ def _open_files(
 
 def _note_unread(gathered: Gathered, listed: Sequence[int], trace: Trace) -> None:
     """Add a trace entry for each unread chunk of an opened file and for each file that was not opened."""
-    for what in gathered.without(listed):
-        trace.drop("order", what, f"less likely than the {SHORTLIST} chunks that are read")
-    for uri in gathered.closed:
-        trace.drop("gather", uri, f"behind the {FILES} files that are opened")
+    trace.drop_all("order", f"less likely than the {SHORTLIST} chunks that are read", lambda: gathered.without(listed))
+    trace.drop_all("gather", f"behind the {FILES} files that are opened", gathered.closed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -43,7 +43,7 @@ class Trace:
 
     deadline: float | None = None
     steps: list[Step] = field(default_factory=list)
-    drops: list[Drop] = field(default_factory=list)
+    left_out: list[Callable[[], Iterable[Drop]]] = field(default_factory=list)  # make the drops, in order
     warnings: list[str] = field(default_factory=list)
     proposed: dict[str, set[int]] = field(default_factory=dict)  # by retriever: the documents it proposed
     cache: str = ""  # "exact" or "semantic" if the answer was given before
@@ -70,9 +70,18 @@ class Trace:
         if message not in self.warnings:
             self.warnings.append(message)
 
+    @property
+    def drops(self) -> list[Drop]:
+        """What was left out, in order. There are hundreds for a question, and few readers: they are made when asked for."""
+        return [drop for make in self.left_out for drop in make()]
+
     def drop(self, step: str, what: str, why: str) -> None:
         """Record that something was left out, and why."""
-        self.drops.append(Drop(step, what, why))
+        self.left_out.append(lambda: (Drop(step, what, why),))
+
+    def drop_all(self, step: str, why: str, what: Callable[[], Iterable[str]]) -> None:
+        """Record that several were left out for one reason."""
+        self.left_out.append(lambda: (Drop(step, one, why) for one in what()))
 
     def propose(self, by_retriever: Mapping[str, Collection[int]]) -> None:
         """Record the documents that each retriever proposed."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,12 +51,15 @@ class SnapshotArms:
         if not chunks:
             return {}
         places = self._map.rows(chunks)
-        around = np.unique(np.clip(places[:, None] + np.arange(-1, 2), 0, self._snapshot.total - 1))  # chats need the neighbors
         for space in self._asked:
-            self._sharpen(space, around)
+            self._sharpen(space, self._compared(places))
         contents = self._snapshot.content_of_row[places]
         found = {name: scores[places].astype(np.float64) for name, scores in self._rows.items()}
         return found | {name: scores[contents].astype(np.float64) for name, scores in self._contents.items()}
+
+    def _compared(self, rows: Ints) -> Ints:
+        """Return the rows whose cosines have to be exact before some rows are compared."""
+        return rows
 
     # Arms
 
@@ -188,18 +190,18 @@ class SnapshotArms:
     def _top_contents(self, scores: Float, coverage: Float, k: int) -> list[Found]:
         """Return the k best contents, each by its leading row."""
         best = best_of(np.where(self._masks.answering_contents, scores, 0), k, self._snapshot.contents)
-        return self._map.found(self._leaders[best], scores[best], coverage[best])
+        return self._map.found(self._leading(best), scores[best], coverage[best])
 
-    @cached_property
-    def _leaders(self) -> Ints:
-        """The leading row of each content: the candidate row with the best word score; ties: the first row."""
-        leaders, of_row = self._snapshot.starts[:-1].copy(), self._snapshot.content_of_row
-        if not self._masks.answering.all():
-            rows = np.flatnonzero(self._masks.answering)[::-1]
-            leaders[of_row[rows]] = rows
-        scores = self._rows.get("chunk")
-        if scores is not None:
-            rows = np.flatnonzero((scores > 0) & self._masks.answering)
-            rising = rows[np.lexsort((-rows, scores[rows]))]
-            leaders[of_row[rising]] = rising  # the last assignment wins
+    def _leading(self, contents: Ints) -> Ints:
+        """Return the leading row of some contents: the candidate row with the best word score; ties: the first row."""
+        if not len(contents):
+            return contents
+        sizes = self._snapshot.starts[contents + 1] - self._snapshot.starts[contents]
+        first = np.cumsum(sizes) - sizes
+        rows = np.arange(sizes.sum()) + np.repeat(self._snapshot.starts[contents] - first, sizes)
+        words = self._rows.get("chunk")
+        scores = np.where(self._masks.answering[rows], 0 if words is None else words[rows], -1)
+        best = np.flatnonzero(scores == np.repeat(np.maximum.reduceat(scores, first), sizes))[::-1]
+        leaders = np.empty_like(contents)
+        leaders[np.repeat(np.arange(len(contents)), sizes)[best]] = rows[best]  # the last assignment wins: the first row
         return leaders

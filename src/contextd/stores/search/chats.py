@@ -45,6 +45,10 @@ class ChatArms(SnapshotArms):
             found[f"after {name}"] = self._beside(name, rows, 1)
         return found
 
+    def _compared(self, rows: Ints) -> Ints:
+        """Return the rows and their neighbors."""
+        return np.unique(np.clip(rows[:, None] + np.arange(-1, 2), 0, self._snapshot.total - 1))
+
     def _beside(self, arm: str, rows: Ints, step: int) -> NDArray[np.float64]:
         """Return an arm's scores of the rows `step` away; no score outside the same chat session."""
         scores, nothing = self._rows[arm], -2.0 if "/" in arm else 0.0

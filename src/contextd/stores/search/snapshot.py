@@ -20,6 +20,7 @@ from contextd.stores.search.documents import Documents, OrderedDocuments
 from contextd.stores.search.postings import Postings, unpack
 from contextd.stores.search.reading import Head, Reading
 from contextd.stores.search.segments import MERGED, Base, Ints, Segment, merged, place_in, read_base, segment_of
+from contextd.stores.search.texts import LatelyRead
 from contextd.stores.search.vectors import Vectors, merge_parts, restore
 
 _MOST_DEAD, _SOME_DEAD = 2, 4096  # load anew when there are more than 2 * living + 4096 rows
@@ -52,6 +53,7 @@ class Snapshot:
     placed: Placed  # positions of the contents of the ordered documents
     newer_placed: Ints  # and of the newer documents
     acls: dict[frozenset[str], tuple[int, ...]] = field(default_factory=dict, init=False)  # by principals, once looked up
+    texts: LatelyRead = field(default_factory=LatelyRead, init=False)
 
     @cached_property
     def content_of_document(self) -> Ints:

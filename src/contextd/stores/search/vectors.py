@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_BLOCK = 2048  # rows converted at a time, so that they fit the processor's cache
+_BLOCK = 1 << 18  # numbers converted at a time, so that they fit the processor's cache
 
 _LARGEST = 1e30  # limit of a component: products and sums stay finite in 32 bits
 _STEPS = 2.0**30  # quantization steps of a query component: times 127 and 2**16 dimensions still exact in 64 bits
@@ -67,8 +67,9 @@ def cosines(parts: Sequence[Vectors], vector: Float, total: int) -> Float:
     for part in parts:
         if part.matrix.shape[1:] != vector.shape:
             continue
-        for start in range(0, len(part.rows), _BLOCK):
-            block = slice(start, start + _BLOCK)
+        step = max(1, _BLOCK // len(vector))
+        for start in range(0, len(part.rows), step):
+            block = slice(start, start + step)
             scores = np.vecdot(part.matrix[block].astype(np.float32), vector) * part.scales[block]
             result[_where(part.rows, block)] = np.where(part.scales[block] > 0, scores, -2)
     return result

@@ -131,7 +131,7 @@ class SnapshotView:
     def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
         """Return chunks with their texts, in the order asked for. Chunks that are no candidates are left out."""
         contents = {one: self._map.content(one.document) for one in chunks if self._map.may_see(one.document)}
-        texts = self._reading.texts(set(contents.values()))
+        texts = self._snapshot.texts.of(set(contents.values()), self._reading)
         wanted = {(content, one.ordinal) for one, content in contents.items()}
         pieces = {(content, piece.ordinal): piece for content, piece in self._reading.pieces_at(wanted)}
         return [
@@ -159,17 +159,17 @@ class SnapshotView:
         places = self._map.rows(chunks)
         contents = self._snapshot.content_of_row[places]
         sizes = (self._snapshot.starts[contents + 1] - self._snapshot.starts[contents]).tolist()
-        documents = {one: self._map.document(one) for one in {chunk.document for chunk in chunks}}
-        written = self._snapshot.kinds[places].tolist()
-        kinds = {several: tuple(several.split(" ")) for several in set(written)}
-        return [
-            About(uri, language, kinds[several][0], modified, size, kinds=kinds[several])
-            for (_, _, uri, _, _, language, modified, _), several, size in zip(
-                (documents[chunk.document] for chunk in chunks), written, sizes, strict=True
-            )
-        ]
+        kinds = self._snapshot.kinds[places].tolist()
+        each = list(zip((chunk.document for chunk in chunks), kinds, sizes, strict=True))
+        known = {one: self._about(*one) for one in set(each)}  # many chunks of a document have the same
+        return [known[one] for one in each]
 
     # Inside
+
+    def _about(self, document: int, kinds: str, pieces: int) -> About:
+        _, _, uri, _, _, language, modified, _ = self._map.document(document)
+        several = tuple(kinds.split(" "))
+        return About(uri, language, several[0], modified, pieces, kinds=several)
 
     def _chunk(self, chunk: ChunkId, whole: str, piece: PieceRow) -> Chunk:
         row = self._map.document(chunk.document)

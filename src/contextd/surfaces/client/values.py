@@ -159,7 +159,7 @@ def _facet(one: Json) -> Facet:
 def _trace(answer: Json) -> Trace:
     steps = [Step(one["name"], one["milliseconds"], one["count"]) for one in answer["steps"]]
     drops = [Drop(one["step"], one["what"], one["why"]) for one in answer["drops"]]
-    return Trace(steps=steps, drops=drops, warnings=list(answer["warnings"]))
+    return Trace(steps=steps, left_out=[lambda: drops], warnings=list(answer["warnings"]))
 
 
 def facets_of(own: Sequence[Facet]) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ from contextd.values.access_token import ADMIN, AccessToken
 from contextd.values.deadline import within
 
 _LOG = logging.getLogger("contextd.http")
-_THREADS = 4  # at once; more only contend for the interpreter lock
+_THREADS = 2  # at once; more only contend for the interpreter lock: four need a third more processor time for each query
 _WAITING = frozenset(
     {"add_context"}
 )  # routes that wait for a job; they have threads of their own, so queries do not wait for them

@@ -37,7 +37,7 @@ def context(caller: Caller, asked: requests.ContextRequest) -> ContextAnswer:
 
 def explain(caller: Caller, asked: requests.ContextRequest) -> ExplainAnswer:
     """Answer a question with its whole trace."""
-    return _explained(_context(caller, asked), texts=asked.texts, highlights=asked.highlights)
+    return _explained(_context(caller, asked, explained=True), texts=asked.texts, highlights=asked.highlights)
 
 
 def find(caller: Caller, asked: requests.FindRequest) -> FindAnswer:
@@ -127,9 +127,10 @@ def _options(asked: requests.SearchRequest) -> dict[str, Any]:
     }
 
 
-def _context(caller: Caller, asked: requests.ContextRequest) -> Context:
+def _context(caller: Caller, asked: requests.ContextRequest, *, explained: bool = False) -> Context:
     session, k = caller.session(asked, asked.also), MOST_HITS if asked.k is None else asked.k
-    found = session.context(asked.query, budget=asked.budget, template=asked.template, k=k, **_options(asked))
+    answer = session.preview if explained else session.context
+    found = answer(asked.query, budget=asked.budget, template=asked.template, k=k, **_options(asked))
     _warn_of_no_project(session, asked, found.trace)
     return found
 
