@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import click
 import pytest
 
 from contextd.app.assemble import open_session
 from contextd.app.serving import running
 from contextd.errors import Unavailable
+from contextd.surfaces.cli.hybrid import client
 from contextd.surfaces.client.client import Client
 from tests.conftest import Run
 
@@ -92,6 +94,14 @@ def test_a_command_falls_back_to_itself_or_fails_as_the_mode_says(
     (home / "config.toml").write_text('[context]\nmode = "standalone"\n')
     assert contextd("search", "load user", cwd=project).code == 3
     assert contextd("search", "load user", "--embedded", cwd=project).code == 0
+
+
+def test_a_mode_that_was_set_after_the_service_started_counts_at_once(process: Process, contextd: Callable[..., Run]) -> None:
+    """Commands take it from what the service has published, unless the settings are newer."""
+    with click.Context(click.Command("search")):
+        assert client(None, "owner") is not None
+        assert contextd("config", "set", "mode", "embedded").code == 0
+        assert client(None, "owner") is None
 
 
 def test_P17_a_second_service_names_the_first_and_a_stale_lock_is_taken_over(

@@ -16,7 +16,7 @@ from contextd.errors import Unavailable
 from contextd.surfaces.cli.show import note
 
 if TYPE_CHECKING:
-    from contextd.settings.defaults import Settings
+    from contextd.app.serving import Running
     from contextd.surfaces.client.client import Client
 
 _CONNECT = 0.5  # seconds to reach a service on this machine
@@ -35,8 +35,8 @@ def client(project: str | None, reader: str, also: Sequence[str] = ()) -> Client
         note(f"the service runs version {known.version}, this is {__version__}; run `contextd stop`, then start it again")
         return None
     reached = known is not None and known.url.startswith("http:") and _reaches(known.url)  # a certificate names another host
-    settings = _settings(home(), reached)
-    mode = asked or settings.mode
+    mode, seconds, retries = _manner(home(), known if reached else None)
+    mode = asked or mode
     if mode == "embedded":
         return None
     if known is None or not reached:
@@ -47,19 +47,21 @@ def client(project: str | None, reader: str, also: Sequence[str] = ()) -> Client
 
     others = [_place(one) or "" for one in also]
     who = None if reader == "owner" else reader
-    seconds, retries = settings.engine.timeout_ms / 1000, settings.engine.retry_attempts
     return Client(project=_place(project), also=others, reader=who, home=home(), timeout=seconds, retries=retries)
 
 
-def _settings(home: Path, reached: bool) -> Settings:
-    """Return the user's settings. The defaults need no file to be read."""
-    from contextd.settings.defaults import Settings
+def _manner(home: Path, known: Running | None) -> tuple[str, float, int]:
+    """Return the mode, and the time-out in seconds and the retries of a client.
 
-    if reached and not (home / "config.toml").exists():
-        return Settings()
+    The service has published them. The settings are loaded only if there is no service, or if their file has changed since.
+    """
+    file = home / "config.toml"
+    if known is not None and (not file.exists() or file.stat().st_mtime < known.started):
+        return known.mode, known.timeout_ms / 1000, known.retry_attempts
     from contextd.settings import config
 
-    return config.load(home / "config.toml", None, os.environ).settings
+    settings = config.load(file, None, os.environ).settings
+    return settings.mode, settings.engine.timeout_ms / 1000, settings.engine.retry_attempts
 
 
 def _has_own_settings() -> bool:

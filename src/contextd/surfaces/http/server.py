@@ -88,7 +88,7 @@ def serve(service: Service, address: Address, *, limits: RequestLimits | None = 
     host = "127.0.0.1" if address.host in (*_ANY, "localhost") else address.host
     url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
     service.tokens.own(folder_of(service.home.path))
-    with bound, announced(service.home.path, url, __version__):
+    with bound, announced(service.home.path, url, __version__, service.settings()):
         _logging()
         gc.freeze()  # modules live as long as the process; collections need not look at them
         sys.stderr.write(f"contextd is serving at {url} (process id {os.getpid()})\n")
