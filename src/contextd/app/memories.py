@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from contextd.app import private_topics
 from contextd.app.memory_fields import (
     FLAGS,
     checked,
@@ -25,7 +26,7 @@ from contextd.remembering import pipeline
 from contextd.remembering.enrich import VERSION, Enricher, Taught
 from contextd.remembering.topics import STARTING, Routing
 from contextd.values.clock import FIRST
-from contextd.values.memory import GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of, renamed
+from contextd.values.memory import ANYONE, GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of
 from contextd.values.query import Reader
 
 if TYPE_CHECKING:
@@ -257,10 +258,13 @@ class MemoryService:
         return self._replaced(name, "")
 
     def hidden_topics(self) -> frozenset[str]:
-        """Return the topics whose memories do not exist for this reader: private ones and those below them."""
-        if self.private or not self.private_topics:
-            return frozenset()
-        return self._below(self.private_topics)
+        """Return the topics that do not exist for this reader: private ones and those below them."""
+        return frozenset() if self.private else self._below(self.private_topics)
+
+    def hidden(self) -> frozenset[tuple[str, str]]:
+        """Return which topics of whose memories do not exist for this reader: author (or ANYONE) and topic."""
+        names = frozenset() if self.private else self.private_topics
+        return private_topics.hidden(names, self.record.relations, self.personal, self.reader.name)
 
     # Enrichment
 
@@ -309,8 +313,14 @@ class MemoryService:
 
     def _shown(self) -> Callable[[Memory], bool]:
         """Return a function that tells whether a memory exists for this reader."""
-        hidden = self.hidden_topics()
-        return lambda memory: self.private or not (memory.private or hidden.intersection(memory.topics))
+        hidden = self.hidden()
+        return lambda memory: (
+            self.private
+            or not (
+                memory.private
+                or any((author, topic) in hidden for author in (ANYONE, memory.author) for topic in memory.topics)
+            )
+        )
 
     def _own(self, memory: str) -> Memory:
         found = self.get(memory)
@@ -358,12 +368,7 @@ class MemoryService:
         return pipeline.RememberResources(self.record.memories, embedders, enricher, self.tokens, self.rules, self._shown())
 
     def _below(self, names: Collection[str]) -> frozenset[str]:
-        """Return topics by their old and new names, and all topics below them."""
-        found = {*names, *renamed(names, "", self.record.relations.topic_changes(self.reader.name))}
-        above = {topic.name: topic.parent for topic in self._defined_topics()}
-        while more := {name for name, parent in above.items() if parent in found} - found:
-            found |= more
-        return frozenset(found)
+        return private_topics.below(names, self.record.relations, self.personal, self.reader.name)
 
     def _corrected(self, workspaces: Sequence[int]) -> list[Taught]:
         found: list[Taught] = []

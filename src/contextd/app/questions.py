@@ -95,7 +95,7 @@ def _recall(session: Session, recall: Recall | None) -> Recall | None:
     recall = checked_recall(recall)
     if session.private:
         return recall
-    return replace(recall or Recall(), private=False, without_topics=session.memories.hidden_topics())
+    return replace(recall or Recall(), private=False, without_topics=session.memories.hidden())
 
 
 def hidden_paths(session: Session) -> tuple[str, ...]:

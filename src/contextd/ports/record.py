@@ -101,6 +101,9 @@ class Relations(Protocol):
     def openly_used_topics(self, author: str, workspaces: Collection[int]) -> list[str]:
         """Return the topics of a person's memories in some workspaces that are not private."""
 
+    def topic_authors(self, workspace: int) -> list[str]:
+        """Return the people who defined, renamed or deleted a topic."""
+
     def topic_changes(self, author: str) -> list[TopicChange]:
         """Return the topics a person renamed, merged or deleted, oldest change first."""
 

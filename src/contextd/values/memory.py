@@ -191,6 +191,9 @@ class Remembered:
     warnings: tuple[str, ...] = ()
 
 
+ANYONE = ""  # every author
+
+
 @dataclass(frozen=True, slots=True)
 class Recall:
     """Filters for memories; an empty field does not filter. Times are microseconds."""
@@ -200,7 +203,7 @@ class Recall:
     min_confidence: float = 0.0
     as_of: int | None = None  # memories valid at this time, instead of now
     private: bool = True  # whether private memories may be used
-    without_topics: frozenset[str] = frozenset()  # memories of these topics may not be used
+    without_topics: frozenset[tuple[str, str]] = frozenset()  # author (or ANYONE) and topic of memories that may not be used
     depth: int = 0  # number of links to follow from the hits
 
 

@@ -29,6 +29,8 @@ _FUTURE = (
     "select document_id from memory where workspace_id = :workspace and valid_from > :then and (not :now or valid_from > said)"
 )
 _OTHERS = "select document_id from memory where workspace_id = :workspace and ({conditions})"
+_HIDDEN = """exists (select 1 from json_each(topics) t join json_each(:without) w on w.value ->> 1 = t.value
+where w.value ->> 0 in (author, ''))"""
 _RELATED = """
 select a.document_id, b.document_id, l.kind from memory a join link l on l.workspace_id = a.workspace_id
 and a.memory_id in (l.start_id, l.end_id) join memory b on b.workspace_id = l.workspace_id
@@ -68,9 +70,7 @@ class SqliteMemoryReading(SqliteReading):
             )
             values["topics"] = json.dumps(sorted(asked.topics))
         if asked.without_topics:
-            conditions.append(
-                "exists (select 1 from json_each(topics) t where t.value in (select value from json_each(:without)))"
-            )
+            conditions.append(_HIDDEN)
             values["without"] = json.dumps(sorted(asked.without_topics))
         others = [_OTHERS.format(conditions=" or ".join(conditions))] if conditions else []
         query = " union all ".join([_PAST.format(private=private), _FUTURE, *others])

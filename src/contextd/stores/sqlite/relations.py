@@ -90,6 +90,11 @@ class SqliteRelations:
         """Return the topics of a person's memories in some workspaces that are not private."""
         return [row[0] for row in self._record.database.query(_USED_OPENLY, (author, json.dumps(list(workspaces))))]
 
+    def topic_authors(self, workspace: int) -> list[str]:
+        """Return the people who defined, renamed or deleted a topic."""
+        query = "select author from topic where workspace_id = ? union select author from topic_change order by author"
+        return [row[0] for row in self._record.database.query(query, (workspace,))]
+
     def topic_changes(self, author: str) -> list[TopicChange]:
         """Return the topics a person renamed, merged or deleted, oldest change first."""
         with self._record.database.reading() as connection:
