@@ -40,3 +40,21 @@ def test_the_topics_of_one_person_hide_nothing_that_others_wrote(session: Sessio
     ana = _reader(session, "ana", private=True)
     ana.memories.add_topic("Sport", "Health")
     assert _ids(bo) == {ride} and "Sport" in {topic.name for topic in bo.memories.topics()}
+
+
+def test_older_versions_show_only_what_the_reader_might_have_read(session: Session, contextd: Callable[..., Run]) -> None:
+    contextd("topics", "private", "Health")
+    ana = _reader(session, "ana", private=True)
+    ana.memories.add_topic("Medicine", "Health")
+    told = ana.remember("I take 5 mg of warfarin", private=True).memory.id
+    ana.memories.update(told, text="I take 4 mg of warfarin", private=False, topics=["Medicine"])
+    ana.memories.rename_topic("Medicine", "Pills")
+    ana.memories.update(told, text="I take the blue medicine", topics=["Food"])
+    ana.memories.update(told, text="I take a medicine", principals=["bo"])
+
+    def texts(reader: Session) -> list[str]:
+        return [one.before.text for one in reader.memories.history(told)]
+
+    assert texts(ana) == ["I take the blue medicine", "I take 4 mg of warfarin", "I take 5 mg of warfarin"]
+    assert texts(_reader(session, "ana")) == ["I take the blue medicine"]
+    assert texts(_reader(session, "bo", private=True)) == texts(_reader(session, "bo")) == []

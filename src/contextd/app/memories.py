@@ -26,7 +26,7 @@ from contextd.remembering import pipeline
 from contextd.remembering.enrich import VERSION, Enricher, Taught
 from contextd.remembering.topics import STARTING, Routing
 from contextd.values.clock import FIRST
-from contextd.values.memory import ANYONE, GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of
+from contextd.values.memory import ANYONE, GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of, renamed
 from contextd.values.query import Reader
 
 if TYPE_CHECKING:
@@ -122,9 +122,15 @@ class MemoryService:
         return [one for one in self.all() if one.valid_to is None and one.workspace == self.personal]
 
     def history(self, memory: str) -> list[Version]:
-        """Return the earlier versions of a memory, newest first."""
-        found = self.get(memory)
-        return self.record.memories.versions(found.workspace, found.id)
+        """Return the earlier versions of a memory that this reader might have read, newest first."""
+        found, shown = self.get(memory), self._shown()
+        changes = self.record.relations.topic_changes(found.author)
+
+        def readable(old: Memory) -> bool:
+            now = replace(old, topics=(*old.topics, *renamed(old.topics, old.clock, changes)))
+            return bool(old.principals & self.reader.principals) and shown(now)
+
+        return [one for one in self.record.memories.versions(found.workspace, found.id) if readable(one.before)]
 
     # Changing
 
