@@ -67,9 +67,13 @@ class TokenService:
         number, secret = match.groups() if match else ("", "")
         token = self.stored.get(number)
         same = hmac.compare_digest(_digest(secret), token.digest if token else _NOBODY)
-        if token is None or not same or (token.expires is not None and token.expires <= self.clock()):
+        if token is None or not same or self._has_expired(token):
             return None
         return token
+
+    def is_valid(self, token: AccessToken) -> bool:
+        """Return whether a token that was checked before has neither been revoked nor expired since."""
+        return self.stored.get(token.id) is not None and not self._has_expired(token)
 
     def all(self) -> list[AccessToken]:
         """Return every token, oldest first."""
@@ -79,6 +83,9 @@ class TokenService:
         """Delete a token. Raises `NotFound`."""
         if not self.stored.revoke(name):
             raise NotFound(f"no such token: {name!r}; run `contextd token list` for a list")
+
+    def _has_expired(self, token: AccessToken) -> bool:
+        return token.expires is not None and token.expires <= self.clock()
 
     def own(self, folder: Path) -> str:
         """Return the token of the command line and the library. It is created on first use, in a file of mode 0600."""

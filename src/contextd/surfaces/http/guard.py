@@ -20,7 +20,7 @@ import anyio.to_thread
 from contextd.app.asking import reader_of
 from contextd.app.tokens import TokenService
 from contextd.errors import ContextdError, InvalidInput
-from contextd.surfaces.http.problems import MEDIA_TYPE, RequestRefused, problem
+from contextd.surfaces.http.problems import MEDIA_TYPE, UNAUTHORIZED, RequestRefused, problem
 from contextd.surfaces.proxy.failures import refusal
 from contextd.surfaces.proxy.paths import target_of
 from contextd.values.access_token import ADMIN, AccessToken
@@ -145,7 +145,7 @@ class Guard:
         token = await anyio.to_thread.run_sync(self.tokens.check, given, limiter=self._threads)
         if token is None:
             challenge = [(b"www-authenticate", b'Bearer realm="contextd"')]
-            raise RequestRefused(401, "unauthorized", "a valid access token is needed: `Authorization: Bearer …`", challenge)
+            raise RequestRefused(*UNAUTHORIZED, challenge)
         if headers.get("x-contextd-private") == "0":
             token = replace(token, private=False)
         return as_reader(token, headers.get("x-contextd-reader"))

@@ -27,6 +27,9 @@ PROBLEM_SCHEMA = {
 }
 
 
+UNAUTHORIZED = (401, "unauthorized", "a valid access token is needed: `Authorization: Bearer …`")
+
+
 class RequestRefused(Exception):
     """A request that is refused before it reaches a handler."""
 
