@@ -60,3 +60,14 @@ def test_a_token_for_one_project_sees_the_usage_of_that_project_alone(asked: Ask
     seen = asked.api("GET", "/metrics", token=here)
     assert seen["queries"] == before["queries"] > 0 and "elsewhere" not in str(seen["agents"])
     assert asked.api("GET", "/metrics", token=other)["queries"] == 0
+
+
+def test_tasks_of_private_tokens_are_shown_to_those_alone(fresh: Asked) -> None:
+    tokens = {name: fresh.token(name, may="admin", private=name == "me") for name in ("me", "agent")}
+    for name, token in tokens.items():
+        body = {"title": "load a user", "task_id": f"{name}-1", "project": str(fresh.project)}
+        fresh.api("POST", "/task", body, token=token)
+    for readers in ("false", "true"):
+        seen = {name: fresh.api("GET", "/metrics", token=token, all_readers=readers) for name, token in tokens.items()}
+        assert set(seen["me"]["tasks"]) == {"me-1", "agent-1"} and set(seen["agent"]["tasks"]) == {"agent-1"}
+        assert seen["me"]["queries"] == seen["agent"]["queries"] == 2

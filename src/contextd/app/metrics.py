@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from contextd.errors import InvalidInput
@@ -97,12 +97,14 @@ class MetricsService:
     enabled: bool = True
     reaches: Callable[[str], bool] = lambda project: True  # given the id of a project; empty for none
     rules: Sequence[Rule] = ()
+    private: bool = True  # whether tasks of queries that could use private data are shown
 
     def report(self, days: int = 30, *, all_readers: bool = False) -> Metrics:
         """Return the usage of the last days: that of the reader, or of all readers. Raises InvalidInput."""
         since = time.time_ns() // 1000 - _at_least("days", checked_number("days", days, MOST_DAYS), 1) * _DAY
         own = (row for row in self.log.rows(since) if all_readers or row.reader == self.reader)
-        return metrics_of((row for row in own if self.reaches(row.project)), since)
+        shown = (self._without_task(row) for row in own if self.reaches(row.project))
+        return metrics_of(shown, since)
 
     def add(
         self,
@@ -126,6 +128,10 @@ class MetricsService:
         now, more = time.time_ns() // 1000, {"with_context": with_context, "text": notes}
         if self.enabled:
             self.log.add(AgentUsage(now, operation, self.reader, project, agent, task, **counts, **more))  # type: ignore[arg-type]
+
+    def _without_task(self, row: QueryUsage | AgentUsage) -> QueryUsage | AgentUsage:
+        hidden = isinstance(row, QueryUsage) and row.task and not (self.private or row.public)
+        return replace(row, task="") if hidden else row
 
 
 def _at_least(name: str, number: int, least: int) -> int:

@@ -238,7 +238,8 @@ class Session:
         """The service for reports on usage."""
         from contextd.app.metrics import MetricsService
 
-        return MetricsService(self.home.usage.log, self.reader.name, self.settings.metrics.enabled, rules=self.setup.rules)
+        log, enabled = self.home.usage.log, self.settings.metrics.enabled
+        return MetricsService(log, self.reader.name, enabled, rules=self.setup.rules, private=self.private)
 
     def index(
         self,

@@ -116,6 +116,7 @@ def _row(session: Session, operation: str, query: Query, answer: SearchResult | 
         budget=packed.budget if packed is not None else 0,
         file_tokens=file_tokens(answer.hits) if packed is not None else 0,
         warnings=len(trace.warnings),
+        public=not session.private,
         text=scrub_text(query.text)[0] if session.settings.metrics.log_text else "",
     )
 

@@ -70,6 +70,7 @@ class QueryUsage:
     budget: int = 0
     file_tokens: int = 0  # of the whole files that the context quotes, estimated
     warnings: int = 0
+    public: bool = False  # asked without private data, so everyone who sees this row may see its task
     text: str = ""
 
 

@@ -33,4 +33,5 @@ def _service(caller: Caller) -> MetricsService:
     def reaches(project: str) -> bool:
         return not token.workspaces or (bool(project) and token.reaches(int(project, 16)))
 
-    return MetricsService(caller.service.home.usage.log, token.reader.name, settings.metrics.enabled, reaches)
+    log, enabled = caller.service.home.usage.log, settings.metrics.enabled
+    return MetricsService(log, token.reader.name, enabled, reaches, private=token.private)
