@@ -342,3 +342,19 @@ def test_an_answer_fits_its_schema(asked: Asked, route: object) -> None:
     content = operation["responses"][code]["content"]
     schema = {**content[answer.headers["content-type"]]["schema"], "components": whole["components"]}
     Draft202012Validator(schema).validate(answer.json())
+
+
+def test_find_searches_stored_documents_as_far_as_the_reader_may_see_them(fresh: Asked) -> None:
+    project = str(fresh.project)
+    fresh.service.ask(project, ()).share(["ana"])
+    ana = fresh.token("ana", reader="ana")
+    for path, principals, place in (("notes/a.md", ["ana"], project), ("notes/b.md", ["owner"], project), ("own.md", [], None)):
+        body = {"path": path, "text": f"# {path}\n\nThe quokka() sleeps.\n", "principals": principals}
+        fresh.api("POST", "/documents", body | ({"project": place} if place else {}))
+
+    def found(token: str, **more: object) -> list[tuple[str, int]]:
+        body = {"query": "quokka()", "project": project, **more}
+        return [(one["path"], one["line"]) for one in fresh.api("POST", "/find", body, token=token)["matches"]]
+
+    assert found("") == [("notes/a.md", 3), ("notes/b.md", 3), ("own.md", 3)] and found(ana) == [("notes/a.md", 3)]
+    assert found("", paths=["notes/b.md"]) == [("notes/b.md", 3)] and len(found("", limit=2)) == 2

@@ -1,4 +1,4 @@
-"""Find an exact text or a pattern in the stored texts of a project: no ranking, in the order of paths."""
+"""Find an exact text or a pattern in the stored texts of a project, then in pushed documents: unranked, in order of paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import re2
 from contextd.app.questions import projects_of
 from contextd.errors import InvalidInput
 from contextd.ports.store import View
-from contextd.values.document import COMMIT, Chunk
+from contextd.values.document import COMMIT, PUSHED, Chunk
 from contextd.values.query import Query
 from contextd.values.structure import Occurrence
 
@@ -66,7 +66,7 @@ def _reason(reason: str, pattern: str) -> str:
 
 
 def found_in(session: Session, spans: Spans, limit: int, query: Query) -> list[Occurrence]:
-    """Return at most `limit` matches in the project of a session and its other projects."""
+    """Return at most `limit` matches in the projects of a session, then in documents that programs pushed."""
     found: list[Occurrence] = []
     for project in filter(session.access.may_read, projects_of(session)):
         sources = {project.source.id} | ({project.commits.id} if COMMIT in query.scope.kinds else set())
@@ -75,6 +75,10 @@ def found_in(session: Session, spans: Spans, limit: int, query: Query) -> list[O
         with project.store.view(scope) as view:
             places = occurrences(view, spans, query.scope.kinds, query.deadline)
             found += [replace(one, uri=name + one.uri) for one in islice(places, limit - len(found))]
+    for workspace in query.scope.workspaces:
+        scope = replace(query.scope, workspaces=(workspace,), sources=frozenset({PUSHED}), kinds=frozenset())
+        with session.home.record.pushed(workspace).view(scope) as view:
+            found += islice(occurrences(view, spans, query.scope.kinds, query.deadline), limit - len(found))
     return found
 
 

@@ -94,7 +94,7 @@ class Session:
     def find(
         self, text: str, *, limit: int = 100, narrow: Narrow | None = None, deadline: float | None = None
     ) -> list[Occurrence]:
-        """Return at most `limit` exact matches of a text in the files of all projects of the session."""
+        """Return at most `limit` exact matches of a text in the files of all projects, and in pushed documents."""
         from contextd.app.exact_search import exactly, found_in
 
         self._project()
