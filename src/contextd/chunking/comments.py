@@ -22,6 +22,10 @@ _MARKS = {
     "haskell": rf"\{{-.*?-\}}|{_DASHES}",
     "sql": rf"{_DASHES}|/\*.*?\*/",
 }
+# Of a whole file in a language with comments like C: a string is no comment, whatever is in it.
+_STRING = r'"""(?:.*?)"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|`[^`]*`'
+_WHOLE = rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|\Z)"
+_WHOLE_C, _WHOLE_PHP = re.compile(_WHOLE, re.DOTALL), re.compile(rf"{_WHOLE}|#(?!\[)[^\n]*", re.DOTALL)
 _DEFAULT = re.compile(_C, re.MULTILINE | re.DOTALL)
 _COMMENTS = {language: re.compile(marks, re.MULTILINE | re.DOTALL) for language, marks in _MARKS.items()}
 
@@ -29,3 +33,8 @@ _COMMENTS = {language: re.compile(marks, re.MULTILINE | re.DOTALL) for language,
 def without_comments(text: str, language: str) -> str:
     """Return code without its comments and docstrings."""
     return _COMMENTS.get(language, _DEFAULT).sub("", text)
+
+
+def code_of(text: str, language: str) -> str:
+    """Return a whole file without its comments, in a language with comments like C; strings stay."""
+    return (_WHOLE_PHP if language == "php" else _WHOLE_C).sub(lambda match: match[1] or " ", text)

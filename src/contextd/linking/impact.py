@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
+from contextd.chunking.comments import code_of
 from contextd.linking.resolve import Places, resolve, stems_of
 from contextd.linking.symbols import PACKAGE_IS_FOLDER, definitions, folder, language_by_name, uses
 from contextd.ports.store import View
@@ -29,7 +30,7 @@ def importers(view: View, targets: Iterable[str]) -> dict[str, str]:
 
 
 def _mates(view: View, targets: Collection[str], uris: Mapping[int, str]) -> dict[str, str]:
-    """Return files of the same package (where a package is a folder) that mention a name the targets define."""
+    """Return files of the same package that mention a name the targets define, besides comments."""
     found: dict[str, str] = {}
     for here in {folder(uri) for uri in targets if uri.endswith(PACKAGE_IS_FOLDER)}:
         package = {document: uri for document, uri in uris.items() if folder(uri) == here and uri.endswith(PACKAGE_IS_FOLDER)}
@@ -39,13 +40,34 @@ def _mates(view: View, targets: Collection[str], uris: Mapping[int, str]) -> dic
         definers = Counter(name for labels in defined.values() for name in {_own(label) for label in labels})
         labels = {label for uri in targets for label in defined.get(uri, ())}
         own = {_own(label) for label in labels if "." not in label or definers[_own(label)] == 1}
-        for document, uri in package.items():
+        for document, uri in (package | _elsewhere(view, targets, package, labels, uris)).items():
             names = sorted(own - {_own(label) for label in defined.get(uri, ())})
             if names and uri not in targets:
                 mention = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
-                if match := mention.search("\n".join(chunk.text for chunk in view.chunks_of([document])[document])):
+                if match := mention.search(code_of(view.text(document), language_by_name(uri))):
                     found[uri] = f"mentions {match[0]}"
     return found
+
+
+def _elsewhere(
+    view: View, targets: Collection[str], package: Mapping[int, str], labels: Collection[str], uris: Mapping[int, str]
+) -> dict[int, str]:
+    """Return files in other folders that declare the same package and refer to a class or function of the targets."""
+    declared = {_declared(uri, view.text(document)) for document, uri in package.items() if uri in targets} - {""}
+    if not declared:
+        return {}
+    others = {site.document for site in view.links.references([label for label in labels if "." not in label])} - set(package)
+    near = {document: uris[document] for document in others if uris[document].endswith(PACKAGE_IS_FOLDER)}
+    return {document: uri for document, uri in near.items() if _declared(uri, view.text(document)) in declared}
+
+
+_DECLARED = re.compile(r"^\s*(?:package|namespace)\s+([\w.\\]+)", re.MULTILINE)
+
+
+def _declared(uri: str, text: str) -> str:
+    """Return the package or namespace that a file declares; empty for Go, where packages of two folders may share a name."""
+    match = None if uri.endswith(".go") else _DECLARED.search(text)
+    return match[1] if match else ""
 
 
 def _own(label: str) -> str:

@@ -13,7 +13,7 @@ from contextd.ports.store import View
 from contextd.values.document import INHERIT, Chunk, Definition, Site
 from contextd.values.structure import DefinitionSite, Use
 
-PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala")
+PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala", ".php")
 _GENERATIONS = 4
 _LONGEST = 2000  # characters of a line that are read
 _IMPORT_LINES = 40
