@@ -9,7 +9,7 @@ import pytest
 
 from contextd.app.assemble import open_session
 from contextd.chunking.references import references
-from contextd.linking.calls import Imported, Target, call_of, likeness, module_of
+from contextd.linking.calls import Imported, Target, call_of, class_made, likeness, module_of
 from contextd.values.document import CALL
 
 NEAR = frozenset({"app/views.py"})
@@ -160,3 +160,15 @@ def test_a_method_of_a_type_from_elsewhere_is_not_ours(make_project: Callable[..
 )
 def test_the_module_that_a_receiver_is_declared_to_come_from(text: str, module: str) -> None:
     assert module_of("pb", text) == module
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("s = Store()", "Store"), ("s = a.b.Store(1)", "Store"), ("s := &Store{a: 1}", "Store"), ("let s = Store::new();", "Store"),
+        ("let mut s: Store = Store::new();", "Store"), ("$s = new \\A\\Store();", "Store"), ("Store s = new Store<String>();", "Store"),
+        ("s = A()\ns = B()", "B"), ("x.s = Store()", ""), ("s = load()", ""), ("ss = Store()", ""), ("s == Store()", ""),
+    ],
+)  # fmt: skip
+def test_the_class_that_a_receiver_was_made_from(text: str, name: str) -> None:
+    assert class_made("$s" if "$" in text else "s", text) == name

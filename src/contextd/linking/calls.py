@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 _SELF = frozenset("self this cls super Self $this".split())
 _SELF_IN = {".php": frozenset({"parent", "static"}), ".cs": frozenset({"base"})}
@@ -28,6 +28,7 @@ class Call:
     text: str
     inside: str
     receivers: tuple[str | None, ...]
+    made: Mapping[str, str] = field(default_factory=dict)  # the class of a receiver, if it was made from one just before
 
 
 def call_of(name: str, uri: str, text: str, inside: str) -> Call:
@@ -36,6 +37,13 @@ def call_of(name: str, uri: str, text: str, inside: str) -> Call:
     on = [match[1] or "?" for match in re.finditer(pattern, text)]
     bare = len(re.findall(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)) > len(on)
     return Call(uri, text, inside, (*on, *([None] if bare or not on else [])))
+
+
+def class_made(receiver: str, text: str) -> str:
+    """Return the class that a variable was last made from: Store in `s = Store()`, `s := &Store{`, `let s = Store::new(`."""
+    name, made = re.escape(receiver), r"(?:new\s+|&)?\\?(?:[\w$]+(?:\.|::|\\))*([A-Z][\w$]*)(?:::new)?\s*(?:<[^<>\n]*>)?[({]"
+    found = re.findall(rf"(?<![\w$.]){name}\s*(?::\s*[\w$.<>]+\s*)?:?=\s*{made}", text)
+    return str(found[-1]) if found else ""
 
 
 def module_of(receiver: str, text: str) -> str:
@@ -99,6 +107,7 @@ def _method(call: Call, target: Target, receiver: str | None, imported: Imported
     if receiver in _SELF or receiver in _SELF_IN.get(posixpath.splitext(call.uri)[1], ()):
         around = _class_of(call.inside)
         return _CERTAIN if around == target.owner or around in target.heirs else _UNLIKELY
+    receiver = call.made.get(receiver, receiver)
     if _same(receiver, target.owner) or any(_same(receiver, heir) for heir in target.heirs):
         return _CERTAIN
     return _NEVER if imported.foreign(call.uri, receiver) else near

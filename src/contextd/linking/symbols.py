@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from contextd.linking.calls import Call, Imported, Target, call_of, likeness, module_of
+from contextd.linking.calls import Call, Imported, Target, call_of, class_made, likeness, module_of
+from contextd.linking.inheritance import bases_of_heirs, inherited, inside
 from contextd.linking.resolve import Places, resolve
 from contextd.ports.store import View
 from contextd.values.document import INHERIT, Chunk, Definition, Site
 from contextd.values.structure import DefinitionSite, Use
 
 PACKAGE_IS_FOLDER = (".go", ".java", ".kt", ".swift", ".cs", ".scala", ".php")
-_GENERATIONS = 4
 _LONGEST = 2000  # characters of a line that are read
 _IMPORT_LINES = 40
 _SIGNATURE, _SIGNATURE_LINES = 400, 30  # maximum characters and lines of a signature
 
 
 def definitions(view: View, name: str) -> list[DefinitionSite]:
-    """Return the definitions of a name. A qualified name (`Session.close`, `src/store.load_user`) must match as a whole."""
+    """Return the definitions of a name. A qualified name (`Session.close`, `src/store.load_user`) must match as a whole.
+
+    A class may inherit the name: then the definition in its nearest base is returned.
+    """
     uris = view.uris()
     found = view.links.defining([_last(name)])
     fitting = _closest([(document, one) for document, one in found if _is_called(one.label, uris[document], name)], name)
+    if not fitting and found and len(parts := _parts(name)) > 1:
+        fitting = inherited(view, parts[-2], _closest(found, name))
     texts = view.chunks_of({document for document, _ in fitting})
     places = [
         DefinitionSite(uris[document], one.line, one.kind, one.label, signature_of(texts[document], one.line))
@@ -148,11 +153,14 @@ class _Around:
         return f"{before}{text}" if before.endswith((".", "->", "::")) or text.startswith((".", "?.", "->", "::")) else text
 
     def typed(self, call: Call, site: Site, line: int) -> Call:
-        """Replace each receiver whose declared type comes from a foreign module by that module."""
-        text = next((one.text for one in self._texts[site.document] if one.start_line <= line <= one.end_line), "")
+        """Replace each receiver whose declared type comes from a foreign module by that module; add classes of receivers."""
+        chunk = next((one for one in self._texts[site.document] if one.start_line <= line <= one.end_line), None)
+        text = chunk.text if chunk is not None else ""
+        before = "\n".join(text.split("\n")[: line - chunk.start_line]) if chunk is not None else ""
         modules = {one: module_of(one, text) for one in call.receivers if one and one != "?"}
         foreign = {one: module for one, module in modules.items() if module and self.imported.foreign(call.uri, module)}
-        return replace(call, receivers=tuple(foreign.get(one or "", one) for one in call.receivers))
+        made = {one: name for one in modules if (name := class_made(one, before))}
+        return replace(call, receivers=tuple(foreign.get(one or "", one) for one in call.receivers), made=made)
 
     def _statement(self, site: Site) -> str:
         """Return the text of an import statement, up to its closing bracket."""
@@ -171,45 +179,19 @@ class _Around:
             reached |= {uri for uri in (self._uris[document] for document in self._texts) if folder(uri) == folder(one.uri)}
         bare = Target(one.uri, one.label, frozenset(reached), frozenset())
         if bare.owner and bare.owner not in self._heirs_of:
-            self._heirs_of[bare.owner] = frozenset(self._heirs(bare.owner))
+            self._heirs_of[bare.owner] = frozenset(bases_of_heirs(self._view, [bare.owner]))
         return replace(bare, heirs=self._heirs_of.get(bare.owner, frozenset()))
-
-    def _heirs(self, owner: str) -> set[str]:
-        """Return the direct and indirect subclasses of a class."""
-        found, newest = set[str](), {owner}
-        for _ in range(_GENERATIONS):
-            newest = {
-                heir
-                for site in self._view.links.references(sorted(newest))
-                if site.kind == INHERIT
-                for heir in self._inheriting(site)
-            }
-            newest -= found | {owner}
-            if not newest:
-                break
-            found |= newest
-        return found
-
-    def _inheriting(self, site: Site) -> Iterator[str]:
-        outline = [one for _, one in self._view.links.outline([site.document])]
-        yield from (_inside(outline, line).rpartition(".")[2] for line in site.lines if _inside(outline, line))
 
     def uses(self, site: Site) -> list[Use]:
         """Return the uses at a site, one per line."""
         chunks, defined, uri = self._texts[site.document], self._outlines[site.document], self._uris[site.document]
         how = "inherits" if site.kind == INHERIT else "calls"
-        return [Use(uri, line, how, _inside(defined, line), line_of(chunks, line), sure=True) for line in site.lines]
+        return [Use(uri, line, how, inside(defined, line), line_of(chunks, line), sure=True) for line in site.lines]
 
 
 def folder(uri: str) -> str:
     """Return the folder of a file."""
     return uri.rpartition("/")[0]
-
-
-def _inside(defined: Sequence[Definition], line: int) -> str:
-    """Return the label of the innermost definition around a line."""
-    around = [one for one in defined if one.line <= line <= one.end_line]
-    return min(around, key=lambda one: one.end_line - one.line).label if around else ""
 
 
 _ENDINGS = {"py": "python", "go": "go", "rs": "rust", "java": "java", "kt": "kotlin", "js": "javascript", "jsx": "javascript",
