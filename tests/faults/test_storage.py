@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -130,9 +131,32 @@ def without_power(*arguments: str, home: Path) -> subprocess.CompletedProcess[st
     return subprocess.run(command, env={**os.environ, "CONTEXTD_HOME": str(home)}, capture_output=True, text=True, timeout=60)
 
 
-@pytest.mark.skipif(
+binding = pytest.mark.skipif(
     os.getuid() == 0 and not shutil.which("setpriv"), reason="root without setpriv cannot be bound by permissions"
 )
+
+
+@binding
+def test_a_file_that_may_not_be_read_is_listed_until_it_is_read(project: Path, home: Path) -> None:
+    place = ("-p", str(project))
+    closed = project / "src/app/store.py"
+    closed.chmod(0)
+    try:
+        indexed = without_power("index", *place, home=home)
+        listed = json.loads(without_power("errors", *place, "--json", home=home).stdout)["items"]
+        (project / "context.toml").write_text("[context.bootstrap]\nfail_fast = true\n")
+        stopped = without_power("index", "--verify", *place, home=home)
+        (project / "context.toml").unlink()
+    finally:
+        closed.chmod(0o644)
+    assert indexed.returncode == 0 and "Permission denied" in indexed.stdout
+    assert [(one["path"], one["error"]) for one in listed] == [("src/app/store.py", "cannot be read: Permission denied")]
+    assert stopped.returncode != 0 and "src/app/store.py" in stopped.stderr and "Traceback" not in stopped.stderr
+    assert without_power("index", *place, home=home).returncode == 0
+    assert json.loads(without_power("errors", *place, "--json", home=home).stdout)["items"] == []
+
+
+@binding
 def test_F5_a_read_only_home_still_answers(session: Session, project: Path, home: Path) -> None:
     session.remember("the office is in Lisbon")
     session.close()

@@ -228,8 +228,18 @@ def _raws(run: _Run, files: Sequence[FileState]) -> Iterator[Raw]:
 def _skip(run: _Run, state: FileState, skip: Skip) -> None:
     kind = skip.reason.split(" (")[0].split(":")[0]
     run.report.skipped[kind] = run.report.skipped.get(kind, 0) + 1
+    if skip.failed:
+        _fail(run, state.uri, skip.reason, state.stamp)
     if state.uri in run.known and skip.reason != "gone" and "changes while" not in skip.reason:
         run.refused.append(state.uri)
+
+
+def _fail(run: _Run, uri: str, error: str, stamp: Stamp) -> None:
+    """Record that a file could not be indexed. Raises ContextdError if the run is to end there."""
+    run.report.failed[uri] = error
+    run.store.notes.note_error(uri, error, stamp)
+    if run.options.fail_fast:
+        raise ContextdError(f"{uri}: {error} (fail_fast is set)")
 
 
 def _row(run: _Run, uri: str, language: str, stamp: Stamp, digest: bytes) -> DocumentRow:
@@ -248,12 +258,9 @@ def _collect(run: _Run, outcome: Outcome, batch: list[tuple[DocumentRow, Parsed]
     raw, report = outcome.raw, run.report
     row = run.pending.pop(raw.uri)
     if outcome.parsed is None:
-        report.failed[raw.uri] = outcome.error
-        run.store.notes.note_error(raw.uri, outcome.error, row.stamp)
         if run.recipe_changed:  # the stored version may contain data that must no longer be stored
             run.refused.append(raw.uri)
-        if run.options.fail_fast:
-            raise ContextdError(f"{raw.uri}: {outcome.error} (fail_fast is set)")
+        _fail(run, raw.uri, outcome.error, row.stamp)
         return
     if run.full and raw.uri not in run.known:  # parsed while the quota was reached
         report.skipped[_OVER] = report.skipped.get(_OVER, 0) + 1

@@ -119,6 +119,7 @@ class Skip:
     uri: str
     reason: str
     unseen: bool = False
+    failed: bool = False  # it should have been read, but the system refused
 
 
 class Source(Protocol):

@@ -25,6 +25,7 @@ _SUSPECT = re.compile(r"(?i)[A-Za-z0-9_-]{20}|pass|pwd|secret|token|key")  # oth
 _ALTERED = re.compile(r"~[0-9a-f]{8}$")
 _MOST = (1 << 63) - 1
 _NEVER = "never read: this name holds secrets"
+_GONE = "gone"
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -138,7 +139,7 @@ class Files:
             try:
                 data, before, after = self._read_once(path)
             except OSError as error:
-                return Skip(uri, _denied(error))
+                return Skip(uri, reason := _denied(error), failed=reason != _GONE)
             if before == after and len(data) == after.size:
                 document = language_of(path) in DOCUMENTS
                 reason = "" if document else binary_reason(data, self.boundaries.binary_threshold)
@@ -278,5 +279,5 @@ def _fitting(number: int) -> int:
 
 def _denied(error: OSError) -> str:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return "gone"
+        return _GONE
     return f"cannot be read: {error.strerror or error}"
