@@ -213,6 +213,44 @@ def test_doctor_names_what_is_missing_and_the_remedy(person: Path, project: Path
     assert healthy.code == 0 and "problem" not in healthy.out
 
 
+def _doctor(contextd: Contextd, project: Path, person: Path) -> tuple[int, dict[str, dict[str, str]]]:
+    done = contextd("doctor", "--json", cwd=project, HOME=str(person))
+    return done.code, {one["check"]: one for one in json.loads(done.out)["items"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("[context\n", "line 1"), ("[context.query]\nmmr_lamda = 1\n", "mmr_lambda"), ("[context.privacy]\npaths = 3\n", "list")]
+)  # fmt: skip
+def test_doctor_says_what_is_wrong_with_the_settings_of_a_project(
+    person: Path, project: Path, contextd: Contextd, text: str, said: str
+) -> None:
+    contextd("index", cwd=project)
+    (project / "context.toml").write_text(text)
+    code, found = _doctor(contextd, project, person)
+    assert code == 1 and found["settings"]["state"] == "problem" and said in found["settings"]["detail"]
+    assert str(project / "context.toml") in found["settings"]["detail"] and "validate-config" in found["settings"]["remedy"]
+
+
+def test_doctor_tries_the_hook(person: Path, project: Path, contextd: Contextd, tmp_path: Path) -> None:
+    assert "Claude Code hook" not in _doctor(contextd, project, person)[1]
+    contextd("install", "claude", "--hook", HOME=str(person))
+    code, found = _doctor(contextd, project, person)
+    assert code == 0 and found["Claude Code hook"]["remedy"] == "contextd serve --background"
+    path = person / ".claude/settings.json"
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    whole = path.read_text()
+    for program in ("/no/such/python", str(python)):
+        path.write_text(whole.replace(json.dumps(sys.executable)[1:-1], program))
+        code, found = _doctor(contextd, project, person)
+        assert code == 1 and program in found["Claude Code hook"]["detail"]
+        assert found["Claude Code hook"]["remedy"] == "contextd install claude --hook"
+    path.write_text("{ nonsense")
+    code, found = _doctor(contextd, project, person)
+    assert code == 1 and str(path) in found["Claude Code hook"]["remedy"]
+
+
 def test_X5_purge_leaves_no_file(person: Path, project: Path, home: Path, contextd: Contextd) -> None:
     before = {path: path.read_bytes() for path in person.rglob("*") if path.is_file()}
     contextd("index", cwd=project)

@@ -19,6 +19,7 @@ from contextd.settings.permissions import make_folder
 
 NAME = "contextd"
 BACKUP = ".before-contextd"
+_HOOK_MODULE = "contextd.surfaces.client.hook"
 _HOOK_SECONDS = 2  # after which Claude Code gives up on the hook
 
 
@@ -193,8 +194,24 @@ def hook_text() -> str:
 
 def _hook() -> dict[str, Any]:
     home = os.environ.get("CONTEXTD_HOME")
-    command = f'"{sys.executable}" -m contextd.surfaces.client.hook' + (f" --home {shlex.quote(home)}" if home else "")
+    command = f'"{sys.executable}" -m {_HOOK_MODULE}' + (f" --home {shlex.quote(home)}" if home else "")
     return {"hooks": [{"type": "command", "command": command, "timeout": _HOOK_SECONDS}]}
+
+
+def installed_hook(path: Path) -> str | None:
+    """Return the command of the hook in a settings file of Claude Code; None without one. Raises InvalidInput."""
+    text = _text(path)
+    groups = json_edit.entry(text, ("hooks", "UserPromptSubmit"))
+    commands = [one.get("command") for group in _list(groups) for one in _list(_get(group, "hooks")) if isinstance(one, dict)]
+    return next((str(one) for one in commands if _HOOK_MODULE in str(one)), None)
+
+
+def _get(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def hook_change(path: Path, *, add: bool) -> FileChange:
@@ -203,7 +220,7 @@ def hook_change(path: Path, *, add: bool) -> FileChange:
     known = json_edit.entry(text, ("hooks", "UserPromptSubmit")) or []
     if not isinstance(known, list):
         raise InvalidInput(f"{path}: hooks.UserPromptSubmit is not a list; mend the file first")
-    others = [one for one in known if "contextd.surfaces.client.hook" not in str(one)]
+    others = [one for one in known if _HOOK_MODULE not in str(one)]
     wanted = [*others, _hook()] if add else others
     if wanted == known:
         return FileChange(path, text, text)

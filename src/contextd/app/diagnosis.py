@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
+import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from contextd.app.agents import AGENTS, installed
+from contextd.app.agents import AGENTS, hook_path, installed, installed_hook
 from contextd.app.assemble import open_to_ask
+from contextd.app.root import find_root
 from contextd.app.serving import running
-from contextd.errors import ContextdError
+from contextd.errors import ContextdError, NotFound
 from contextd.models import weights
 from contextd.settings import config
 
+_SECONDS = 10  # for the start of another Python
 OK, HINT, PROBLEM = "ok", "hint", "problem"
 
 
@@ -30,21 +34,28 @@ class Check:
 
 def checks(here: Path, user: Path, environment: Mapping[str, str]) -> Iterator[Check]:
     """Yield every check. A check that fails does not stop the others."""
-    folder = config.home(environment)
-    yield from _settings(folder, environment)
-    yield from _models(folder)
-    yield _service(folder)
-    yield from _agents(user)
-    yield from _project(here, folder, environment)
-
-
-def _settings(folder: Path, environment: Mapping[str, str]) -> Iterator[Check]:
+    folder, root = config.home(environment), find_root(here)
     yield Check("data", OK, str(folder))
-    try:
-        loaded = config.load(folder / "config.toml", None, environment)
-    except ContextdError as error:
-        yield Check("settings", PROBLEM, str(error), "edit the file, then run `contextd validate-config`")
-        return
+    settings = list(_settings(folder, root, environment))
+    yield from settings
+    yield from _models(folder)
+    service = _service(folder)
+    yield service
+    yield from _agents(user)
+    yield from _hooks(user, root, answering=service.state == OK)
+    if all(one.state != PROBLEM for one in settings):  # otherwise nothing can be said of the project
+        yield from _project(here, folder, environment)
+
+
+def _settings(folder: Path, root: Path, environment: Mapping[str, str]) -> Iterator[Check]:
+    """Check the file of the user, then that of the project."""
+    for own in (None, root / config.FILE_NAME):
+        try:
+            loaded = config.load(folder / "config.toml", own, environment)
+        except ContextdError as error:
+            file = own or folder / "config.toml"
+            yield Check("settings", PROBLEM, str(error), f"edit {file}, then run `contextd validate-config`")
+            return
     yield from (Check("settings", HINT, warning, "contextd config") for warning in loaded.warnings)
 
 
@@ -86,12 +97,49 @@ def _agents(user: Path) -> Iterator[Check]:
         yield Check(agent.title, OK if there else PROBLEM, program if there else f"no such file: {program}", remedy)
 
 
+def _hooks(user: Path, root: Path, *, answering: bool) -> Iterator[Check]:
+    """Check the hook of Claude Code, of the user and of the project. It is silent on any failure, so nobody else tells."""
+    for scope, option in (("user", ""), ("project", " --scope project")):
+        try:
+            path = hook_path(scope, user, root)
+            command = installed_hook(path) if path.exists() else None
+        except ContextdError as error:
+            yield Check("Claude Code hook", PROBLEM, str(error), f"mend {path}")
+            continue
+        if command is None:
+            continue
+        mend = f"contextd install claude --hook{option}"
+        if fault := _hook_fault(command):
+            yield Check("Claude Code hook", PROBLEM, f"{fault} ({path})", mend)
+        elif not answering:
+            yield Check("Claude Code hook", HINT, "adds nothing while the service does not run", "contextd serve --background")
+        else:
+            yield Check("Claude Code hook", OK, str(path))
+
+
+def _hook_fault(line: str) -> str:
+    """Return why the command of a hook cannot run; empty if it can."""
+    try:
+        program, *arguments = shlex.split(line)
+        if not Path(program).exists():
+            return f"no such file: {program}"
+        module = arguments[arguments.index("-m") + 1]
+        command = [program, "-c", f"import {module}"]  # as the user set it up
+        tried = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603
+    except (ValueError, IndexError, OSError, subprocess.SubprocessError) as error:
+        return f"the command cannot run: {error}"
+    return "" if tried.returncode == 0 else f"{program} has no contextd"
+
+
 def _project(here: Path, folder: Path, environment: Mapping[str, str]) -> Iterator[Check]:
     try:
         session = open_to_ask(".", home=folder, environment=environment)
         found = session.status()
-    except ContextdError as error:
+    except NotFound as error:
         yield Check("project", HINT, str(error))
+        return
+    except ContextdError as error:
+        yield Check("project", PROBLEM, str(error))
         return
     if found is None:
         yield Check("project", HINT, f"{here} is not indexed", "contextd up")
