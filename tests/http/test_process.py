@@ -22,6 +22,7 @@ from contextd.errors import Unavailable
 from contextd.surfaces.cli.hybrid import client
 from contextd.surfaces.client.client import Client
 from tests.conftest import Run
+from tests.waiting import until
 
 
 class Process:
@@ -253,3 +254,19 @@ def test_a_program_that_takes_the_port_of_a_dead_service_gets_no_token(process: 
             client.remember("I like figs")
         with pytest.raises(TimeoutError):
             thief.accept()
+
+
+def test_another_writer_is_told_that_the_service_holds_the_index(
+    home: Path, project: Path, monkeypatch: pytest.MonkeyPatch, contextd: Callable[..., Run]
+) -> None:
+    monkeypatch.setenv("CONTEXTD_HOME", str(home))
+    session = open_session(project, home=home, environment={})
+    session.index()
+    one = Process(home, watch=True)
+    try:
+        assert contextd("search", "load user", "--service", cwd=project).code == 0  # from now on, the project is followed
+        until(lambda: "service" in session.known().writer())
+        told = contextd("watch", cwd=project)
+        assert told.code == 3 and "locked by the contextd service" in told.err and "`contextd stop`" in told.err
+    finally:
+        one.stop(signal.SIGKILL)

@@ -50,7 +50,7 @@ def start(project: Path, home: Path) -> Iterator[Callable[..., Server]]:
 def holder(home: Path) -> int:
     """The process that holds the lease; 0 if none does."""
     shown = [path.read_text() for path in home.glob("projects/*/writer.holder")]
-    found = re.search(r"contextd watch, process (\d+)", " ".join(shown))
+    found = re.search(r"contextd (?:watch|mcp), process (\d+)", " ".join(shown))
     return int(found[1]) if found else 0
 
 

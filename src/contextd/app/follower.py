@@ -34,6 +34,7 @@ class Follower:
     """Runs a child process while no other process watches the project. Starts at once; any thread may call its methods."""
 
     _session: Session
+    _server: str  # the name of the server, shown to other writers
     _child: subprocess.Popen[str] | None = None
     _problem: str = ""
     _over: threading.Event = field(default_factory=threading.Event)
@@ -74,7 +75,7 @@ class Follower:
             return str(error)
 
     def _run(self) -> str:
-        command = [*_COMMAND, str(self._session.root()), self._session.reader.name]
+        command = [*_COMMAND, str(self._session.root()), self._session.reader.name, self._server]
         pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
         with subprocess.Popen(  # noqa: S603 - our own module
             command, stdin=pipe, stdout=pipe, stderr=nothing, encoding="utf-8", errors="replace"
@@ -96,7 +97,7 @@ class Follower:
         return (first + child.stdout.read()).strip()
 
 
-def main(project: str, reader: str) -> int:
+def main(project: str, reader: str, server: str) -> int:
     """Watch a project until standard input ends, its settings change, or another process holds the lease."""
     from contextd.app.assemble import open_session
     from contextd.settings import config
@@ -108,7 +109,7 @@ def main(project: str, reader: str) -> int:
         session = open_session(project, reader=reader)
         sys.stdout.write(_BEGUN)
         sys.stdout.flush()
-        session.watch(lambda: over.is_set() or config.stamp(Path(project)) != settings, lambda _: None)
+        session.watch(lambda: over.is_set() or config.stamp(Path(project)) != settings, lambda _: None, server)
         session.close()
     except Busy:
         return 0

@@ -158,17 +158,17 @@ class IndexService:
     def unattended(self) -> bool:
         """Return whether no process holds the project's lease at the moment."""
         try:
-            with self.project.lease("contextd mcp"):
+            with self.project.lease("contextd"):
                 return True
         except Busy:
             return False
 
-    def watch(self, stop: Callable[[], bool], say: Callable[[str], None]) -> None:
-        """Keep the index up to date until `stop` returns true; runs queued jobs, too."""
+    def watch(self, stop: Callable[[], bool], say: Callable[[str], None], who: str) -> None:
+        """Keep the index up to date until `stop` returns true; runs queued jobs, too. `who` is shown to other writers."""
         from contextd.indexing.upkeep import Watching
 
         project = self.project
-        with project.lease("contextd watch") as lease, project.parser(keep=True) as parser:
+        with project.lease(who) as lease, project.parser(keep=True) as parser:
             Watching(self._upkeep(lease, parser), project.arm, stop, say, project.machine).run()
 
     def estimate(self, paths: Iterable[str] = ()) -> dict[str, tuple[int, int]]:

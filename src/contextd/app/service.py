@@ -27,6 +27,7 @@ from contextd.values.access_token import ADMIN, AccessToken
 from contextd.values.usage import unrecorded
 
 _ID = re.compile(r"[0-7][0-9a-f]{15}")
+_NAME = "the contextd service (`contextd stop` ends it)"
 _MOST_SESSIONS = 64  # kept; the least recently used is opened again on use
 
 Open = Callable[[str | None, Sequence[str]], Session]
@@ -203,7 +204,7 @@ class Service:
             if not begin and not settings.bootstrap.enabled and not project.store.documents(project.source.id):
                 return
             owner = replace(session, project=project, reader=self._opened(None, ()).reader)
-            self._followers[root] = Follower(owner), time.monotonic()
+            self._followers[root] = Follower(owner, _NAME), time.monotonic()
 
     def _stop(self, root: Path) -> None:
         with self._lock:

@@ -273,9 +273,9 @@ class Session:
         """Read failed files again."""
         return self.index_service.retry(progress=progress)
 
-    def watch(self, stop: Callable[[], bool], say: Callable[[str], None]) -> None:
-        """Keep the index up to date until `stop` returns true; runs queued jobs, too."""
-        self.index_service.watch(stop, say)
+    def watch(self, stop: Callable[[], bool], say: Callable[[str], None], who: str = "contextd watch") -> None:
+        """Keep the index up to date until `stop` returns true; runs queued jobs, too. `who` is shown to other writers."""
+        self.index_service.watch(stop, say, who)
 
     def estimate(self, paths: Iterable[str] = ()) -> dict[str, tuple[int, int]]:
         """Return files and bytes by language that a rebuild would read."""

@@ -77,7 +77,7 @@ class Server:
                     with suppress(ContextdError):  # the follower reports it, too; existing data can be queried
                         self._first_run = self._session.index_service.request()
                 if self.watch and settings.watcher.enabled:
-                    self._follower = Follower(self._session)
+                    self._follower = Follower(self._session, "contextd mcp")
             return self._session
 
     def _call(self) -> ToolCall:
