@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from contextd.app.session import Session
@@ -42,7 +43,8 @@ def test_status_of_a_folder_that_is_not_indexed_creates_nothing(project: Path, h
 
 def test_projects_are_listed_and_removed(session: Session, project: Path, home: Path, contextd: Contextd) -> None:
     (one,) = json.loads(contextd("projects", "--json").out)["items"]
-    assert one["name"] == "project" and one["roots"] == [str(project)] and one["bytes"] > 0 and one["indexed"]
+    assert one["name"] == "project" and one["roots"] == [str(project)] and one["bytes"] > 0
+    assert datetime.fromisoformat(one["indexed"]).tzinfo is not None
     assert str(project) in contextd("projects").out
     refused = contextd("projects", "remove", "project")
     assert refused.code == 2 and "--yes" in refused.err and len(list((home / "projects").iterdir())) == 1

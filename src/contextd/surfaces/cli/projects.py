@@ -121,4 +121,7 @@ def _remove(chosen: Sequence[Any], with_memories: bool, yes: bool, json_output: 
 
 
 def _payload(one: Any) -> dict[str, Any]:
-    return {"name": one.name, "roots": list(one.roots), "bytes": one.size, "indexed": one.indexed, "memories": one.memories}
+    from contextd.surfaces.wire.answers import time_of
+
+    found = {"name": one.name, "roots": list(one.roots), "bytes": one.size}
+    return found | {"indexed": time_of(one.indexed), "memories": one.memories}
