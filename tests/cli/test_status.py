@@ -115,3 +115,11 @@ def test_a_project_is_named_by_its_name_anywhere(session: Session, project: Path
 def test_status_shows_that_no_service_runs(session: Session, project: Path, contextd: Contextd) -> None:
     assert "service   not running; start it with `contextd serve --background`" in contextd("status", cwd=project).out
     assert json.loads(contextd("status", "--json", cwd=project).out)["service"] is None
+
+
+def test_a_project_is_removed_by_its_name_in_the_settings(
+    session: Session, project: Path, home: Path, contextd: Contextd
+) -> None:
+    (home / "config.toml").write_text(f'[context.projects]\nshop = "{project}"\n')
+    assert contextd("search", "load_user", "-p", "shop").code == 0
+    assert contextd("projects", "remove", "shop", "--yes").code == 0 and not list((home / "projects").iterdir())

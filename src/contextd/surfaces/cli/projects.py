@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -81,8 +82,11 @@ def prune(yes: bool, json_output: bool) -> int:
 
 
 def _named(known: Sequence[Any], project: str) -> Any:
-    """Return the project with that name or folder. Raises InvalidInput if there is none or several."""
-    folder = str(Path(project).expanduser().resolve())
+    """Return the project with that name, folder or name in the settings. Raises InvalidInput if there is none or several."""
+    from contextd.settings import config
+
+    settings = config.load(config.home() / "config.toml", None, os.environ).settings
+    folder = str(Path(settings.projects.get(project, project)).expanduser().resolve())
     found = [one for one in known if folder in one.roots] or [one for one in known if one.name == project]
     if not found:
         raise NotFound(f"no such project: {project!r}; run `contextd projects` for a list")
