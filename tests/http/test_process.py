@@ -215,6 +215,9 @@ def test_tokens_on_the_command_line(home: Path, contextd: Callable[..., Run]) ->
     for path in home.glob("record.db*"):
         assert token.encode() not in path.read_bytes() and token.split("_", 2)[2].encode() not in path.read_bytes()
     assert contextd("token", "create", "x", "--expires", "soon").code == 2
+    contextd("token", "create", "mine", "--private")
+    heading, *rows = [line.split("\t") for line in contextd("token", "list").out.splitlines()]
+    assert [row[heading.index("private")] for row in rows if row[0] in ("ana", "mine")] == ["", "yes"]
     assert contextd("token", "revoke", "ana").code == 0 and contextd("token", "revoke", "ana").code == 2
 
 

@@ -219,10 +219,8 @@ def list_tokens(json_output: bool) -> int:
     if json_output:
         as_list(found)
     else:
-        headings = ("name", "reader", "groups", "may", "projects", "expires")
-        rows = [
-            (t.name, t.reader, " ".join(t.groups), t.may, " ".join(t.projects) or "all", t.expires or "never") for t in found
-        ]
+        headings = ("name", "reader", "groups", "may", "projects", "private", "expires")
+        rows = [(one.name, one.reader, *_limits_of(one), "yes" if one.private else "", one.expires or "never") for one in found]
         table(headings, rows)
     return 0
 
