@@ -1,15 +1,15 @@
 """Questions to chats: LoCoMo and REALTALK by turns and by contexts, LongMemEval by sessions.
 
 `python -m benchmarks.chats [--realtalk] [--deep] [--rerank]` asks every question as a user would, beside plain BM25 over turns
-in the same run, and logs each, one a line, in the data directory; `--learn [--ablation]` chooses weights leaving one
-conversation out. `--sessions` asks LongMemEval instead.
+in the same run, and logs each, one a line, in the data directory. `--sessions` asks LongMemEval instead. The weights come from
+`benchmarks.chat_weights`.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -20,34 +20,15 @@ from numpy.typing import NDArray
 import contextd
 from benchmarks.bm25 import Bm25
 from benchmarks.data import BENCH, linked_home
-from benchmarks.talks import Asked, Talk, locomo, realtalk
-from benchmarks.tune import fit
+from benchmarks.talks import Talk, locomo, realtalk
 from contextd.app.session import Session
 from contextd.chunking.chat import day
-from contextd.ports.world import pair_space
-from contextd.querying.fuse import normalized, turns
-from contextd.querying.retrieve import retrieve
-from contextd.querying.understand import understand
 from contextd.values.conversation import Conversation, Message
-from contextd.values.query import Query, Reader, Scope
 
 Float = NDArray[np.float64]
 MOST = 10
 BUDGETS = (500, 1000, 2000)
-_JUDGED = ("mention", "during", "own")  # too rare in these questions to be learned from
 SETS = {"locomo": locomo, "realtalk": realtalk}
-
-
-@dataclass(slots=True)
-class Case:
-    """One question: a row of signals for each candidate turn, which of them are evidence, and how many there are in all."""
-
-    conversation: str
-    category: int
-    question: str
-    signals: Float
-    right: NDArray[np.bool_]
-    wanted: int
 
 
 def opened(talk: Talk, deep: bool) -> Session:
@@ -57,61 +38,6 @@ def opened(talk: Talk, deep: bool) -> Session:
     if deep:
         session.chats().deepen()
     return session
-
-
-def cases(talks: Iterable[Talk], deep: bool) -> tuple[list[str], list[Case]]:
-    """All questions as signals of their candidates."""
-    found, names = [], list[str]()
-    for talk in talks:
-        session = opened(talk, deep)
-        places = talk.places(session.home.tokens.count)
-        for one in talk.questions:
-            case, names = _case(session, talk.name, one, places, deep)
-            found.append(case)
-        session.close()
-    return names, found
-
-
-def _case(session: Session, name: str, one: Asked, places: Mapping[tuple[str, int], str], deep: bool) -> tuple[Case, list[str]]:
-    assert session.setup.static is not None
-    plan = understand(Query(one.text, Scope((session.home.personal,), Reader("owner"))))
-    embedders = [session.setup.static, *([session.setup.deep()] if deep else [])]
-    vectors = {embedder.space: embedder.query(plan.text) for embedder in embedders if embedder is not None}
-    vectors |= {pair_space(space): vector for space, vector in vectors.items() if space.startswith("deep/")}
-    with session.home.record.chats(session.home.personal).view(plan.scope) as view:
-        retrieved = retrieve(view, plan, vectors)
-        uris = view.uris()
-    arms, documents = normalized(retrieved)
-    columns = {name: values for name, values in turns(arms, documents).items() if name not in _JUDGED}
-    right = np.array([places[uris[chunk.document], chunk.ordinal] in one.evidence for chunk in retrieved.chunks])
-    signals = np.stack(list(columns.values()), 1)
-    return Case(name, one.category, one.text, signals, right, len(one.evidence)), list(columns)
-
-
-def recall(case: Case, weights: Float) -> float:
-    """The share of the evidence among the first ten turns."""
-    top = np.argsort(-(case.signals @ weights), kind="stable")[:MOST]
-    return float(case.right[top].sum() / case.wanted)
-
-
-def left_out(some: Sequence[Case], mask: Float) -> list[float]:
-    """The recall of every case by weights that never saw its conversation."""
-    scores = [0.0] * len(some)
-    for held in sorted({case.conversation for case in some}):
-        weights = fit([case for case in some if case.conversation != held], mask)  # type: ignore[misc]
-        for place, case in enumerate(some):
-            if case.conversation == held:
-                scores[place] = recall(case, weights)
-    return scores
-
-
-def by_conversation(some: Sequence[Case], scores: Sequence[float]) -> dict[str, float]:
-    """The mean of each conversation."""
-    names = sorted({case.conversation for case in some})
-    return {
-        name: round(100 * float(np.mean([s for c, s in zip(some, scores, strict=True) if c.conversation == name])), 1)
-        for name in names
-    }
 
 
 @dataclass(slots=True)
@@ -193,18 +119,13 @@ def ask(name: str, deep: bool, rerank: bool) -> None:
     print(f"{name}, {'deep' if deep else 'static'}{', reranked' if rerank else ''}:", told(some))
 
 
-def learn(name: str, deep: bool, ablation: bool) -> None:
-    """Weights of the arms: the recall leaving one conversation out, those of a fit on all, what each signal is worth."""
-    names, some = cases(SETS[name](), deep)
-    whole = np.ones(len(names))
-    scores = left_out(some, whole)
-    print(f"{name}, {len(some)} questions, turn R@10 leaving one conversation out: {100 * np.mean(scores):.1f}")
-    print(by_conversation(some, scores))
-    print({name: round(float(weight), 2) for name, weight in zip(names, fit(some, whole), strict=True)})  # type: ignore[arg-type]
-    for place, arm in enumerate(names if ablation else ()):
-        mask = whole.copy()
-        mask[place] = 0
-        print(f"  without {arm}: {100 * np.mean(left_out(some, mask)):.1f}")
+def pooled(deep: bool) -> Session:
+    """A session with all sessions of LongMemEval."""
+    session = contextd.open(None, home=linked_home(f"longmemeval-{'deep' if deep else 'static'}"))
+    session.chats().take(longmemeval()[0])
+    if deep:
+        session.chats().deepen()
+    return session
 
 
 def longmemeval() -> tuple[list[Conversation], list[dict[str, Any]]]:
@@ -222,10 +143,7 @@ def longmemeval() -> tuple[list[Conversation], list[dict[str, Any]]]:
 def ask_sessions(deep: bool, rerank: bool) -> None:
     """LongMemEval: are the sessions with the evidence among the first five and ten? Beside BM25 over whole sessions."""
     talks, asked = longmemeval()
-    session = contextd.open(None, home=linked_home(f"longmemeval-{'deep' if deep else 'static'}"))
-    session.chats().take(talks)
-    if deep:
-        session.chats().deepen()
+    session = pooled(deep)
     plain = Bm25({talk.place: " ".join(message.text for message in talk.messages) for talk in talks})
     scores: dict[str, list[dict[str, float]]] = {}
     log = linked_home() / f"longmemeval{'-deep' if deep else ''}{'-rerank' if rerank else ''}.jsonl"
@@ -255,9 +173,7 @@ def _means(some: Sequence[dict[str, float]]) -> dict[str, float]:
 
 def main() -> None:
     deep, name = "--deep" in sys.argv, "realtalk" if "--realtalk" in sys.argv else "locomo"
-    if "--learn" in sys.argv:
-        learn(name, deep, "--ablation" in sys.argv)
-    elif "--sessions" in sys.argv:
+    if "--sessions" in sys.argv:
         ask_sessions(deep, "--rerank" in sys.argv)
     else:
         ask(name, deep, "--rerank" in sys.argv)
