@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 import time
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
+from contextd.chunking.chat import day
 from contextd.errors import InvalidInput
+from contextd.text.terms import key, split
 from contextd.values.conversation import Conversation, Message, Note
+from contextd.values.document import ChunkId
+from contextd.values.query import Reader, Scope
+from contextd.values.retrieval import Wanted, Words
 from tests.waiting import until
 
 HOUR = 3600 * 1_000_000
@@ -88,6 +97,61 @@ def test_who_spoke_counts(person: Session) -> None:
     ])  # fmt: skip
     assert person.search("what did Bob adopt", min_score=0).hits[0].chunk.label == "Bob"
     assert person.search("what did Ann adopt", min_score=0).hits[0].chunk.label == "Ann"
+
+
+def test_a_person_is_found_by_the_name_that_the_other_uses(person: Session) -> None:
+    called = [("em_84", "I keep bees"), ("Robert", "I keep hens")]
+    called += [("Robert", "Hi Kate"), ("em_84", "Hello"), ("Robert", "Thanks, Kate"), ("em_84", "Fine"), ("Robert", "Bye Kate")]
+    person.chats().take([Conversation("t/1", "", [Message(author, text, MAY + n) for n, (author, text) in enumerate(called)])])
+    found = [
+        hit.chunk.label for hit in person.search("which animals does Kate keep", min_score=0).hits if "keep" in hit.chunk.text
+    ]
+    assert found == ["em_84", "Robert"]
+
+
+@pytest.mark.parametrize("when", ["last Tuesday", "Last Tuesday", "LAST TUESDAY", "last tuesday"])
+def test_a_day_of_the_week_finds_what_was_said_then(person: Session, when: str) -> None:
+    now = datetime.now().astimezone()
+    tuesday = (now - timedelta(days=(now.weekday() - 1) % 7 or 7)).replace(hour=12)
+    for days in range(0, 21, 3):
+        at = int((tuesday - timedelta(days=days)).timestamp() * 1e6)
+        said = f"The plumber comes {'soon' if days else 'at nine'}"
+        person.chats().take([Conversation(f"t/{days}", "", [Message("Ann", said, at), Message("Bob", "Good", at + 1)])])
+    found = person.search(f"What did Ann say {when}?").hits
+    assert found and found[0].chunk.text.strip() == "The plumber comes at nine"
+
+
+@pytest.mark.parametrize("month", ["in May", "in may", "during May", "im Mai"])
+def test_a_month_without_a_day_finds_what_was_said_then(person: Session, month: str) -> None:
+    now = datetime.now().astimezone()
+    year = now.year - (now.month < 6)
+    for number in range(1, 13):
+        at = int(datetime(year - (number > 6), number, 15, 12, tzinfo=UTC).timestamp() * 1e6)
+        said = f"The plumber has {'a new van' if number == 5 else 'no time'}"
+        person.chats().take([Conversation(f"t/{number}", "", [Message("Ann", said, at), Message("Bob", "Good", at + 1)])])
+    found = person.search(f"What did Ann say {month}?").hits
+    assert found and found[0].chunk.text.strip() == "The plumber has a new van"
+
+
+def test_words_of_the_messages_around_count_as_one_text(person: Session) -> None:
+    texts = ["heron owl", "crane", "lark heron heron", "stork", "wren", "owl"]
+    person.chats().take([talk(*texts)])
+    with person.home.record.chats(person.home.personal).view(Scope((person.home.personal,), Reader("owner"))) as view:
+        terms = {key(term): 1.0 for term in split("heron owl")}
+        arms = view.retrieve(Wanted(10, {"chunk": Words("chunk", terms, 10)}))
+        chunks = [ChunkId(next(iter(view.uris())), ordinal) for ordinal in range(6)]
+        found = arms.scores(chunks)["around"]
+    said = [split(f"{day(MAY)} {('Ann', 'Bob')[n % 2]} {text}") for n, text in enumerate(texts)]
+    near = [Counter(chain.from_iterable(said[max(0, n - 2) : n + 3])) for n in range(6)]
+    average = sum(count.total() for count in near) / 6
+    expected = [0.0] * 6
+    for term in split("heron owl"):
+        holding = sum(term in count for count in near)
+        rarity = math.log1p((6 - holding + 0.5) / (holding + 0.5))
+        for n, count in enumerate(near):
+            norm = 1.2 * (0.25 + 0.75 * count.total() / average)
+            expected[n] += rarity * count[term] * 2.2 / (count[term] + norm)
+    assert found == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_message_is_told_with_its_day_and_its_author(person: Session) -> None:

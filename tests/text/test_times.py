@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextd.text.times import moment, windows
+from contextd.querying.understand import understand
+from contextd.text.times import moment, windows, without_times
+from contextd.values.query import Query, Reader, Scope
 
 NOW = int(datetime(2024, 6, 12, 15, 30, tzinfo=UTC).timestamp() * 1e6)  # a Wednesday
 
@@ -45,6 +48,21 @@ def days(text: str) -> list[tuple[str, str]]:
 )
 def test_expressions_are_the_days_they_mean(text: str, expected: tuple[str, str]) -> None:
     assert days(text) == [expected]
+
+
+@pytest.mark.parametrize("change", [str.lower, str.upper, str.title, str.capitalize])
+@pytest.mark.parametrize(
+    "text",
+    ["last tuesday", "on friday", "in may", "in march 2023", "early june", "8 may 2023", "may 8th, 2023", "yesterday",
+     "three weeks ago", "last summer", "this month", "over the past 10 days", "letzten montag", "am freitag", "im mai",
+     "vor drei wochen", "gestern", "letzte woche", "im sommer 2023", "dieses jahr"],
+)  # fmt: skip
+def test_a_time_is_the_same_in_any_case_and_names_nobody(text: str, change: Callable[[str], str]) -> None:
+    assert days(change(text)) == days(text) != []
+    assert not without_times(change(text)).strip(" ,")
+    asked = f"What did Ann say {change(text)}?"
+    plan = understand(Query(asked, Scope((1,), Reader("owner")), now=NOW))
+    assert plan.entities == ("Ann",) and plan.bare and len(plan.windows) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from contextd.chunking.cut import Part, pieces_of
@@ -25,14 +25,33 @@ def sittings(messages: Sequence[Message]) -> list[list[Message]]:
     return found
 
 
-def cut_chat(messages: Sequence[Message], title: str, limit: int, count: Callable[[str], int]) -> tuple[str, list[Piece]]:
-    """Return the text of a session and its chunks: one per message, several for a long message."""
+def cut_chat(
+    messages: Sequence[Message],
+    title: str,
+    limit: int,
+    count: Callable[[str], int],
+    nicknames: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[str, list[Piece]]:
+    """Return the text of a session and its chunks: one per message, several for a long message.
+
+    A message is found by the name of its author, and by the nicknames that others use for them.
+    """
+    called = nicknames or {}
     texts = [message.text.strip("\n") for message in messages]
     parts, line = [], 0
     for message, text in zip(messages, texts, strict=True):
         lines = text.count("\n") + 1
         heading = tuple(part for part in (title, day(message.at)) if part)
-        parts.append(Part(line, line + lines, "chat_message", message.author, heading, _names(message.author)))
+        parts.append(
+            Part(
+                line,
+                line + lines,
+                "chat_message",
+                message.author,
+                heading,
+                (*_names(message.author), *called.get(message.author, ())),
+            )
+        )
         line += lines
     return "\n".join(texts), pieces_of("\n".join(texts), parts, limit, count)
 

@@ -7,7 +7,7 @@ in memory. Unchanged documents are skipped, so that a second import does nothing
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -15,6 +15,7 @@ from hashlib import blake2b
 from contextd.chunking.chat import cut_chat, sittings
 from contextd.chunking.cut import Limits
 from contextd.chunking.dispatch import chunk
+from contextd.chunking.nicknames import nicknames
 from contextd.errors import Unavailable
 from contextd.importing.recognize import chain, chain_of_note, continues
 from contextd.ports.record import Chats, Kept
@@ -138,6 +139,7 @@ class Draft:
     name: str | None
     chain: Sequence[bytes]
     principals: frozenset[str]
+    nicknames: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of the authors, from the whole conversation
 
 
 def _recognized(one: Conversation | Note, run: Run) -> Iterator[Draft]:
@@ -157,7 +159,8 @@ def _recognized(one: Conversation | Note, run: Run) -> Iterator[Draft]:
     if not run.dry_run:
         older = [draft for draft in drafts if draft.uri in same]  # written by a version that stored less
         resources.chats.describe([_parsed_draft(draft, resources, chunked=False) for draft in older], resources.author)
-    fresh = [draft for draft in drafts if draft.uri not in same]
+    called = nicknames([message for draft in drafts if not isinstance(draft.content, str) for message in draft.content])
+    fresh = [replace(draft, nicknames=called) for draft in drafts if draft.uri not in same]
     if fresh:
         run.settle((), (draft.chain for draft in fresh))
         yield from _new(fresh if known else _with_stored_names(fresh, run), run)
@@ -263,7 +266,7 @@ def _turn(message: Message) -> tuple[str, str, int, int]:
 
 def _sitting(draft: Draft, resources: ImportResources) -> Parsed:
     messages = [] if isinstance(draft.content, str) else draft.content
-    text, pieces = cut_chat(messages, draft.title, resources.limits.prose, resources.tokens.count)
+    text, pieces = cut_chat(messages, draft.title, resources.limits.prose, resources.tokens.count, draft.nicknames)
     return _parsed(text, pieces, draft.finds)
 
 

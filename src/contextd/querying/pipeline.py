@@ -1,5 +1,5 @@
-"""QUERY ► understand ► consult ► retrieve ► fuse ► boost ► rerank ► gather ► order ► calibrate ► cut ► diversify ► relate
-► rank ► pack ► render.
+"""QUERY ► understand ► consult ► retrieve ► fuse ► boost ► weigh ► rerank ► gather ► order ► calibrate ► cut ► diversify
+► relate ► rank ► pack ► render.
 
 This module alone defines the order of the steps. No step calls another.
 """
@@ -28,6 +28,7 @@ from contextd.querying.diversify import PER_DOCUMENT, diversify, limit_per_docum
 from contextd.querying.fuse import KEPT, fuse
 from contextd.querying.gather import FILES, gather
 from contextd.querying.gathered import Gathered
+from contextd.querying.messages import said, with_author, with_earlier
 from contextd.querying.order import SHORTLIST, asked_for, known_of, order, placed, shortlist, worth
 from contextd.querying.pack import LIKELY, pack
 from contextd.querying.precedents import precedents
@@ -43,6 +44,8 @@ from contextd.querying.retrieve import retrieve
 from contextd.querying.shares import GIT_HISTORY, SEMANTIC, Shares, by_arm, by_retriever, is_off, narrowed
 from contextd.querying.understand import REPORT_WORDS, understand
 from contextd.querying.vectors import NO_MODEL, QueryVectors, given, vectors_of
+from contextd.querying.weigh import MOST as MOST_WEIGHED
+from contextd.querying.weigh import weigh
 from contextd.values.answer import CHANCE, Candidate, Context, Hit, Retrieved, Suggestion
 from contextd.values.document import About, Chunk, ChunkId
 from contextd.values.query import Plan, Query, Scope
@@ -231,6 +234,8 @@ def _search_one(
     fused = trace.step("fuse", lambda: join(retrieved, more=weights, most=most, shares=shares))
     about = view.about([one.chunk for one in fused])
     boosted = trace.step("boost", lambda: boost(fused, about, plan))
+    if "turns" in view.fields:
+        boosted = trace.step("weigh", lambda: weigh(boosted, said(boosted[:MOST_WEIGHED], view), plan.text))
     if query.rerank and view.fields & _TALK and plan.text.strip():
         boosted = trace.attempt("rerank", lambda: _reranked(boosted, view, plan, query, resources), boosted)
     asked_for = _asked_for(fused, about, plan, view)
@@ -361,17 +366,10 @@ def _reranked(boosted: Sequence[Candidate], view: View, plan: Plan, query: Query
     reranker = resources.reranker()
     if reranker is None:
         raise Unavailable("the reranking model is not installed; run `contextd models fetch`")
-    best = [one.chunk for one in boosted[:MOST_READ]]
-    before = [one._replace(ordinal=one.ordinal - 1) for one in best if one.ordinal]  # an answer is read with its question
-    chunks = {chunk.id: chunk for chunk in view.get([*best, *before])}
-    pairs = [(chunks.get(one._replace(ordinal=one.ordinal - 1)), chunks[one]) for one in best if one in chunks]
-    texts = [" ".join(_message_text(chunk) for chunk in pair if chunk is not None) for pair in pairs]
+    pairs = with_earlier(boosted[:MOST_READ], view)
+    texts = [" ".join(with_author(chunk) for chunk in pair if chunk is not None) for pair in pairs]
     end = time.monotonic() + SECONDS
     return rerank(boosted, texts, plan.text, reranker, end if query.deadline is None else min(end, query.deadline))
-
-
-def _message_text(chunk: Chunk) -> str:
-    return f"{chunk.label}: {chunk.text.strip()}" if chunk.kind == "chat_message" and chunk.label else chunk.text
 
 
 def _with_project(chunk: Chunk, names: Mapping[int, str]) -> Chunk:

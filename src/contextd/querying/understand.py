@@ -128,7 +128,7 @@ def understand(query: Query) -> Plan:
     if not past and query.occasional:
         scope = replace(scope, sources=scope.sources - query.occasional)
     tests, times = bool(_TESTS.search(text)), windows(text, query.now) if query.now else ()
-    named = entities(text)
+    named = entities(without_times(text) if times else text)  # "last Tuesday" names nobody
     bare = _is_bare(text, named) and bool(times or named)
     return Plan(
         route, text, scope, terms, names, _paths(text), _places(text), tests, past, bool(_DOCS.search(text)),
@@ -154,7 +154,9 @@ def _is_bare(text: str, named: Sequence[str]) -> bool:
     rest = text
     for name in named:
         rest = rest.replace(name, " ")
-    return not [word for word in re.findall(r"[^\W\d_]+", without_times(rest)) if word not in STOP and word not in _TALKING]
+    return not [
+        word for word in re.findall(r"[^\W\d_]+", without_times(rest).lower()) if word not in STOP and word not in _TALKING
+    ]
 
 
 def entities(text: str) -> tuple[str, ...]:

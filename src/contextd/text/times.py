@@ -104,8 +104,8 @@ def windows(text: str, now: int) -> tuple[Window, ...]:
 
 
 def without_times(text: str) -> str:
-    """Return a text in lower case without its time expressions."""
-    rest = text.lower()
+    """Return a text without its time expressions."""
+    rest = text
     for pattern, _ in _PATTERNS:
         rest = pattern.sub(" ", rest)
     return rest
@@ -214,7 +214,7 @@ def _near(match: re.Match[str], today: datetime) -> Days:
 
 
 _PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Days]], ...] = tuple(
-    (re.compile(pattern), read)
+    (re.compile(pattern, re.IGNORECASE), read)
     for pattern, read in (
         (r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b", _iso),
         (r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b", _dotted),

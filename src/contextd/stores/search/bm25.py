@@ -137,6 +137,29 @@ def bm25(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask) -> Score
     )
 
 
+def bm25_around(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask, reach: int) -> Float:
+    """Score each row by the words of all rows up to `reach` away in the same content, as if they were one text."""
+    keys, of_row = _rarest(snapshot, sorted(terms), visible), snapshot.content_of_row
+    found = occurrences(snapshot, keys, visible)
+    lengths = np.zeros(snapshot.total, np.float32)
+    places, numbers, counts = list[Ints](), list[Ints](), list[Float]()
+    seen = snapshot.lengths if visible is None else np.where(visible, snapshot.lengths, 0)
+    for step in range(-reach, reach + 1):
+        first, end = max(0, -step), snapshot.total - max(0, step)
+        inside = of_row[first:end] == of_row[first + step : end + step]
+        lengths[first:end] += np.where(inside, seen[first + step : end + step], 0)
+        there = np.clip(found.places - step, 0, snapshot.total - 1)
+        near = (there == found.places - step) & (of_row[there] == of_row[found.places])
+        places.append(there[near])
+        numbers.append(found.terms[near])
+        counts.append(found.counts[near])
+    joined = _joined(np.concatenate(places), np.concatenate(numbers), np.concatenate(counts))
+    around = _entries(*joined, len(keys), visible)
+    size = snapshot.total if visible is None else int(visible.sum())
+    worth = around.worth(np.array([terms[key] for key in keys]), size)
+    return _scores(around, worth, lengths, _mean(lengths if visible is None else lengths[visible]) or 1.0)
+
+
 def _scores(found: Entries, worth: NDArray[np.float64], lengths: Float, average: float) -> Float:
     norm = _K1 * (1 - _B + _B * lengths[found.places] / average)
     each = worth[found.terms] * found.counts * (_K1 + 1) / (found.counts + norm)

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.stores.search.arms import SnapshotArms
+from contextd.stores.search.bm25 import bm25_around
 from contextd.stores.search.view import Bools, Float, Ints, SnapshotView, only
 from contextd.values.answer import Found
 from contextd.values.document import CHATS, ChunkId
 from contextd.values.query import Scope
-from contextd.values.retrieval import Wanted
+from contextd.values.retrieval import Wanted, Words
 
+_REACH = 2  # messages before and after that are scored as one text with a message
 _AROUND = 40  # best results of an arm whose neighbors become candidates, too
 
 
@@ -48,6 +50,13 @@ class ChatArms(SnapshotArms):
     def _compared(self, rows: Ints) -> Ints:
         """Return the rows and their neighbors."""
         return np.unique(np.clip(rows[:, None] + np.arange(-1, 2), 0, self._snapshot.total - 1))
+
+    def _by_words(self, asked: Mapping[str, Words]) -> None:
+        """Score messages and sessions by their words, and each message together with those around it."""
+        super()._by_words(asked)
+        if asked:
+            terms = next(iter(asked.values())).terms
+            self._rows["around"] = bm25_around(self._snapshot, terms, self._masks.visible, _REACH)
 
     def _beside(self, arm: str, rows: Ints, step: int) -> NDArray[np.float64]:
         """Return an arm's scores of the rows `step` away; no score outside the same chat session."""

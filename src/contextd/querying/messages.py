@@ -1,0 +1,37 @@
+"""Read messages together with the message before each: an answer is understood with its question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from contextd.ports.store import View
+from contextd.values.answer import Candidate
+from contextd.values.document import Chunk
+
+_MESSAGE = "chat_message"
+_ROLES = ("user", "assistant")  # authors in a chat with a model
+
+
+def with_earlier(candidates: Sequence[Candidate], view: View) -> list[tuple[Chunk | None, Chunk]]:
+    """Return the chunk of each candidate, with the one before it in the same session."""
+    best = [one.chunk for one in candidates]
+    before = [one._replace(ordinal=one.ordinal - 1) for one in best if one.ordinal]
+    chunks = {chunk.id: chunk for chunk in view.get([*best, *before])}
+    return [(chunks.get(one._replace(ordinal=one.ordinal - 1)), chunks[one]) for one in best if one in chunks]
+
+
+def said(candidates: Sequence[Candidate], view: View) -> list[tuple[str, str]]:
+    """Return the text of each message between people with that of the message before it; no text for other chunks."""
+    return [
+        (earlier.text if earlier is not None else "", chunk.text if _is_of_people(chunk) else "")
+        for earlier, chunk in with_earlier(candidates, view)
+    ]
+
+
+def _is_of_people(chunk: Chunk) -> bool:
+    return chunk.kind == _MESSAGE and chunk.label.lower() not in _ROLES
+
+
+def with_author(chunk: Chunk) -> str:
+    """Return the text of a message after its author's name; the text alone of any other chunk."""
+    return f"{chunk.label}: {chunk.text.strip()}" if chunk.kind == _MESSAGE and chunk.label else chunk.text
