@@ -17,7 +17,6 @@ from contextd.values.answer import NO_VECTOR, Candidate, Retrieved, Spread
 
 Float = NDArray[np.float64]
 
-MOST = 12  # facts that are relevant by their standing
 # The mean and deviation of cosines of aimed questions to facts of anybody, counted as so many facts: a person with three facts
 # has no spread of their own.
 _USUAL = {"static": Spread(0.03, 0.1, 8), "deep": Spread(0.03, 0.06, 8)}
@@ -57,15 +56,29 @@ def standings(found: Retrieved) -> Float:
         return np.asarray(_WORDS_ALONE * np.maximum(parts, coverage))
     place = np.full(size, -1.0)
     for space in spaces:  # the static tier first; the deep tier overrides it where there is a vector
-        cosines = found.arms[space]
-        mean, deviation, _ = _shrunk(space, found.spread)
-        place = np.where(cosines > NO_VECTOR, (cosines - mean) / deviation, place)
+        place = np.where(found.arms[space] > NO_VECTOR, distance(found, space), place)
     return np.maximum(place + _PARTS * parts + _COVERAGE * coverage, _PARTS_ALONE * parts)
+
+
+def distance(found: Retrieved, space: str) -> Float:
+    """Return how far each candidate is above the person's mean fact in a space, in standard deviations; -1 without a vector."""
+    cosines = found.arms[space]
+    mean, deviation, _ = _shrunk(space, found.spread)
+    return np.where(cosines > NO_VECTOR, (cosines - mean) / deviation, -1.0)
+
+
+def odds_by_standing(standing: Float, size: int) -> Float:
+    """Return the log-odds that each fact matters, by its lead over the standing it needs."""
+    return _ODDS[0] + _ODDS[1] * (standing - needed(size))
 
 
 def likely_of(standing: Float, size: int, gate: float) -> Float:
     """Return the probability that each fact matters: by its lead over the standing it needs, at most that anything matters."""
-    odds = _ODDS[0] + _ODDS[1] * (standing - needed(size))
+    return likely_by(odds_by_standing(standing, size), gate)
+
+
+def likely_by(odds: Float, gate: float) -> Float:
+    """Return probabilities of log-odds, at most that anything matters."""
     return np.minimum(1 / (1 + np.exp(-np.clip(odds, -30, 30))), gate)
 
 
@@ -73,12 +86,6 @@ def needed(size: int) -> float:
     """Return the standing that a fact among so many needs to be relevant."""
     few = max(0.0, 1 - size / _FEW)  # among few facts even the best may be far from the question
     return max(_LEAST_NEEDED + _AMONG_FEW * few, _MOST_NEEDED - _FEWER / math.sqrt(max(1, size)))
-
-
-def relevant(standing: Float, size: int) -> list[int]:
-    """Return the places of the relevant facts, best first."""
-    order = np.argsort(-standing, kind="stable").tolist()
-    return [place for place in order if standing[place] >= needed(size)][:MOST]
 
 
 def alone(standing: Float, size: int) -> list[int]:

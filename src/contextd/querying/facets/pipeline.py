@@ -1,5 +1,5 @@
-"""FACETS ► understand ► interpret ► divide ► retrieve ► limits ► compete ► matter ► assign ► diversify ► allot ► compress
-► render.
+"""FACETS ► understand ► interpret ► divide ► retrieve ► limits ► compete ► matter ► weigh ► assign ► diversify ► allot ►
+compress ► render.
 
 Answers the same question as `querying/pipeline.py`, but from a person's memories and by facets. This module alone defines the
 order of the steps.
@@ -19,7 +19,7 @@ from contextd.errors import InvalidInput
 from contextd.ports.store import View
 from contextd.ports.world import Embedder, Matrix
 from contextd.querying import pipeline
-from contextd.querying.compete import alone, likely_of, needed, relevant, standings
+from contextd.querying.compete import alone, likely_by, odds_by_standing, standings
 from contextd.querying.diversify import diversify
 from contextd.querying.facets.allot import Costs, allot
 from contextd.querying.facets.assign import BOOSTS, assign
@@ -29,6 +29,7 @@ from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.interpret import interpret, without_amounts
 from contextd.querying.facets.limits import LIMITS, limits_for, most_pressing
 from contextd.querying.facets.traits import Traits, shared_concepts, traits_of
+from contextd.querying.facets.weigh import evidence, odds_of, relevant
 from contextd.querying.matter import matters
 from contextd.querying.pipeline import QueryResources
 from contextd.querying.render import headed, warn_of_hidden
@@ -36,7 +37,10 @@ from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
+from contextd.text.classifiers import TIERS
 from contextd.text.natural_language import is_foreign
+from contextd.text.people import Mentions, mentions
+from contextd.text.situations import needed_for
 from contextd.text.wording import asks_one_thing
 from contextd.values.answer import Candidate, Context, Hit, Retrieved
 from contextd.values.document import About, Chunk, ChunkId
@@ -44,10 +48,10 @@ from contextd.values.query import Facet, Plan, Query
 from contextd.values.trace import Trace
 
 TEMPLATE = "facets"
-_LOOKED_AT = 60  # facts of the best standing, whose texts are read
+_LOOKED_AT = 120  # facts whose texts are read
 _MATTERS = 0.5  # probability that anything matters, from which facts are shown
 _MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
-_NEARLY, _CLEAR = 0.35, 1.5  # share of the standing needed for an empty facet, and the lead of the first fact that allows it
+_CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
 _TOPIC = 0.1  # if the fact has a topic of its facet
 _PINNED, _FEEDBACK = 0.1, 0.02  # against boosts by kind of at most .15
 _KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
@@ -161,21 +165,19 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     must = most_pressing(must, dict(zip(found.chunks, standing.tolist(), strict=True)))
     gate = trace.step("matter", lambda: matters(plan.text, found, standing, asking.as_text))
     facts = trace.step("read", lambda: _read(view, found, standing, held, asking))
-    shown = dict(zip(facts.chunks, likely_of(facts.standing, view.size, gate).tolist(), strict=True))
-    one = plan.subject in ("", "information") and asks_one_thing(plan.text) and gate >= _MAY_MATTER
-    if one and (answer := alone(facts.standing, view.size)):
+    odds = trace.step("weigh", lambda: _odds(view, found, facts, must, asking))
+    shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
+    answer = alone(facts.standing, view.size) if asks_one_thing(plan.text) and gate >= _MAY_MATTER else []
+    if answer:
         best, must = answer, []  # a look-up is answered by that fact alone
     else:
-        best = relevant(facts.standing, view.size) if gate >= _MATTERS else []
+        best = relevant(odds, view.size) if gate >= _MATTERS else []
     limits = [_limit(chunk, shown.get(chunk.id, 0.0)) for chunk in must]
     taken = {chunk.id for chunk in must}
     kept = [
         place for place in best if shown[facts.chunks[place]] >= asking.query.min_score and facts.chunks[place] not in taken
     ]
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
-    nearly = _nearly(facts, kept, names, view.size, asking) if kept and not one else {}
-    more = {place: name for place, name in nearly.items() if facts.chunks[place] not in taken}
-    kept, names = [*kept, *more], [*names, *more.values()]
     return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
 
 
@@ -196,13 +198,16 @@ def _standing(view: View, found: Retrieved, held: Sequence[Embedder], asking: _A
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """The facts of the best standing, read; `standing` counts the concepts that they share with the question."""
+    """The most promising facts, read."""
 
+    places: list[int]  # among what was found
     chunks: Sequence[ChunkId]
     read: Mapping[ChunkId, Chunk]
     about: Sequence[About]
-    standing: NDArray[np.float64]
-    shared: NDArray[np.float64]  # the part of the standing that concepts add
+    standing: NDArray[np.float64]  # with the concepts and people that they share with the question
+    concepts: NDArray[np.float64]
+    people: Mentions
+    needed: Mapping[str, NDArray[np.float64]]  # in the situation of the question, by tier
     space: str  # the best one
     vectors: Matrix
     traits: Traits | None
@@ -211,14 +216,32 @@ class _Facts:
 def _read(
     view: View, found: Retrieved, standing: NDArray[np.float64], held: Sequence[Embedder], asking: _Asking
 ) -> _Facts:  # fmt: skip
-    best = np.argsort(-standing, kind="stable")[:_LOOKED_AT]
+    """Read the facts of the best standing, and those that are needed in the situation of the question."""
+    needed = {
+        one.space.split("/")[0]: needed_for(asking.as_text[one.space], view.vectors(found.chunks, one.space), one.space)
+        for one in held
+    }
+    promising = standing + sum(needed.values())
+    best = np.argsort(-promising, kind="stable")[:_LOOKED_AT]
     read = {chunk.id: chunk for chunk in view.get([found.chunks[place] for place in best.tolist()])}
     places = [place for place in best.tolist() if found.chunks[place] in read]
     chunks = [found.chunks[place] for place in places]
     about, space, texts = view.about(chunks), held[-1].space if held else "", [read[chunk].text for chunk in chunks]
-    vectors, shared = view.vectors(chunks, space), shared_concepts(asking.plan.text, texts)
+    vectors, concepts = view.vectors(chunks, space), shared_concepts(asking.plan.text, texts)
+    people = mentions(asking.plan.text, texts, [one.whose for one in about])
+    raised = standing[places] + _CONCEPTS * concepts + _PERSON * (people.meant - people.others)
     traits = traits_of(texts, [one.kind for one in about], space, vectors) if held else None
-    return _Facts(chunks, read, about, standing[places] + shared, shared, space, vectors, traits)
+    by_tier = {tier: values[places] for tier, values in needed.items()}
+    return _Facts(places, chunks, read, about, raised, concepts, people, by_tier, space, vectors, traits)
+
+
+def _odds(view: View, found: Retrieved, facts: _Facts, must: Sequence[Chunk], asking: _Asking) -> NDArray[np.float64]:
+    """Return the log-odds that each fact matters; by its standing alone without vectors, or for the caller's own facets."""
+    if not facts.space or asking.asked.own or facts.space.split("/")[0] not in TIERS:
+        return odds_by_standing(facts.standing, view.size)
+    limits = np.array([chunk in {one.id for one in must} for chunk in facts.chunks], float)
+    columns = evidence(found, facts.places, facts.needed, facts.concepts, limits, facts.people, view.size)
+    return odds_of(columns, facts.space.split("/")[0])
 
 
 def _facets_of(facts: _Facts, kept: Sequence[int], asking: _Asking) -> list[str]:
@@ -231,22 +254,6 @@ def _facets_of(facts: _Facts, kept: Sequence[int], asking: _Asking) -> list[str]
     traits = Traits(facts.traits.aspects[kept], [facts.traits.kinds[place] for place in kept])
     direct = [asks_one_thing(asking.plan.text)] * len(kept)
     return assign(traits, subject, aspects_of(facets, subject), direct, facts.space.split("/")[0])
-
-
-def _nearly(facts: _Facts, kept: Sequence[int], names: Sequence[str], size: int, asking: _Asking) -> dict[int, str]:
-    """For each facet that would stay empty in a clear answer, return its best fact if it shares a concept of the question."""
-    enough = needed(size)
-    if facts.standing[kept[0]] < enough + _CLEAR or asking.asked.own or asking.plan.facets == (_KNOWN,):
-        return {}
-    rest = [
-        place for place in np.argsort(-facts.standing, kind="stable").tolist()
-        if place not in kept and facts.shared[place] > 0 and facts.standing[place] >= _NEARLY * enough
-    ]  # fmt: skip
-    found: dict[str, int] = {}
-    for place, name in zip(rest, _facets_of(facts, rest, asking), strict=True):
-        if name not in names:
-            found.setdefault(name, place)
-    return {place: name for name, place in found.items()}
 
 
 def _nearest_of(facts: _Facts, kept: Sequence[int], facets: Sequence[Facet], embedder: Embedder) -> list[str]:

@@ -15,7 +15,6 @@ from contextd.values.memory import KINDS
 
 Float = NDArray[np.float64]
 
-_CONCEPTS = 0.3  # in the unit of standings; chosen out of fold
 # Concepts that facts about anything share.
 _GENERAL = frozenset(
     "like_favourite dislike_hate frequency_always_never habits date_year weekday_week clock_time goals_plans today_tomorrow "
@@ -43,7 +42,7 @@ def columns_of(traits: Traits) -> Float:
 
 
 def shared_concepts(question: str, texts: Sequence[str]) -> Float:
-    """Return what shared concepts add to the standings of facts: sneakers are shoes, shoes are clothes."""
+    """Return how many concepts facts share with a question, per concept asked: sneakers are shoes, shoes are clothes."""
     asked = concepts_of(question) - _GENERAL
     wide = widened(asked) - _GENERAL
     return np.array([_share(concepts_of(text) - _GENERAL, asked, wide) for text in texts], float)
@@ -52,4 +51,4 @@ def shared_concepts(question: str, texts: Sequence[str]) -> Float:
 def _share(own: frozenset[str], asked: frozenset[str], wide: frozenset[str]) -> float:
     exact = len(own & asked) / math.sqrt(max(1, len(asked)))
     broad = len((widened(own) - _GENERAL) & wide) / math.sqrt(max(1, len(wide)))
-    return _CONCEPTS * (exact + broad)
+    return exact + broad
