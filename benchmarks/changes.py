@@ -42,7 +42,11 @@ def is_replaced(sequence: dict[str, Any]) -> bool:
 def is_whole(item: dict[str, str]) -> bool:
     """Whether value and unit together are as the annotator has them, but for spaces and signs of limits."""
     found = valued(item["text"])
-    return _bare(item["value"]) in (_bare(found.value), _bare(f"{found.value} {found.unit}"), _bare(f"{found.unit} {found.value}"))
+    return _bare(item["value"]) in (
+        _bare(found.value),
+        _bare(f"{found.value} {found.unit}"),
+        _bare(f"{found.unit} {found.value}"),
+    )
 
 
 def _bare(text: str) -> str:
@@ -61,7 +65,9 @@ def judge(name: str, items: Sequence[Any], right: Callable[[Any], bool]) -> None
 def main() -> None:
     """Measure all sets."""
     measures, changes = (json.loads((ITEMS / f"{name}.json").read_text("utf-8")) for name in ("measures", "changes"))
-    judge("plain measures that are neither limit nor age", measures["measures"], lambda text: not (is_limit(text) or is_age(text)))
+    judge(
+        "plain measures that are neither limit nor age", measures["measures"], lambda text: not (is_limit(text) or is_age(text))
+    )
     judge("limits", measures["limits"], is_limit)
     judge("ages", measures["ages"], is_age)
     judge("values", changes["values"], is_whole)

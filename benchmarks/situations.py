@@ -100,9 +100,7 @@ def learn(some: Examples, tier: str) -> None:
         part[:-1] *= _SHARPNESS
     out = io.BytesIO()
     stored = dict(zip(("mean_question", "mean_fact", "questions", "facts"), (*means, *parts), strict=True))
-    np.savez_compressed(
-        out, names=np.array(some.names), **{name: value.astype(np.float16) for name, value in stored.items()}
-    )
+    np.savez_compressed(out, names=np.array(some.names), **{name: value.astype(np.float16) for name, value in stored.items()})
     (LEARNED / f"situations-{tier}.npz").write_bytes(out.getvalue())
 
 

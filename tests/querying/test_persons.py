@@ -10,7 +10,8 @@ import pytest
 
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
-from contextd.querying.compete import alone, likely_of, needed, relevant, standings
+from contextd.querying.compete import alone, likely_of, needed, standings
+from contextd.querying.facets.judge import enough, relevant
 from contextd.text.aim import aim_of, aimed
 from contextd.text.hard_limits import limit_domains, question_domains
 from contextd.text.wording import asks_one_thing, is_about_world, subject_of
@@ -111,6 +112,8 @@ def test_a_look_up_is_answered_by_one_fact_if_that_is_clear() -> None:
 def test_at_most_twelve_facts_are_relevant_best_first() -> None:
     found = relevant(np.linspace(5, 3, 40), 20)
     assert found == list(range(12))
+    assert relevant(np.full(5, -4.0), 20) == []
+    assert enough(20) == enough(120) > enough(505)
 
 
 def test_the_relevance_is_at_most_the_chance_that_anything_matters() -> None:

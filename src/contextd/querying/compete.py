@@ -8,7 +8,7 @@ that a fact needs grows with the number of facts (benchmarks/README.md, "Facts o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,18 @@ def distance(found: Retrieved, space: str) -> Float:
     cosines = found.arms[space]
     mean, deviation, _ = _shrunk(space, found.spread)
     return np.where(cosines > NO_VECTOR, (cosines - mean) / deviation, -1.0)
+
+
+def distances(found: Retrieved, places: Sequence[int]) -> dict[str, Float]:
+    """Return the distances of the candidates at some places, by tier of vectors."""
+    return {space.split("/")[0]: distance(found, space)[list(places)] for space in found.spread if found.spread[space].size}
+
+
+def shared_words(found: Retrieved, places: Sequence[int]) -> dict[str, Float]:
+    """Return the shares of word parts and of words that the candidates at some places have in common with the question."""
+    arms = {"parts": "parts", "coverage": "document_coverage"}
+    zero = np.zeros(len(places))
+    return {name: found.arms[arm][list(places)] if arm in found.arms else zero for name, arm in arms.items()}
 
 
 def odds_by_standing(standing: Float, size: int) -> Float:

@@ -124,11 +124,13 @@ _IS = re.compile(
 )
 _POSSESSIVE = re.compile(r"^(?:my |our |the )?(?P<who>[\w-]+)(?:'s|\u2019s|s') (?P<rest>.+)$", re.IGNORECASE)
 _PEOPLE = re.compile(
-    r"\b(?:my |our )?(?P<who>wife|husband|partner|son|daughter|mum|mom|mother|dad|father|brother|sister|grandma|grandpa|grandad|boss|cat|dog|kids?|team)\b",
+    r"\b(?:my |our )?(?P<who>wife|husband|partner|son|daughter|mum|mom|mother|dad|father|brother|sister|grandma|grandpa|grandad|grandson|granddaughter"
+    r"|godson|goddaughter|nephew|niece|aunt|uncle|cousin|girlfriend|boyfriend|fianc[ée]e?|neighbou?r|best friend|boss|cat|dog|kids?|twins|team)\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(
-    r"^(?P<who>[A-Z][a-z]+)(?:'s|\u2019s)? (?:is|has|likes|hates|loves|prefers|wants|turns|works|lives|needs|can't|must|speaks|takes)\b"
+    r"^(?P<who>[A-Z][a-z]+)(?:'s|\u2019s)? (?:is|has|likes|hates|loves|prefers|wants|turns|works|lives|needs|can't|must|speaks|takes|was|went|eats|won't"
+    r"|doesn't|gets|reacts|carries|avoids|uses)\b"
 )
 _NOT_NAMES = frozenset(
     "The This That There It My Our He She We They What Who Our Your Its All Every Each One No Not Shoe Budget Rent".split()

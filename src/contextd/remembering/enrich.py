@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from contextd.ports.world import Embedder, Matrix
+from contextd.remembering.attributes import whose
 from contextd.remembering.topics import Routing, Vector
 from contextd.remembering.values import valued
 from contextd.text.classifiers import guess
@@ -21,7 +22,7 @@ from contextd.text.natural_language import language_of
 from contextd.text.times import windows
 from contextd.values.memory import GUESSED, UNKNOWN, Memory, fault_of
 
-VERSION = 3
+VERSION = 4
 _SURE = 0.65  # below, the kind is unknown; on examples by another author 95 % above .6 were right
 _ALIKE = 0.85  # cosine of static vectors: the same sentence with another day or number in it
 
@@ -42,7 +43,8 @@ def began(text: str, said: int) -> int:
 def _stated(text: str) -> dict[str, str]:
     """Return about, attribute, value and unit of a text; all empty if one exceeds the limit of its field."""
     fact = valued(text)
-    found = {"about": fact.about, "attribute": fact.attribute, "value": fact.value, "unit": fact.unit}
+    about = fact.about or whose(" ".join(text.split()))[0]
+    found = {"about": about, "attribute": fact.attribute, "value": fact.value, "unit": fact.unit}
     return dict.fromkeys(found, "") if any(fault_of(name, value) for name, value in found.items()) else found
 
 

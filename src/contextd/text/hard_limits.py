@@ -70,12 +70,16 @@ def limit_domains(text: str) -> frozenset[str]:
     concepts = concepts_of(text)
     if "allergy" in concepts:
         return _allergy_domains(text, concepts)
+    if pattern("appointment").search(text) or (pattern("favors").search(text) and not pattern("denies").search(text)):
+        return frozenset()  # a date with a doctor, or a taste, limits nothing
     found = _together((_EATING,)) if pattern("diet").search(text) or pattern("consumes").search(text) else frozenset[str]()
     if pattern("condition").search(text):
         found |= _BODY | _of_concepts(concepts) | ({"gifts"} if pattern("breathing").search(text) else set())
-    if "medicine" in concepts or pattern("medication").search(text):
+    if pattern("medication").search(text) or (
+        "medicine" in concepts and (pattern("takes").search(text) or pattern("denies").search(text))
+    ):
         found |= {"health", "sport"}
-    if pattern("cannot").search(text):
+    if pattern("cannot").search(text) and not pattern("earlier").search(text):
         found |= domains_of(concepts) | _named(text) | _of_concepts(concepts) | _of_allergens(concepts)
         found |= {"travel", "sport", "health"} if pattern("other_allergens").search(text) else set()
     if _INJURED & widened(concepts) and pattern("denies").search(text):

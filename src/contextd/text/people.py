@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -56,8 +57,4 @@ def mentions(question: str, facts: Sequence[str], whose: Sequence[str]) -> Menti
 def _introduced(fact: str, relations: frozenset[str]) -> set[str]:
     """Return the names that follow a relation at the start of a fact."""
     words = _WORD.findall(fact)[:_INTRODUCED]
-    return {
-        name.casefold()
-        for word, name in zip(words, words[1:], strict=False)
-        if name[0].isupper() and concepts_of(word) & relations
-    }
+    return {name.casefold() for word, name in pairwise(words) if name[0].isupper() and concepts_of(word) & relations}

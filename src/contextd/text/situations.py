@@ -1,8 +1,8 @@
 """Situations of life: which facts are needed for what a person asks.
 
 A trip needs the passport, the travel money and what the knees can do, though none of these is worded like the question. So
-questions are classified by situation (a trip, new clothes, a meal, …), and a fact has for each situation the probability that it
-is needed there. Both classifiers are linear in the vector of a text and learned from examples
+questions are classified by situation (a trip, new clothes, a meal, …), and a fact has for each situation the probability that
+it is needed there. Both classifiers are linear in the vector of a text and learned from examples
 (`python -m benchmarks.situations --learn`).
 """
 

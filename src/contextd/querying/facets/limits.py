@@ -17,7 +17,7 @@ from contextd.values.retrieval import Wanted, Words
 LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", "what harms comes before taste")
 MOST = 60
 _ALL, _NEAREST = 20, 8  # so many limits are all shown; of more, those of the best standing
-_HOUSEHOLD = frozenset("wife husband partner son daughter kid kids child children baby".split())
+_HOUSEHOLD = frozenset("wife husband partner son daughter kid kids twins child children baby fiancé fiancée".split())
 _FOR_SOMEBODY = re.compile(
     r"\bfor (?:my |our )?(?!me\b|us\b|Christmas\b|Easter\b)(?:[A-Z]\w+|(?:mother|father|sister|brother|wife|husband)\b)"
 )

@@ -1,4 +1,4 @@
-"""FACETS ► understand ► interpret ► divide ► retrieve ► limits ► compete ► matter ► weigh ► assign ► diversify ► allot ►
+"""FACETS ► understand ► interpret ► divide ► retrieve ► limits ► compete ► matter ► judge ► assign ► diversify ► allot ►
 compress ► render.
 
 Answers the same question as `querying/pipeline.py`, but from a person's memories and by facets. This module alone defines the
@@ -19,7 +19,7 @@ from contextd.errors import InvalidInput
 from contextd.ports.store import View
 from contextd.ports.world import Embedder, Matrix
 from contextd.querying import pipeline
-from contextd.querying.compete import alone, likely_by, odds_by_standing, standings
+from contextd.querying.compete import alone, distances, likely_by, odds_by_standing, shared_words, standings
 from contextd.querying.diversify import diversify
 from contextd.querying.facets.allot import Costs, allot
 from contextd.querying.facets.assign import BOOSTS, assign
@@ -29,7 +29,7 @@ from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.interpret import interpret, without_amounts
 from contextd.querying.facets.limits import LIMITS, limits_for, most_pressing
 from contextd.querying.facets.traits import Traits, shared_concepts, traits_of
-from contextd.querying.facets.weigh import evidence, odds_of, relevant
+from contextd.querying.facets.judge import evidence, odds_of, relevant
 from contextd.querying.matter import matters
 from contextd.querying.pipeline import QueryResources
 from contextd.querying.render import headed, warn_of_hidden
@@ -41,7 +41,7 @@ from contextd.text.classifiers import TIERS
 from contextd.text.natural_language import is_foreign
 from contextd.text.people import Mentions, mentions
 from contextd.text.situations import needed_for
-from contextd.text.wording import asks_one_thing
+from contextd.text.wording import asks_one_thing, speaks_of_oneself
 from contextd.values.answer import Candidate, Context, Hit, Retrieved
 from contextd.values.document import About, Chunk, ChunkId
 from contextd.values.query import Facet, Plan, Query
@@ -50,6 +50,7 @@ from contextd.values.trace import Trace
 TEMPLATE = "facets"
 _LOOKED_AT = 120  # facts whose texts are read
 _MATTERS = 0.5  # probability that anything matters, from which facts are shown
+_HARDLY = 0.05  # below, a question without "I" or "my" has no limits either
 _MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
 _TOPIC = 0.1  # if the fact has a topic of its facet
@@ -164,8 +165,10 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
     must = most_pressing(must, dict(zip(found.chunks, standing.tolist(), strict=True)))
     gate = trace.step("matter", lambda: matters(plan.text, found, standing, asking.as_text))
+    if gate < _HARDLY and not speaks_of_oneself(plan.text):
+        must = []  # a question about the world that no pattern knows
     facts = trace.step("read", lambda: _read(view, found, standing, held, asking))
-    odds = trace.step("weigh", lambda: _odds(view, found, facts, must, asking))
+    odds = trace.step("judge", lambda: _odds(view, found, facts, must, asking))
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
     answer = alone(facts.standing, view.size) if asks_one_thing(plan.text) and gate >= _MAY_MATTER else []
     if answer:
@@ -240,7 +243,8 @@ def _odds(view: View, found: Retrieved, facts: _Facts, must: Sequence[Chunk], as
     if not facts.space or asking.asked.own or facts.space.split("/")[0] not in TIERS:
         return odds_by_standing(facts.standing, view.size)
     limits = np.array([chunk in {one.id for one in must} for chunk in facts.chunks], float)
-    columns = evidence(found, facts.places, facts.needed, facts.concepts, limits, facts.people, view.size)
+    shared = {**shared_words(found, facts.places), "concepts": facts.concepts}
+    columns = evidence(distances(found, facts.places), shared, facts.needed, limits, facts.people, view.size)
     return odds_of(columns, facts.space.split("/")[0])
 
 

@@ -1,6 +1,6 @@
-"""How much each piece of evidence counts that a fact matters (`querying/facets/weigh.py`), learned leaving persons out.
+"""How much each piece of evidence counts that a fact matters (`querying/facets/judge.py`), learned leaving persons out.
 
-`python -m benchmarks.weigh` fits a logistic regression on persons with 26 facts (the examples and the items of facets) and 120
+`python -m benchmarks.judge` fits a logistic regression on persons with 26 facts (the examples and the items of facets) and 120
 facts (the items of people), each person judged by weights that never saw them: recall of what must be shown, precision, and the
 relevance against the share that is right. `--learn` writes the weights of a fit on all of them.
 """
@@ -25,10 +25,11 @@ from benchmarks.relevance import people as examples
 from contextd.app.questions import query_of, resources_of
 from contextd.app.session import Session
 from contextd.querying import pipeline
+from contextd.querying.compete import distances, shared_words
 from contextd.querying.facets.interpret import without_amounts
 from contextd.querying.facets.limits import limits_for
 from contextd.querying.facets.traits import shared_concepts
-from contextd.querying.facets.weigh import MOST, NAMES, enough, evidence
+from contextd.querying.facets.judge import MOST, NAMES, enough, evidence
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
@@ -102,7 +103,9 @@ def _evidence(session: Session, text: str) -> tuple[list[str], Float]:
         there = np.array([chunk in limits for chunk in found.chunks], float)
         people = mentions(text, texts, [one.whose for one in view.about(found.chunks)])
         concepts = shared_concepts(text, texts)
-        columns = evidence(found, list(range(len(texts))), needed, concepts, there, people, view.size)
+        every = range(len(texts))
+        shared = {**shared_words(found, every), "concepts": concepts}
+        columns = evidence(distances(found, every), shared, needed, there, people, view.size)
         return texts, np.stack([columns[name] for name in NAMES], axis=1)
 
 
@@ -136,7 +139,7 @@ def report(some: Sequence[Case], likely: Sequence[Float], tier: str) -> None:
                 shown = [place for place in best if chances[place] >= enough(len(chances))]
                 good = np.maximum(one.must, one.may)
                 counts += (one.must[shown].sum(), one.must.sum(), good[shown].sum(), len(shown), 1)
-        print(f"weigh, {tier}, {group}, persons left out, {counts[4]:.0f} questions: recall {counts[0] / counts[1]:.3f}, "
+        print(f"judge, {tier}, {group}, persons left out, {counts[4]:.0f} questions: recall {counts[0] / counts[1]:.3f}, "
               f"precision {counts[2] / counts[3]:.3f}, {counts[3] / counts[4]:.1f} shown")  # fmt: skip
     for size in sorted({len(one.must) for one in some}):
         pairs = [(one, chances) for one, chances in zip(some, likely, strict=True) if len(one.must) == size]
@@ -160,7 +163,7 @@ def main() -> None:
         if "--learn" in sys.argv:
             out = io.BytesIO()
             np.savez_compressed(out, labels=np.array(NAMES), words=np.array([], str), weights=weights[None].astype(np.float32))
-            (LEARNED / f"weigh-{tier}.npz").write_bytes(out.getvalue())
+            (LEARNED / f"judge-{tier}.npz").write_bytes(out.getvalue())
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Weigh the evidence that a fact matters for a question: its log-odds among all facts of the person.
+"""Judge whether a fact matters for a question: its log-odds among all facts of the person.
 
 The evidence: how near the fact is among the person's facts, shared words and concepts, whether facts like it are needed in the
 situation of the question, the people meant, whether it is a limit in the domain, and how many facts there are. The weights are
-a logistic regression on questions of persons with 26 and 120 facts (`python -m benchmarks.weigh --learn`).
+a logistic regression on questions of persons with 26 and 120 facts (`python -m benchmarks.judge --learn`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.querying.compete import distance
-from contextd.text.classifiers import TIERS, learned
+from contextd.text.classifiers import learned
 from contextd.text.people import Mentions
-from contextd.values.answer import Retrieved
 
 Float = NDArray[np.float64]
 
@@ -33,25 +31,32 @@ def enough(size: int) -> float:
 
 
 def evidence(
-    found: Retrieved, places: list[int], needed: Mapping[str, Float], concepts: Float, limits: Float, people: Mentions, size: int
+    near: Mapping[str, Float],
+    shared: Mapping[str, Float],
+    needed: Mapping[str, Float],
+    limits: Float,
+    people: Mentions,
+    size: int,
 ) -> dict[str, Float]:
-    """Return the features of the facts at some places of what was found, by name. `needed` is by tier."""
-    zero = np.zeros(len(places))
-    spaces = {tier: next((one for one in found.spread if one.startswith(f"{tier}/")), "") for tier in TIERS}
-    near = {tier: distance(found, space)[places] if space else zero for tier, space in spaces.items()}
-    arms = {arm: found.arms[arm][places] if arm in found.arms else zero for arm in ("parts", "document_coverage")}
+    """Return the features of some facts, by name.
+
+    `near` (standard deviations above the mean fact) and `needed` (in the situation of the question) are by tier of vectors;
+    `shared` has word parts, words and concepts.
+    """
+    zero = np.zeros(len(limits))
     crowd = min(1.0, _JUDGED / max(1, size))  # among very many facts, too many are of the same situation
     faded = {tier: values.mean() + crowd * (values - values.mean()) for tier, values in needed.items() if len(values)}
     columns = (
-        near["deep"], near["static"], arms["parts"], arms["document_coverage"], concepts, faded.get("deep", zero),
-        faded.get("static", zero), limits, people.named, people.meant, people.others, zero + math.log(max(1, size)), zero + 1.0,
+        near.get("deep", zero), near.get("static", zero), shared["parts"], shared["coverage"], shared["concepts"],
+        faded.get("deep", zero), faded.get("static", zero), limits, people.named, people.meant, people.others,
+        zero + math.log(max(1, size)), zero + 1.0,
     )  # fmt: skip
     return dict(zip(NAMES, columns, strict=True))
 
 
 def odds_of(columns: Mapping[str, Float], tier: str) -> Float:
     """Return the log-odds that each fact matters, by the weights of the best tier of vectors."""
-    model = learned(f"weigh-{tier}")
+    model = learned(f"judge-{tier}")
     return np.asarray(sum(weight * columns[name] for name, weight in zip(model.labels, model.weights[0], strict=True)))
 
 
