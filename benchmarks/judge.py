@@ -27,9 +27,9 @@ from contextd.app.session import Session
 from contextd.querying import pipeline
 from contextd.querying.compete import distances, shared_words
 from contextd.querying.facets.interpret import without_amounts
+from contextd.querying.facets.judge import MOST, NAMES, enough, evidence
 from contextd.querying.facets.limits import limits_for
 from contextd.querying.facets.traits import shared_concepts
-from contextd.querying.facets.judge import MOST, NAMES, enough, evidence
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of

@@ -27,9 +27,9 @@ from contextd.querying.facets.compress import Statement, compress
 from contextd.querying.facets.divide import USUAL, divide
 from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.interpret import interpret, without_amounts
+from contextd.querying.facets.judge import evidence, odds_of, relevant
 from contextd.querying.facets.limits import LIMITS, limits_for, most_pressing
 from contextd.querying.facets.traits import Traits, shared_concepts, traits_of
-from contextd.querying.facets.judge import evidence, odds_of, relevant
 from contextd.querying.matter import matters
 from contextd.querying.pipeline import QueryResources
 from contextd.querying.render import headed, warn_of_hidden
