@@ -132,10 +132,9 @@ def text_from(words: Sequence[str]) -> str:
 
 def query_from(words: Sequence[str]) -> str:
     """Return the text of a query. Raises InvalidInput if it is empty: on a command line, that is a mistake."""
-    text = text_from(words)
-    if not text.strip():
-        raise InvalidInput("the query is empty; give a question, a name or a path")
-    return text
+    from contextd.settings.limits import checked_query
+
+    return checked_query(text_from(words))
 
 
 def confirmed(question: str, option: str) -> bool:
