@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from contextd.models import tokens
 from contextd.surfaces.http.handlers import engine
 from contextd.surfaces.http.openapi import document
 from contextd.surfaces.wire.convert import schema
@@ -374,3 +375,9 @@ def test_an_empty_query_is_an_error_everywhere(asked: Asked, text: str) -> None:
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {"query": text}}}
         result = asked.call("POST", f"/mcp?project={project}", message).json()["result"]
         assert result["isError"] and "empty" in result["content"][0]["text"], tool
+
+
+def test_a_warm_service_has_loaded_the_vocabulary(fresh: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_vocabulary", tokens._Vocabulary())
+    fresh.service.warm()
+    assert tokens._vocabulary._library is not None
