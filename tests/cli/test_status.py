@@ -123,3 +123,12 @@ def test_a_project_is_removed_by_its_name_in_the_settings(
     (home / "config.toml").write_text(f'[context.projects]\nshop = "{project}"\n')
     assert contextd("search", "load_user", "-p", "shop").code == 0
     assert contextd("projects", "remove", "shop", "--yes").code == 0 and not list((home / "projects").iterdir())
+
+
+def test_metrics_and_savings_are_readable_on_a_terminal(
+    session: Session, project: Path, contextd: Contextd, on_terminal: Contextd
+) -> None:
+    contextd("context", "how are users loaded", cwd=project)
+    saved, shown = on_terminal("savings").out, on_terminal("metrics").out
+    assert "Method: the tokens" in saved and "\\u{1b}" not in saved
+    assert shown.count("\n\n") >= 4, "an empty line before each table"

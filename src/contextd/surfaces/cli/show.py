@@ -67,7 +67,9 @@ def styled(text: str, **style: Any) -> str:
 
 
 _GAP = 2  # characters between two columns
-_NUMBERS = frozenset(("score", "lines", "files", "count", "MB"))
+_MEASURES = ("score", "lines", "files", "count", "MB", "memories", "tokens", "file tokens", "saved")
+_USAGE = ("p50 ms", "p95 ms", "p99 ms", "proposed", "in answers", "share", "hits", "queries", "context tokens")
+_NUMBERS = frozenset((*_MEASURES, *_USAGE))
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, headed: bool = True) -> None:
