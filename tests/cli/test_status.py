@@ -123,3 +123,19 @@ def test_a_project_is_removed_by_its_name_in_the_settings(
     (home / "config.toml").write_text(f'[context.projects]\nshop = "{project}"\n')
     assert contextd("search", "load_user", "-p", "shop").code == 0
     assert contextd("projects", "remove", "shop", "--yes").code == 0 and not list((home / "projects").iterdir())
+
+
+def test_metrics_and_savings_are_readable_on_a_terminal(
+    session: Session, project: Path, contextd: Contextd, on_terminal: Contextd
+) -> None:
+    contextd("context", "how are users loaded", cwd=project)
+    saved, shown = on_terminal("savings").out, on_terminal("metrics").out
+    assert "Method: the tokens" in saved and "\\u{1b}" not in saved
+    assert shown.count("\n\n") >= 4, "an empty line before each table"
+
+
+def test_an_empty_file_does_not_wait_for_vectors(make_project: Callable[..., Path], contextd: Contextd) -> None:
+    project = make_project({"a.py": "def one(): ...\n", "kept/.gitkeep": "", "b.py": ""})
+    contextd("index", cwd=project)
+    (vectors,) = [line for line in contextd("stats", cwd=project).out.splitlines() if line.startswith("vectors static")]
+    assert "1 of 1 distinct texts (100 %)" in vectors

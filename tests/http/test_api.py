@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from contextd.models import tokens
 from contextd.surfaces.http.handlers import engine
 from contextd.surfaces.http.openapi import document
 from contextd.surfaces.wire.convert import schema
@@ -358,3 +359,25 @@ def test_find_searches_stored_documents_as_far_as_the_reader_may_see_them(fresh:
 
     assert found("") == [("notes/a.md", 3), ("notes/b.md", 3), ("own.md", 3)] and found(ana) == [("notes/a.md", 3)]
     assert found("", paths=["notes/b.md"]) == [("notes/b.md", 3)] and len(found("", limit=2)) == 2
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t"])
+def test_an_empty_query_is_an_error_everywhere(asked: Asked, text: str) -> None:
+    project = str(asked.project)
+    for route in ("/api/v1/search", "/api/v1/context", "/api/v1/explain", "/api/v1/facets", "/query_context"):
+        body = {"q" if route == "/query_context" else "query": text, "project": project}
+        answer = asked.call("POST", route, body)
+        assert answer.status_code == 400 and answer.json()["code"] == "invalid_input", route
+        assert answer.json()["detail"] == "the query is empty; give a question, a name or a path"
+    message = {"jsonrpc": "2.0", "id": 1, "method": "search", "params": {"query": text}}
+    assert "the query is empty" in asked.call("POST", "/rpc", message).json()["error"]["message"]
+    for tool in ("query_context", "recall"):
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {"query": text}}}
+        result = asked.call("POST", f"/mcp?project={project}", message).json()["result"]
+        assert result["isError"] and "empty" in result["content"][0]["text"], tool
+
+
+def test_a_warm_service_has_loaded_the_vocabulary(fresh: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_vocabulary", tokens._Vocabulary())
+    fresh.service.warm()
+    assert tokens._vocabulary._library is not None

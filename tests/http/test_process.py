@@ -273,3 +273,20 @@ def test_another_writer_is_told_that_the_service_holds_the_index(
         assert told.code == 3 and "locked by the contextd service" in told.err and "`contextd stop`" in told.err
     finally:
         one.stop(signal.SIGKILL)
+
+
+def test_a_project_that_the_service_follows_can_be_removed(
+    home: Path, project: Path, monkeypatch: pytest.MonkeyPatch, contextd: Callable[..., Run]
+) -> None:
+    monkeypatch.setenv("CONTEXTD_HOME", str(home))
+    session = open_session(project, home=home, environment={})
+    session.index()
+    one = Process(home, watch=True)
+    try:
+        contextd("search", "load user", "--service", cwd=project)
+        until(lambda: "service" in session.known().writer())
+        removed = contextd("projects", "remove", str(project), "--yes")
+        assert removed.code == 0 and "1 removed" in removed.out, removed.err
+        assert not list((home / "projects").iterdir())
+    finally:
+        one.stop(signal.SIGKILL)

@@ -136,6 +136,7 @@ class Service:
 
     def warm(self) -> None:
         """Ask a first query, so that the next one finds the models loaded. A part that fails is reported by later queries."""
+        self.home.tokens.count("…")  # the whole vocabulary is loaded for the first text that is not ASCII
         with suppress(ContextdError), unrecorded():
             self._opened(None, ()).search("what is this about", cache=False)
 

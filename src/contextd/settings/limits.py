@@ -56,6 +56,13 @@ def checked_text(field: str, text: str) -> str:
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text  # replaces lone surrogates
 
 
+def checked_query(text: str) -> str:
+    """Return the text of a query. Raises InvalidInput if it is empty: nothing could answer it."""
+    if not checked_text("query", text).strip():
+        raise InvalidInput("the query is empty; give a question, a name or a path")
+    return text
+
+
 def checked_texts(field: str, texts: Iterable[str]) -> tuple[str, ...]:
     """Return a caller's texts. Raises InvalidInput if there are too many or one is too long."""
     if isinstance(texts, str):

@@ -106,7 +106,9 @@ class SqliteNotes:
         languages = dict(self.rows(_LANGUAGES))
         return {
             "documents": sum(languages.values()),
-            "contents": self.rows("select count(*) from content where workspace_id = ?")[0][0],
+            "contents": self.rows("select count(distinct content_id) from chunk where workspace_id = ?")[0][
+                0
+            ],  # an empty one has none
             "chunks": self.rows("select count(*) from chunk where workspace_id = ?")[0][0],
             "tokens": self.rows("select coalesce(sum(tokens), 0) from chunk where workspace_id = ?")[0][0],
             "languages": languages,

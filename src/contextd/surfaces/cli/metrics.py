@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contextd.surfaces.cli.show import WholeNumber, as_json, asked, counted, json_option, out, reader_option, styled, table
+from contextd.surfaces.cli.show import (
+    WholeNumber,
+    as_json,
+    asked,
+    counted,
+    json_option,
+    out,
+    reader_option,
+    styled,
+    table,
+    terminal,
+)
 
 if TYPE_CHECKING:
     from contextd.app.metrics import Day, Metrics, Percentiles
@@ -79,7 +90,7 @@ def savings(days: int, all_readers: bool, reader: str, json_output: bool) -> int
         ]
         table(("task", "tokens", "file tokens", "saved"), rows)
     for line in _METHOD:
-        out(styled(line, dim=True))
+        click.echo(styled(line, dim=True))
     return 0
 
 
@@ -105,18 +116,25 @@ def _show(found: Metrics) -> None:
         out(
             f"{found.saved.tokens:,} tokens of context from files of {found.saved.file_tokens:,} ({found.saved.share:.0%} less)"
         )
-    table(("operation", "count", "p50 ms", "p95 ms", "p99 ms"), [_times(*one) for one in found.times.items()])
-    table(("step", "count", "p50 ms", "p95 ms", "p99 ms"), [_times(*one) for one in found.steps.items()])
+    _section(("operation", "count", "p50 ms", "p95 ms", "p99 ms"), [_times(*one) for one in found.times.items()])
+    _section(("step", "count", "p50 ms", "p95 ms", "p99 ms"), [_times(*one) for one in found.steps.items()])
     effects = [(name, one.proposed, one.survived, f"{one.share:.1%}") for name, one in found.retrievers.items()]
-    table(("retriever", "proposed", "in answers", "share"), effects)
-    table(("language", "hits"), list(found.languages.items()))
-    table(("day", "queries", "context tokens"), [(day.day, day.queries, f"{day.saved.tokens:,}") for day in found.days])
+    _section(("retriever", "proposed", "in answers", "share"), effects)
+    _section(("language", "hits"), list(found.languages.items()))
+    _section(("day", "queries", "context tokens"), [(day.day, day.queries, f"{day.saved.tokens:,}") for day in found.days])
     agents = [
         (one.agent or "-", one.calls, f"{one.tokens_with:,.0f}", one.calls_without, f"{one.tokens_without:,.0f}")
         for one in found.agents
     ]
     if agents:
-        table(("agent", "calls with context", "tokens each", "calls without", "tokens each"), agents)
+        _section(("agent", "calls with context", "tokens each", "calls without", "tokens each"), agents)
+
+
+def _section(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table, on a terminal after an empty line."""
+    if rows and terminal():
+        out()
+    table(headings, rows)
 
 
 def _times(name: str, times: Percentiles) -> tuple[str, int, str, str, str]:

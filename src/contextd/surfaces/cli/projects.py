@@ -100,6 +100,8 @@ def _named(known: Sequence[Any], project: str) -> Any:
 def _remove(chosen: Sequence[Any], with_memories: bool, yes: bool, json_output: bool) -> int:
     """Delete indexes after confirmation."""
     from contextd.app.assemble import catalog
+    from contextd.surfaces.cli.hybrid import client
+    from contextd.surfaces.client.connection import path_of
 
     for one in chosen:
         kept = counted(one.memories, "memory or chat", "memories and chats")
@@ -108,10 +110,13 @@ def _remove(chosen: Sequence[Any], with_memories: bool, yes: bool, json_output: 
         what = "the index" if len(chosen) == 1 else f"{len(chosen)} indexes"
         if not confirmed(f"Remove {what}?", "--yes"):
             return 1
-    known, erased = catalog(), 0
+    known, service, erased = catalog(), client(None, "owner") if chosen else None, 0
     for one in chosen:
         erased += known.erase_memories(one) if with_memories else 0
-        known.remove(one)
+        if service is not None:  # it has the project open, and follows its files
+            service.connection.delete(path_of("projects", f"{one.workspace:016x}"), {})
+        else:
+            known.remove(one)
     if json_output:
         as_json({"removed": [_payload(one) for one in chosen], "memories_erased": erased})
     else:

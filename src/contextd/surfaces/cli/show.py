@@ -67,7 +67,9 @@ def styled(text: str, **style: Any) -> str:
 
 
 _GAP = 2  # characters between two columns
-_NUMBERS = frozenset(("score", "lines", "files", "count", "MB"))
+_MEASURES = ("score", "lines", "files", "count", "MB", "memories", "tokens", "file tokens", "saved")
+_USAGE = ("p50 ms", "p95 ms", "p99 ms", "proposed", "in answers", "share", "hits", "queries", "context tokens")
+_NUMBERS = frozenset((*_MEASURES, *_USAGE))
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]], *, headed: bool = True) -> None:
@@ -132,10 +134,9 @@ def text_from(words: Sequence[str]) -> str:
 
 def query_from(words: Sequence[str]) -> str:
     """Return the text of a query. Raises InvalidInput if it is empty: on a command line, that is a mistake."""
-    text = text_from(words)
-    if not text.strip():
-        raise InvalidInput("the query is empty; give a question, a name or a path")
-    return text
+    from contextd.settings.limits import checked_query
+
+    return checked_query(text_from(words))
 
 
 def confirmed(question: str, option: str) -> bool:

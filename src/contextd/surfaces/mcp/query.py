@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from contextd.errors import InvalidInput
+from contextd.settings.limits import checked_query
 from contextd.surfaces.wire.convert import plain
 from contextd.surfaces.wire.requests import QueryContext
 from contextd.text.invisible import visible_line
@@ -54,7 +55,7 @@ def _found(session: Session, asked: QueryContext, budget: int) -> Context:
     scope, filters = asked.scope, asked.filters
     languages, kinds = ([one.lower() for one in several] for several in (scope.languages, scope.kinds))
     return session.context(
-        asked.query,
+        checked_query(asked.query),
         budget=budget,
         template="json" if asked.format == "json" else "markdown",
         k=MOST_HITS if asked.k is None else asked.k,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from contextd.errors import InvalidInput
+from contextd.settings.limits import checked_query
 from contextd.surfaces.mcp import index_tools, profile_tools, query
 from contextd.surfaces.wire import requests
 from contextd.surfaces.wire.convert import parsed, schema
@@ -71,7 +72,7 @@ def _remember(call: ToolCall, asked: requests.RememberTool) -> str:
 
 
 def _recall(call: ToolCall, asked: requests.RecallTool) -> str:
-    found = call.session.recall(asked.query, k=asked.k, deadline=_SECONDS)
+    found = call.session.recall(checked_query(asked.query), k=asked.k, deadline=_SECONDS)
     facts = call.session.memories.several([hit.chunk.uri for hit in found.hits])
     lines = [f"Note: {visible_line(one)}" for one in found.trace.warnings]
     return "\n".join([*lines, *map(_fact, facts)] if facts else [*lines, "No fact about this is known."])
@@ -101,7 +102,7 @@ def _fact(memory: Any) -> str:
 
 
 def _explain(call: ToolCall, asked: requests.ExplainTool) -> str:
-    found = call.session.preview(asked.query, deadline=_SECONDS)
+    found = call.session.preview(checked_query(asked.query), deadline=_SECONDS)
     lines = [f"understood as {found.plan.route}; terms: {', '.join(found.plan.terms) or '(none)'}"]
     lines += [
         f"{step.name}: {step.milliseconds:.1f} ms, {step.count} left" for step in found.trace.steps if step.count is not None

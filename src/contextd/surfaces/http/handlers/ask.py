@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from contextd.errors import NotFound
 from contextd.querying.pipeline import MOST_HITS
-from contextd.settings.limits import checked_path
+from contextd.settings.limits import checked_path, checked_query
 from contextd.surfaces.http.caller import Caller, moment
 from contextd.surfaces.wire import api_requests as requests
 from contextd.surfaces.wire.answers import ContextAnswer, PlanAnswer, SearchAnswer, TraceAnswer
@@ -25,7 +25,7 @@ _SECONDS = 30.0  # timeout of a query that names none
 def search(caller: Caller, asked: requests.SearchRequest) -> SearchAnswer:
     """Search the project and personal memories."""
     session = caller.session(asked, asked.also)
-    found = session.search(asked.query, k=asked.k, **_options(asked))
+    found = session.search(checked_query(asked.query), k=asked.k, **_options(asked))
     _warn_of_no_project(session, asked, found.trace)
     return SearchAnswer.of(found.hits, found.plan, found.trace, asked.query, highlights=asked.highlights)
 
@@ -56,7 +56,7 @@ def facets(caller: Caller, asked: requests.FacetsRequest) -> ExplainAnswer:
     """Answer a question by facets of a person."""
     own = [Facet(one.name, one.title or one.name, one.question, one.rationale, one.topics, one.weight) for one in asked.own]
     answer = caller.session(asked).facets(
-        asked.query,
+        checked_query(asked.query),
         budget=asked.budget,
         count=asked.count,
         own=own,
@@ -130,7 +130,7 @@ def _options(asked: requests.SearchRequest) -> dict[str, Any]:
 def _context(caller: Caller, asked: requests.ContextRequest, *, explained: bool = False) -> Context:
     session, k = caller.session(asked, asked.also), MOST_HITS if asked.k is None else asked.k
     answer = session.preview if explained else session.context
-    found = answer(asked.query, budget=asked.budget, template=asked.template, k=k, **_options(asked))
+    found = answer(checked_query(asked.query), budget=asked.budget, template=asked.template, k=k, **_options(asked))
     _warn_of_no_project(session, asked, found.trace)
     return found
 

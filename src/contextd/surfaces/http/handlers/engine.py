@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from contextd.app.engine_stats import engine_stats as engine_stats_of
 from contextd.errors import InvalidInput, NotFound, TimedOut, TooLarge
+from contextd.settings.limits import checked_query
 from contextd.surfaces.http.caller import Caller
 from contextd.surfaces.wire import engine_api as api
 from contextd.surfaces.wire.answers import QueryHit
@@ -56,7 +57,7 @@ def query_context(caller: Caller, asked: api.QueryContextRequest) -> api.Queried
         [filters.lang] if filters.lang else (),
         [filters.kind.lower()] if filters.kind else (),
     )
-    found = session.search(asked.q, k=asked.k, narrow=narrow, mmr_lambda=asked.mmr_lambda, deadline=_SECONDS)
+    found = session.search(checked_query(asked.q), k=asked.k, narrow=narrow, mmr_lambda=asked.mmr_lambda, deadline=_SECONDS)
     model = session.setup.static.space if session.setup.static is not None else ""
     return api.QueriedContext(model, len(found.hits), [QueryHit.of(hit) for hit in found.hits])
 
