@@ -157,20 +157,24 @@ def hook(home: Path, event: object) -> tuple[int, str, str]:
 
 def test_the_hook_gives_context_once_and_nothing_private(process: Process, home: Path, project: Path) -> None:
     open_session(project, home=home, environment={}).remember("The secret user handler is called zebra", private=True)
-    event = {
-        "prompt": "how does the user loading work here",
-        "cwd": str(project),
-        "session_id": "s1",
-        "hook_event_name": "UserPromptSubmit",
-    }
-    code, text, err = hook(home, event)
-    assert code == 0 and not err
+    event = {"prompt": "how does the user loading work here", "cwd": str(project), "hook_event_name": "UserPromptSubmit"}
+
+    def first(conversation: str) -> tuple[dict[str, str], str]:
+        """A conversation that begins, and what it is told. A busy machine may take longer than the hook waits: try again."""
+        for number in range(20):
+            asked = {**event, "session_id": f"{conversation}{number}"}
+            code, text, err = hook(home, asked)
+            assert code == 0 and not err
+            if text:
+                return asked, text
+        raise AssertionError("the hook has never answered")
+
+    asked, text = first("s")
     told = json.loads(text)["hookSpecificOutput"]
     assert told["hookEventName"] == "UserPromptSubmit" and "load_user" in told["additionalContext"]
     assert len(told["additionalContext"]) <= MOST_CHARACTERS and "zebra" not in text
-    again = hook(home, event)[1]
-    assert "def load_user" not in again, "the conversation has it already"
-    assert "def load_user" in hook(home, {**event, "session_id": "s2"})[1]
+    assert "def load_user" not in hook(home, asked)[1], "the conversation has it already"
+    assert "def load_user" in first("another")[1]
 
 
 @pytest.mark.parametrize("event", [
