@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from contextd.app.assemble import open_session
+from contextd.app.serving import running
 from contextd.errors import InvalidInput
 from contextd.ports.world import Skip
 from contextd.sources.blame import GitPast
@@ -182,6 +184,33 @@ def test_I16_no_command_runs_what_a_repository_configures(repository: Path, home
     assert trap.sprung() == set()
     if tracer:
         assert strangers(log.read_text()) == []
+
+
+def test_I16_nothing_that_contextd_starts_or_installs_imports_modules_of_the_folder(
+    make_project: Callable[..., Path], home: Path, trap: Trap, tmp_path: Path
+) -> None:
+    """`python -m` looks in the current folder first: `contextd up` ran the project's json.py, and so did the hook."""
+    root = make_project({"a.md": "# Harbor\n\nShips come in the morning.\n"})
+    hijacking(root, trap)
+    person = tmp_path / "person"
+    person.mkdir()
+    variables = {**os.environ, "CONTEXTD_HOME": str(home), "HOME": str(person), "CONTEXTD_ENGINE__PORT": "0"}
+
+    def run(*command: str, event: str = "") -> None:
+        subprocess.run(command, cwd=root, env=variables, input=event, capture_output=True, text=True, timeout=110)
+
+    ours = (sys.executable, "-P", "-m", "contextd")
+    try:
+        run(*ours, "up")
+        assert running(home) is not None, "the service was started by `up`"
+    finally:
+        run(*ours, "stop")
+    run(*ours, "install", "claude", "--hook")
+    line = json.loads((person / ".claude" / "settings.json").read_text())["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]
+    run("sh", "-c", line, event=json.dumps({"prompt": "when do ships come in", "cwd": str(root)}))
+    entry = json.loads((person / ".claude.json").read_text())["mcpServers"]["contextd"]
+    run(entry["command"], *entry["args"], event="")
+    assert trap.sprung() == set()
 
 
 def strangers(log: str) -> list[str]:

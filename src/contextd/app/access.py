@@ -42,10 +42,18 @@ class Access:
             raise Forbidden(staleness.unreadable(self.reader))
         return project
 
-    def change(self, project: Project, change: Callable[[frozenset[str]], frozenset[str]], *, force: bool) -> frozenset[str]:
+    def change(
+        self,
+        project: Project,
+        change: Callable[[frozenset[str]], frozenset[str]],
+        hand_over: Callable[[], object],
+        *,
+        force: bool,
+    ) -> frozenset[str]:
         """Change the access list. Returns the new one. Raises `Forbidden` if the reader is not the owner.
 
-        The record is written first. After a crash in between, readers need both rights; the next run updates the index.
+        The record is written first. After a crash in between, readers need both rights; the next run updates the index. If
+        another process holds the index, `hand_over` asks it to update the index and waits.
         """
         if self.reader.name != OWNER:
             raise Forbidden(
@@ -57,10 +65,10 @@ class Access:
                 self.record.set_source_right(project.workspace, project.source.id, names)
                 share(project, names, lease)
         except Busy:
-            names = self._changed(project, change, force)
-            if not names < self.readers(project):
-                raise
-            self.record.set_source_right(project.workspace, project.source.id, names)  # removed at once; the index follows
+            names, before = self._changed(project, change, force), self.readers(project)
+            self.record.set_source_right(project.workspace, project.source.id, names)
+            if not names <= before:  # a right that is removed counts at once; the index follows with the next run
+                hand_over()
         return names
 
     def _changed(self, project: Project, change: Callable[[frozenset[str]], frozenset[str]], force: bool) -> frozenset[str]:

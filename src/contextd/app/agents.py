@@ -140,7 +140,7 @@ def own_command() -> Command:
     home = {"CONTEXTD_HOME": os.environ["CONTEXTD_HOME"]} if os.environ.get("CONTEXTD_HOME") else {}
     if called.stem == NAME and called.exists():
         return Command(str(called), (), home)
-    return Command(sys.executable, ("-m", NAME), home)
+    return Command(sys.executable, ("-P", "-m", NAME), home)  # -P: import no module of the current folder
 
 
 def installed(agent: Agent, path: Path) -> Any:
@@ -194,7 +194,8 @@ def hook_text() -> str:
 
 def _hook() -> dict[str, Any]:
     home = os.environ.get("CONTEXTD_HOME")
-    command = f'"{sys.executable}" -m {_HOOK_MODULE}' + (f" --home {shlex.quote(home)}" if home else "")
+    program = f'"{sys.executable}"' if os.name == "nt" else shlex.quote(sys.executable)
+    command = f"{program} -P -m {_HOOK_MODULE}" + (f" --home {shlex.quote(home)}" if home else "")  # -P: as above
     return {"hooks": [{"type": "command", "command": command, "timeout": _HOOK_SECONDS}]}
 
 

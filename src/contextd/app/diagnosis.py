@@ -124,7 +124,9 @@ def _hook_fault(line: str) -> str:
         if not Path(program).exists():
             return f"no such file: {program}"
         module = arguments[arguments.index("-m") + 1]
-        command = [program, "-c", f"import {module}"]  # as the user set it up
+        if "-P" not in arguments[: arguments.index("-m")]:
+            return "it would run code of the current folder (written by an older version)"
+        command = [program, "-P", "-c", f"import {module}"]  # as the user set it up
         tried = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603
     except (ValueError, IndexError, OSError, subprocess.SubprocessError) as error:
         return f"the command cannot run: {error}"

@@ -194,17 +194,21 @@ class IndexService:
             warn_bytes=self.setup.settings.indexing.warn_file_size_mb * (1 << 20),
             most_bytes=self.setup.settings.storage.max_mb * 1_000_000,
         )
-        readers = self.access.readers(project)
         if project.store.notes.setting(where := f"root {project.source.id}") != str(project.root):
             project.store.notes.set_setting(where, str(project.root))
-        share(project, readers, lease)  # repairs what a crash between record and index may have left undone
+
+        def acl() -> int:
+            readers = self.access.readers(project)  # may change while a watcher runs
+            share(project, readers, lease)
+            return access_list_id(readers)
+
         return Upkeep(
             (project.source, project.commits),
             project.store,
             lease,
             project.recipe,
             options,
-            access_list_id(readers),
+            acl,
             parser,
             self.setup.static,
             self.setup.deep,

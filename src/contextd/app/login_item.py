@@ -57,7 +57,7 @@ class LoginItem:
 
 def login_item() -> LoginItem:
     """Return the file for this platform."""
-    arguments = [sys.executable, "-m", "contextd", "serve"]
+    arguments = [sys.executable, "-P", "-m", "contextd", "serve"]
     if sys.platform == "darwin":
         path = Path.home() / "Library" / "LaunchAgents" / "org.contextd.service.plist"
         listed = "".join(f"<string>{escape(one)}</string>" for one in arguments)

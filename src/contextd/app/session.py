@@ -320,17 +320,20 @@ class Session:
     def share(self, principals: Iterable[str]) -> frozenset[str]:
         """Add principals to the project's access list and return it. Raises InvalidInput if the reader is not the owner."""
         names = checked_names(principals)
-        return self.access.change(self._project(), lambda readers: readers | names, force=True)
+        return self._change_access(lambda readers: readers | names, force=True)
 
     def share_only(self, principals: Iterable[str], *, force: bool = False) -> frozenset[str]:
         """Replace the project's access list and return it. Without `force`, the caller must be on it."""
         names = checked_names(principals)
-        return self.access.change(self._project(), lambda _: names, force=force)
+        return self._change_access(lambda _: names, force=force)
 
     def unshare(self, principals: Iterable[str], *, force: bool = False) -> frozenset[str]:
         """Remove principals from the project's access list and return it."""
         names = checked_names(principals)
-        return self.access.change(self._project(), lambda readers: readers - names, force=force)
+        return self._change_access(lambda readers: readers - names, force=force)
+
+    def _change_access(self, change: Callable[[frozenset[str]], frozenset[str]], *, force: bool) -> frozenset[str]:
+        return self.access.change(self._project(), change, lambda: self.index_service.perform("share", (), {}), force=force)
 
     def who(self) -> frozenset[str]:
         """Return the project's access list."""

@@ -29,7 +29,7 @@ class Upkeep:
     lease: Lease
     recipe: Recipe
     options: Options
-    acl: int
+    acl: Callable[[], int]  # gives the documents the access list of the record, and returns its id
     parser: Parser
     static: Embedder | None
     deep: Callable[[], Embedder | None]
@@ -38,6 +38,9 @@ class Upkeep:
     def work(self, job: Job, progress: Progress) -> Report:
         """Run a job."""
         began = time.monotonic()
+        if job.kind == "share":  # changes the access list alone
+            self.acl()
+            return Report()
         if job.options.get("verify") and not job.paths:
             self.store.check()
         report = self.index(self._options(job), progress)
@@ -72,7 +75,7 @@ class Upkeep:
             report.warnings += more.warnings
 
     def _run(self, source: Source, options: Options, progress: Progress) -> Report:
-        return index(source, self.store, self.lease, self.parser, self.static, self.recipe, self.acl, options, progress)
+        return index(source, self.store, self.lease, self.parser, self.static, self.recipe, self.acl(), options, progress)
 
     def _options(self, job: Job) -> Options:
         asked = job.options

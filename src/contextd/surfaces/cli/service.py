@@ -93,7 +93,7 @@ def started(arguments: Sequence[str] = ("serve",)) -> Any:
     make_folder(folder_of(home()))
     with open_file(folder_of(home()) / "log", "a") as log:
         child = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-m", "contextd", *arguments],
+            [sys.executable, "-P", "-m", "contextd", *arguments],  # -P: import no module of the current folder
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     return _until(lambda: running(home()), child)
