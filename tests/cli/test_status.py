@@ -139,3 +139,16 @@ def test_an_empty_file_does_not_wait_for_vectors(make_project: Callable[..., Pat
     contextd("index", cwd=project)
     (vectors,) = [line for line in contextd("stats", cwd=project).out.splitlines() if line.startswith("vectors static")]
     assert "1 of 1 distinct texts (100 %)" in vectors
+
+
+def test_times_in_json_are_iso_8601(session: Session, project: Path, contextd: Contextd) -> None:
+    contextd("refresh", "src", cwd=project)
+    (job,) = json.loads(contextd("jobs", "--json", cwd=project).out)["items"][:1]
+    shown = json.loads(contextd("jobs", "show", job["id"], "--json", cwd=project).out)
+    index = json.loads(contextd("status", "--json", cwd=project).out)["index"]
+    for time in (job["created"], job["started"], job["ended"], index["indexed"], *(line["at"] for line in shown["log"])):
+        assert datetime.fromisoformat(time).tzinfo is not None
+
+
+def test_an_empty_list_says_how_to_fill_it(contextd: Contextd) -> None:
+    assert "contextd proxy add" in contextd("proxy", "list").err and "proxy" in contextd("log").err

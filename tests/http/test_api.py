@@ -381,3 +381,12 @@ def test_a_warm_service_has_loaded_the_vocabulary(fresh: Asked, monkeypatch: pyt
     monkeypatch.setattr(tokens, "_vocabulary", tokens._Vocabulary())
     fresh.service.warm()
     assert tokens._vocabulary._library is not None
+
+
+def test_a_document_for_nobody_else_is_for_its_author_alone(fresh: Asked) -> None:
+    project = str(fresh.project)
+    fresh.service.ask(project, ()).share(["ana"])
+    ana = fresh.token("ana", reader="ana")
+    for path, more in (("mine.md", {"principals": []}), ("ours.md", {})):
+        fresh.api("POST", "/documents", {"path": path, "text": "The quokka sleeps.", "project": project, **more})
+    assert [one["path"] for one in fresh.api("GET", "/documents", project=project, token=ana)["items"]] == ["ours.md"]

@@ -296,3 +296,13 @@ def test_a_small_budget_holds_what_matters_most_or_says_that_it_holds_nothing(pe
     assert small.hits and small.hits[0].score >= 0.9
     none = person.facets(SNEAKERS, budget=5)
     assert not none.hits and none.truncated and any("none fits into a budget" in one for one in none.trace.warnings)
+
+
+def test_of_facts_that_matter_equally_the_newest_is_first(home: Path) -> None:
+    session, day = open_session(None, home=home, environment={}), 86_400_000_000
+    start = session.home.record.now() - 30 * day
+    for number in (3, 1, 6, 2, 5, 4):
+        session.remember("The kiwi tree has fruit", kind="fact", said=start + number * day, principals=[f"p{number}"])
+    hits = session.facets("does the kiwi tree have fruit", min_score=0.0).hits
+    said = [hit.chunk.modified for hit in hits]
+    assert len(said) > 1 and said[0] == start + 6 * day and said == sorted(said, reverse=True)

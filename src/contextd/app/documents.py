@@ -52,16 +52,21 @@ class DocumentService:
     hidden: tuple[str, ...] = ()  # paths that do not exist for the caller
     on_erase: Callable[[], None] = lambda: None  # as of MemoryService
 
-    def add(self, path: str, text: str, *, language: str | None = None, principals: Iterable[str] = ()) -> Stored:
-        """Scrub, cut and store a text. It is on disk, and found, when this returns."""
+    def add(
+        self, path: str, text: str, *, language: str | None = None, principals: Iterable[str] | None = None
+    ) -> Stored:  # fmt: skip
+        """Scrub, cut and store a text. It is on disk, and found, when this returns.
+
+        `principals` may read it besides the author; None: everyone who may read the project.
+        """
         path = self._named(path)
         data = text.encode("utf-8", "replace")
         spoken = self.language_of(path, data) if language is None else ALIASES.get(language.lower(), language.lower())
         parsed = self._parsed(Raw(path, data, spoken))
-        names = frozenset(checked_name(one, "principal") for one in principals)
+        names = self.readers if principals is None else frozenset(checked_name(one, "principal") for one in principals)
         document = PushedDocument(path, spoken, time.time_ns() // 1000)
         vectors = self._vectors(parsed)
-        number = self.store.put(document, parsed, vectors, self.reader.name, (names or self.readers) | {self.reader.name})
+        number = self.store.put(document, parsed, vectors, self.reader.name, names | {self.reader.name})
         return Stored(path, number, len(parsed.pieces), sum(len(one) for one in vectors.values()), len(parsed.finds))
 
     def delete(self, path: str) -> None:

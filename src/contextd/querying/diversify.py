@@ -12,6 +12,7 @@ from contextd.values.answer import Candidate
 from contextd.values.document import ChunkId
 
 PER_DOCUMENT = 3
+_DIGITS = 5  # of a similarity; further ones depend on the position in the matrix
 _ALIKE = 0.88  # chunks on one subject reach this cosine; above it the texts repeat each other
 
 
@@ -51,7 +52,7 @@ def diversify(
         chosen += [best] if eligible[best] else []
         if vectors.shape[1]:
             cosine = vectors @ vectors[best]
-            alike = np.maximum(alike, np.clip((cosine - _ALIKE) / (1 - _ALIKE), 0, 1))
+            alike = np.maximum(alike, np.round(np.clip((cosine - _ALIKE) / (1 - _ALIKE), 0, 1), _DIGITS))
     if len(chosen) < k:
         chosen += [place for place in range(len(candidates)) if place not in chosen and eligible[place]][: k - len(chosen)]
     return [candidates[place] for place in chosen]

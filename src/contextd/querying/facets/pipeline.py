@@ -53,6 +53,7 @@ _MATTERS = 0.5  # probability that anything matters, from which facts are shown
 _HARDLY = 0.05  # below, a question without "I" or "my" has no limits either
 _MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
+_DIGITS = 6  # of a score; further ones depend on the facts around it
 _TOPIC = 0.1  # if the fact has a topic of its facet
 _PINNED, _FEEDBACK = 0.1, 0.02  # against boosts by kind of at most .15
 _KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
@@ -168,7 +169,7 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     if gate < _HARDLY and not speaks_of_oneself(plan.text):
         must = []  # a question about the world that no pattern knows
     facts = trace.step("read", lambda: _read(view, found, standing, held, asking))
-    odds = trace.step("judge", lambda: _odds(view, found, facts, must, asking))
+    odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
     answer = alone(facts.standing, view.size) if asks_one_thing(plan.text) and gate >= _MAY_MATTER else []
     if answer:
@@ -201,7 +202,7 @@ def _standing(view: View, found: Retrieved, held: Sequence[Embedder], asking: _A
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """The most promising facts, read."""
+    """The most promising facts, read, best first. Ties: newest first."""
 
     places: list[int]  # among what was found
     chunks: Sequence[ChunkId]
@@ -228,11 +229,15 @@ def _read(
     best = np.argsort(-promising, kind="stable")[:_LOOKED_AT]
     read = {chunk.id: chunk for chunk in view.get([found.chunks[place] for place in best.tolist()])}
     places = [place for place in best.tolist() if found.chunks[place] in read]
+    said = {one: about.modified for one, about in zip(places, view.about([found.chunks[one] for one in places]), strict=True)}
+    places.sort(
+        key=lambda one: (-round(float(promising[one]), _DIGITS), -said[one], read[found.chunks[one]].text, found.chunks[one])
+    )
     chunks = [found.chunks[place] for place in places]
     about, space, texts = view.about(chunks), held[-1].space if held else "", [read[chunk].text for chunk in chunks]
     vectors, concepts = view.vectors(chunks, space), shared_concepts(asking.plan.text, texts)
     people = mentions(asking.plan.text, texts, [one.whose for one in about])
-    raised = standing[places] + _CONCEPTS * concepts + _PERSON * (people.meant - people.others)
+    raised = np.round(standing[places] + _CONCEPTS * concepts + _PERSON * (people.meant - people.others), _DIGITS)
     traits = traits_of(texts, [one.kind for one in about], space, vectors) if held else None
     by_tier = {tier: values[places] for tier, values in needed.items()}
     return _Facts(places, chunks, read, about, raised, concepts, people, by_tier, space, vectors, traits)
@@ -272,17 +277,16 @@ def _ordered(
     facts: _Facts, kept: Sequence[int], names: Sequence[str], shown: Mapping[ChunkId, float], view: View, asking: _Asking,
     trace: Trace,
 ) -> list[Hit]:  # fmt: skip
-    """Return the facts as hits: relevance first, then what their kind, topics, pin and feedback add."""
+    """Return the facts as hits: by relevance and what their kind, topics, pin and feedback add. Ties: as in `kept`."""
     topics = {facet.name: set(facet.topics) for facet in asking.plan.facets}
     facet = {facts.chunks[place]: name for place, name in zip(kept, names, strict=True)}
-    candidates = [
-        Candidate(
-            facts.chunks[place], {}, shown[facts.chunks[place]] + _raised(facts.about[place], asking.plan.subject)
-            + _TOPIC * bool(topics[facet[facts.chunks[place]]] & set(facts.about[place].topics)),
-        )
-        for place in kept
-    ]  # fmt: skip
-    best_first, query = sorted(candidates, key=lambda one: (-one.score, one.chunk)), asking.query
+
+    def worth(chunk: ChunkId, about: About) -> float:
+        of_topic = bool(topics[facet[chunk]] & set(about.topics))
+        return round(shown[chunk] + _raised(about, asking.plan.subject) + _TOPIC * of_topic, _DIGITS)
+
+    candidates = [Candidate(facts.chunks[place], {}, worth(facts.chunks[place], facts.about[place])) for place in kept]
+    best_first, query = sorted(candidates, key=lambda one: -one.score), asking.query
     close = view.vectors([one.chunk for one in best_first], facts.space)
     spread = trace.step("diversify", lambda: diversify(best_first, close, query.k, relevance=query.mmr_lambda))
     return [

@@ -239,7 +239,9 @@ def show_job(job: str, project: str, reader: str, json_output: bool) -> int:
     found = known.get(job)
     lines = known.lines(found.id)
     if json_output:
-        as_json(_payload(found) | {"log": [{"at": at, "line": line} for at, line in lines]})
+        from contextd.surfaces.wire.answers import time_of
+
+        as_json(_payload(found) | {"log": [{"at": time_of(at), "line": line} for at, line in lines]})
         return 0
     out(f"{found.id} {found.kind} {found.state} {_share(found)} asked for by {found.who}: {found.reason or found.message}")
     for at, line in lines:
@@ -258,7 +260,10 @@ def cancel_job(job: str, project: str, reader: str, json_output: bool) -> int:
 
 
 def _payload(job: Any) -> dict[str, Any]:
-    return {name: getattr(job, name) for name in job.__slots__}
+    from contextd.surfaces.wire.answers import time_of
+
+    times = {name: time_of(getattr(job, name)) for name in ("created", "started", "ended")}
+    return {name: getattr(job, name) for name in job.__slots__} | times
 
 
 def _share(job: Any) -> str:

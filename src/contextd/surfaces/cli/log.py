@@ -39,6 +39,8 @@ def log(ctx: click.Context, limit: int, reader: str, json_output: bool) -> int:
         for one in entries
     ]  # fmt: skip
     table(headings, rows)
+    if not rows:
+        note("No requests yet. Programs send them through the proxy; `contextd proxy list` shows where they go.")
     return 0 if rows else 1
 
 

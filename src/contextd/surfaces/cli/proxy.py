@@ -74,6 +74,8 @@ def list_upstreams(json_output: bool) -> int:
         as_list([dict(zip(("name", "url", "place", "key_env", "default"), row, strict=True)) for row in rows])
     else:
         table(("name", "URL", "place", "key from", "default"), rows)
+        if not rows:
+            note("No upstream yet. Add one, such as `contextd proxy add ollama`.")
     return 0 if rows else 1
 
 

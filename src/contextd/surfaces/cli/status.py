@@ -30,8 +30,13 @@ def status(project: str, reader: str, json_output: bool) -> int:
     models = {one.name: weights.present(home(), one) for one in weights.MODELS.values()}
     facts, service = len(session.memories.personal_facts()), running(home())
     if json_output:
-        index = None if found is None else asdict(found) | {"stale": bool(found.changed or found.gone)}
-        as_json({"index": index, "models": models, "personal_facts": facts, "service": service, "data": str(home())})
+        from contextd.surfaces.wire.answers import time_of
+
+        index = None if found is None else asdict(found) | {
+            "indexed": time_of(found.indexed), "stale": bool(found.changed or found.gone)
+        }  # fmt: skip
+        serving = None if service is None else asdict(service) | {"started": time_of(int(service.started * 1_000_000))}
+        as_json({"index": index, "models": models, "personal_facts": facts, "service": serving, "data": str(home())})
         return 0
     rows = [("project", NOT_INDEXED)] if found is None else _index_rows(found)
     rows.append(("models", ", ".join(f"{name} ({'installed' if here else 'missing'})" for name, here in models.items())))

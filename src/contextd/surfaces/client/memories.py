@@ -129,9 +129,16 @@ class RemoteDocuments:
     connection: Connection
     project: str | None
 
-    def add(self, path: str, text: str, *, language: str | None = None, principals: Iterable[str] = ()) -> Any:
-        """Store a text. Returns the JSON of the service: chunks, embeddings, secrets_scrubbed."""
-        given = {"path": path, "text": text, "language": language, "principals": list(principals)}
+    def add(
+        self, path: str, text: str, *, language: str | None = None, principals: Iterable[str] | None = None
+    ) -> Any:  # fmt: skip
+        """Store a text; `principals` as for a session. Returns JSON: chunks, embeddings, secrets_scrubbed."""
+        given = {
+            "path": path,
+            "text": text,
+            "language": language,
+            "principals": None if principals is None else list(principals),
+        }
         return self.connection.post("/documents", {"project": self.project, **given})
 
     def delete(self, path: str) -> None:

@@ -339,7 +339,7 @@ class DocumentRequest(InProject):
     path: str = about("A path or another stable name. The same path again replaces the document.")
     text: str = about("Its text.")
     language: str | None = about("Its language, such as markdown or python. Default: by the path.", None)
-    principals: tuple[str, ...] = about("Who may read it besides you.", ())
+    principals: tuple[str, ...] | None = about("Who may read it besides you. Default: everyone who may read the project.", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
