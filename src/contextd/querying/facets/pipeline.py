@@ -27,7 +27,7 @@ from contextd.querying.facets.compress import Statement, compress
 from contextd.querying.facets.divide import USUAL, divide
 from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.interpret import interpret, without_amounts
-from contextd.querying.facets.judge import evidence, odds_of, relevant
+from contextd.querying.facets.judge import could_touch, evidence, odds_of, relevant
 from contextd.querying.facets.limits import LIMITS, limits_for, most_pressing
 from contextd.querying.facets.traits import Traits, shared_concepts, traits_of
 from contextd.querying.matter import matters
@@ -54,6 +54,7 @@ _HARDLY = 0.05  # below, a question without "I" or "my" has no limits either
 _MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
 _TOPIC = 0.1  # if the fact has a topic of its facet
+_RECENT, _SEASON = 0.02, 90 * 86_400_000_000  # for the fact told last; half of it for one a season older
 _PINNED, _FEEDBACK = 0.1, 0.02  # against boosts by kind of at most .15
 _KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
 
@@ -167,9 +168,12 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     gate = trace.step("matter", lambda: matters(plan.text, found, standing, asking.as_text))
     if gate < _HARDLY and not speaks_of_oneself(plan.text):
         must = []  # a question about the world that no pattern knows
-    facts = trace.step("read", lambda: _read(view, found, standing, held, asking))
+    facts = trace.step("read", lambda: _read(view, found, standing, must, held, asking))
     odds = trace.step("judge", lambda: _odds(view, found, facts, must, asking))
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
+    must = [
+        chunk for chunk in must if chunk.id not in facts.chunks or could_touch(odds[facts.chunks.index(chunk.id)], view.size)
+    ]
     answer = alone(facts.standing, view.size) if asks_one_thing(plan.text) and gate >= _MAY_MATTER else []
     if answer:
         best, must = answer, []  # a look-up is answered by that fact alone
@@ -217,14 +221,20 @@ class _Facts:
 
 
 def _read(
-    view: View, found: Retrieved, standing: NDArray[np.float64], held: Sequence[Embedder], asking: _Asking
-) -> _Facts:  # fmt: skip
-    """Read the facts of the best standing, and those that are needed in the situation of the question."""
+    view: View,
+    found: Retrieved,
+    standing: NDArray[np.float64],
+    must: Sequence[Chunk],
+    held: Sequence[Embedder],
+    asking: _Asking,
+) -> _Facts:
+    """Read the limits, the facts of the best standing, and those that are needed in the situation of the question."""
     needed = {
         one.space.split("/")[0]: needed_for(asking.as_text[one.space], view.vectors(found.chunks, one.space), one.space)
         for one in held
     }
-    promising = standing + sum(needed.values())
+    limits = {chunk.id for chunk in must}
+    promising = standing + sum(needed.values()) + np.array([np.inf if chunk in limits else 0.0 for chunk in found.chunks])
     best = np.argsort(-promising, kind="stable")[:_LOOKED_AT]
     read = {chunk.id: chunk for chunk in view.get([found.chunks[place] for place in best.tolist()])}
     places = [place for place in best.tolist() if found.chunks[place] in read]
@@ -275,9 +285,10 @@ def _ordered(
     """Return the facts as hits: relevance first, then what their kind, topics, pin and feedback add."""
     topics = {facet.name: set(facet.topics) for facet in asking.plan.facets}
     facet = {facts.chunks[place]: name for place, name in zip(kept, names, strict=True)}
+    last = max((facts.about[place].modified for place in kept), default=0)
     candidates = [
         Candidate(
-            facts.chunks[place], {}, shown[facts.chunks[place]] + _raised(facts.about[place], asking.plan.subject)
+            facts.chunks[place], {}, shown[facts.chunks[place]] + _raised(facts.about[place], asking.plan.subject, last)
             + _TOPIC * bool(topics[facet[facts.chunks[place]]] & set(facts.about[place].topics)),
         )
         for place in kept
@@ -291,6 +302,6 @@ def _ordered(
     ]
 
 
-def _raised(about: About, subject: str) -> float:
-    by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0)
+def _raised(about: About, subject: str, last: int) -> float:
+    by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0) + _RECENT * 2.0 ** ((about.modified - last) / _SEASON)
     return by_kind + _PINNED * about.pinned + _FEEDBACK * max(-3, min(3, about.feedback))
