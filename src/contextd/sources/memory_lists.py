@@ -19,6 +19,8 @@ OWN = "contextd"
 FOREIGN = "told"
 _ITEM = re.compile(r"([-*+•]|\d{1,4}[.)])\s+(.+)")
 _LONGEST_LINE = 400  # characters; a longer line is prose, not a fact
+_TECHNICAL = re.compile(r"`[^`]+`|\]\(|\bhttps?://|\w\(\)")  # code or a link
+_MOST_TECHNICAL = 0.3  # share of the items of a list of facts about a person
 _REMEDY = (
     "Write one fact per line and start each line with `- `. For pages of notes use `contextd import FOLDER --from obsidian`"
 )
@@ -124,6 +126,11 @@ def _items(data: str) -> list[str]:
         beside = [line for line in others if not line.startswith((" ", "\t"))]  # an indented line continues an item
         if len(beside) > len(items):
             raise InvalidInput(f"the text is not a list: {len(items)} items and {len(beside)} other lines. {_REMEDY}")
+        if (technical := sum(bool(_TECHNICAL.search(item)) for item in items)) > _MOST_TECHNICAL * len(items):
+            raise InvalidInput(
+                f"the list is about software: {technical} of {len(items)} items have code or links. Run `contextd index` to "
+                "search it as a document, or remember single facts with `contextd remember --here`"
+            )
     elif reason := _no_list(data, others):
         raise InvalidInput(f"the text is not a list: {reason}. {_REMEDY}")
     return items or [line.strip() for line in others]

@@ -7,6 +7,7 @@ order of the steps.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -303,5 +304,5 @@ def _ordered(
 
 
 def _raised(about: About, subject: str, last: int) -> float:
-    by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0) + _RECENT * 2.0 ** ((about.modified - last) / _SEASON)
+    by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0) + _RECENT * math.exp2((about.modified - last) / _SEASON)
     return by_kind + _PINNED * about.pinned + _FEEDBACK * max(-3, min(3, about.feedback))
