@@ -32,7 +32,7 @@ def is_replaced(sequence: dict[str, Any]) -> bool:
     with told([]) as session:
         done = [session.memories.remember(text) for text in sequence["told"]]
         held = {one.id for one in session.memories.personal_facts()}
-        against = {old.id for one in done for old in one.against}
+        against = {old.id for one in done for old in one.contradicts}
         ids = [one.memory.id for one in done]
     return all(ids[place] in held for place in sequence["now"]) and all(
         ids[place] not in held or ids[place] in against for place in sequence["ended"]

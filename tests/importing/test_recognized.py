@@ -10,7 +10,9 @@ import pytest
 
 from contextd.app.assemble import open_session, read_export
 from contextd.app.session import Session
+from contextd.errors import InvalidInput
 from contextd.importing.pipeline import ImportReport
+from contextd.sources import memory_lists
 from tests.conftest import Run
 from tests.importing.test_exports import CLAUDE_CODE, lines
 
@@ -164,3 +166,9 @@ def test_F17_a_chat_forgotten_by_an_older_version_stays_forgotten(home: Path, tm
     rows = [(person.home.personal, mark, "owner", "0") for mark in old]
     person.home.record.database.transact(lambda c: c.executemany("insert into tombstone values (?, ?, ?, ?)", rows))  # type: ignore[attr-defined]
     assert taken(person, tmp_path / "talk.jsonl", TALK).forgotten == 2
+
+
+def test_bullets_of_a_project_are_no_facts_about_a_person() -> None:
+    with pytest.raises(InvalidInput, match="about software"):
+        list(memory_lists.read("- `contextd index` reads files\n- see [the guide](docs/guide.md)\n- fast\n- `-p` is a flag\n"))
+    assert len(list(memory_lists.read("- Shoe size 42\n- My laptop runs `fish`\n- I live in Bonn\n- I like tea\n"))) == 4

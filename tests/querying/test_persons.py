@@ -7,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.querying.compete import alone, likely_of, needed, standings
-from contextd.querying.facets.judge import enough, relevant
+from contextd.querying.facets.judge import enough, evidence, odds_of, relevant
 from contextd.text.aim import aim_of, aimed
 from contextd.text.hard_limits import limit_domains, question_domains
+from contextd.text.people import Mentions, mentions
+from contextd.text.situations import needed_for
 from contextd.text.wording import asks_one_thing, is_about_world, subject_of
 from contextd.values.answer import Retrieved, Spread
 from contextd.values.document import ChunkId
@@ -142,3 +145,70 @@ def test_the_subject_by_wording_alone(text: str, subject: str) -> None:
 def test_advice_is_not_looked_up() -> None:
     assert asks_one_thing("When is Anna's birthday?") and asks_one_thing("Wie heißt mein Hund?")
     assert not asks_one_thing("What should I cook tonight?")
+
+
+def test_a_trip_needs_the_passport_and_a_meal_does_not(tmp_path: Path) -> None:
+    from tests.conftest import WEIGHTS
+
+    (tmp_path / "models").symlink_to(WEIGHTS.absolute())
+    embedder = open_session(None, home=tmp_path).setup.static
+    assert embedder is not None
+    facts = np.vstack([embedder.documents([text]) for text in ("My passport runs out in April", "I can't stand olives")])
+
+    def needed(question: str) -> NDArray[np.float64]:
+        return needed_for(embedder.documents([question])[0], facts, embedder.space)
+
+    assert needed("Plan a week in Portugal")[0] > needed("Plan a week in Portugal")[1]
+    assert needed("What should I cook tonight?")[1] > needed("What should I cook tonight?")[0]
+    assert not needed_for(np.ones(3, np.float32), np.ones((2, 3), np.float32), "static/mine/3/1").any()
+
+
+def test_my_sister_means_the_sister_whose_name_a_fact_says() -> None:
+    facts = ["My sister Bodil lives in Bergen", "Bodil hates surprises", "Torill snores", "Shoe size 39"]
+    found = mentions("a present for my sister", facts, ["sister", "bodil", "torill", ""])
+    assert found.meant.tolist() == [1, 1, 0, 0] and found.others.tolist() == [0, 0, 1, 0]
+    assert mentions("something for Torill", facts, [""] * 4).named.tolist() == [0, 0, 1, 0]
+
+
+def test_the_same_evidence_counts_less_among_more_facts() -> None:
+    zero, one = np.zeros(1), np.ones(1)
+    shared = {"parts": zero, "coverage": zero, "concepts": zero}
+    nobody = Mentions(zero, zero, zero)
+
+    def odds(near: float, size: int) -> float:
+        columns = evidence(
+            {"static": near * one, "deep": near * one}, shared, {"static": -one, "deep": -one}, zero, nobody, size
+        )
+        return float(odds_of(columns, "deep")[0])
+
+    assert odds(3, 20) > odds(3, 120) > odds(3, 505)
+    assert odds(3, 120) > odds(1, 120)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What strength are my contact lenses",
+        "Which insulin do I take at night?",
+        "Price of the dentistry course?",
+        "Anna's ring size?",
+    ],
+)
+def test_a_look_up_is_known_by_its_wording(question: str) -> None:
+    assert asks_one_thing(question)
+
+
+@pytest.mark.parametrize("question", ["gift for Aisling's birthday", "Set up this week's training", "which shoes should I buy"])
+def test_a_request_is_no_look_up(question: str) -> None:
+    assert not asks_one_thing(question)
+
+
+def test_a_look_up_is_answered_by_one_fact(person: Session) -> None:
+    assert [hit.chunk.text for hit in person.facets("What's my ring size?").hits] == ["Ring size is 62"]
+
+
+@pytest.mark.parametrize(
+    "fact", ["Diabetes review on 11 March", "Dinner at ours is never before nine", "My friend runs the pharmacy"]
+)
+def test_appointments_and_habits_are_no_limits(fact: str) -> None:
+    assert not limit_domains(fact)

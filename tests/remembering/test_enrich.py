@@ -130,7 +130,7 @@ def test_what_was_told_without_models_is_enriched_once_they_are_there(home: Path
     session = open_session(None, home=home, environment={"CONTEXTD_EMBEDDING__DEEP_MODEL": "none"})
     bare = with_setup(session, static=None)
     told = [bare.remember(text).memory for text in ("Budget for shoes: max 150€", "I am allergic to peanuts")]
-    assert {one.kind for one in told} == {UNKNOWN}
+    assert {one.kind for one in told} == {"constraint"}, "by the wording"
     bare.memories.enrich()
     session.remember("我住在上海")  # the static model has no vector for it
     (warning,) = session.recall("shoes").trace.warnings
@@ -156,3 +156,26 @@ def test_without_weights_a_query_warns_once_and_fetching_them_says_what_to_do(
     assert "1 memory has no vectors yet" in contextd("recall", "shoes", **bare).err
     assert "enrich" not in contextd("models", "fetch", "potion-base-8M", "--from", str(home), **bare).err
     assert contextd("memories", "enrich", **bare).code == 0 and "constraint" in contextd("memories", **bare).out
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("She never eats pork", "constraint"),
+        ("Lactose-free", "constraint"),
+        ("I want to run a marathon", "goal"),
+        ("I prefer tea", "preference"),
+    ],
+)
+def test_without_weights_the_wording_gives_a_kind(tmp_path: Path, text: str, kind: str) -> None:
+    session = open_session(None, home=tmp_path)
+    assert session.setup.static is None
+    assert session.remember(text).memory.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("Shoe size: EU 42", "en"), ("Schuhgröße 42", "de"), ("Allergique aux noix", "fr"), ("Talla de camisa M", "es")],
+)
+def test_the_language_of_a_short_fact(text: str, language: str) -> None:
+    assert language_of(text) == language

@@ -534,3 +534,21 @@ def test_nothing_is_learned_of_a_private_topic_by_saving_something_like_it(
     old = again.remember("My blood type is A+", topics=["Health"]).memory
     saved = replace(again, private=False).remember("My blood type is A+", topics=["Work"])
     assert not saved.known and saved.memory.id != old.id and not saved.replaced and not saved.contradicts
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("My editor is Neovim", "I switched from Neovim to Zed"),
+        ("We use Postgres 16", "We use Postgres 17"),
+        ("My rent is 950 euros", "Rent went up to 1,010 euros"),
+    ],
+)
+def test_a_change_ends_the_fact_it_is_about_and_no_other(tmp_path: Path, before: str, after: str) -> None:
+    session = open_session(None, home=tmp_path)
+    for text in (before, "I live in Munich", "My sister uses Neovim and pays 950 euros for Postgres 16"):
+        session.remember(text)
+    done = session.remember(after)
+    assert [old.text for old in done.replaced] == [before]
+    assert "I live in Munich" in [one.text for one in session.memories.personal_facts()]
+    session.close()

@@ -11,6 +11,7 @@ import pytest
 
 from contextd.app import portability
 from contextd.app.assemble import open_session
+from contextd.app.portability import as_gems, exported, imported
 from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from tests.conftest import Run
@@ -194,3 +195,41 @@ def test_a_binary_file_became_memories(person: Session, data: bytes) -> None:
         portability.imported(person, data)
     assert len(person.memories.all()) == 2, "as before"
     assert portability.imported(person, "- I like café crème\n".encode()).counts["added"] == 1
+
+
+GEMS = {
+    "gems": [
+        {
+            "id": "pref_001", "value": "Budget for shoes: max 150€", "collections": ["Fashion"],
+            "subCollections": ["fashion_shopping"], "timestamp": 1731200000, "semanticType": "constraint",
+            "attribute": "budget_shoes", "attributeValue": "150", "attributeUnit": "€",
+        },
+        {"id": "pref_002", "value": "I like tea", "collections": ["Food"]},
+    ]
+}  # fmt: skip
+
+
+def test_a_backup_with_gems_keeps_ids_and_collections_and_can_be_written(tmp_path: Path) -> None:
+    session = open_session(None, home=tmp_path / "home")
+    assert imported(session, json.dumps(GEMS)).counts["added"] == 2
+    parents = {topic.name: topic.parent for topic in session.memories.topics()}
+    assert parents["fashion_shopping"] == "Fashion"
+    written = as_gems(exported(session))
+    budget, tea = sorted(written["gems"], key=lambda gem: gem["value"])
+    assert (budget["collections"], budget["subCollections"]) == (["Fashion"], ["fashion_shopping"])
+    assert (budget["semanticType"], budget["attributeUnit"], budget["timestamp"]) == ("constraint", "€", 1731200000)
+    assert {"name": "fashion_shopping", "parent": "Fashion"} in written["categories"]
+    other = open_session(None, home=tmp_path / "other")
+    imported(other, json.dumps(written))
+    assert {gem["id"] for gem in as_gems(exported(other))["gems"]} == {budget["id"], tea["id"]}
+
+
+def test_a_gem_is_imported_once_and_stays_forgotten(tmp_path: Path) -> None:
+    session = open_session(None, home=tmp_path / "home")
+    imported(session, json.dumps(GEMS))
+    assert imported(session, json.dumps(GEMS)).counts["known"] == 2
+    tea = next(one for one in session.memories.all() if one.text == "I like tea")
+    session.forget(tea.id)
+    by_id = {"gems": {gem["id"]: gem for gem in GEMS["gems"]}}
+    imported(session, json.dumps(by_id))
+    assert [one.text for one in session.memories.all()] == ["Budget for shoes: max 150€"]

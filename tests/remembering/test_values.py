@@ -84,3 +84,18 @@ def test_most_values_of_the_items_are_exactly_right() -> None:
     known = [one for one in json.loads((ITEMS / "facts.json").read_text("utf-8")) if one["attribute"]]
     right = sum(valued(one["text"])[2:4] == (one["value"], one["unit"] or "") for one in known)
     assert right / len(known) > 0.58
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("My desk is 160 cm wide", "160", "cm"),
+        ("I can spend between 80 and 120 dollars on a jacket", "80-120", "dollars"),
+        ("Favorite colors for clothes: white or neutral tones", "white or neutral tones", ""),
+        ("We use Postgres 17", "17", ""),
+        ("Screen time for the kids: one hour tops", "≤ one", "hour"),
+    ],
+)
+def test_a_value_is_whole_and_a_plain_measure_is_no_limit(text: str, value: str, unit: str) -> None:
+    found = valued(text)
+    assert (found.value, found.unit) == (value, unit)

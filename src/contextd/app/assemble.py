@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +24,7 @@ from contextd.app.setup import Setup
 from contextd.app.usage import Usage
 from contextd.chunking.cut import Limits
 from contextd.chunking.extraction import missing
-from contextd.errors import InvalidInput, NotFound, Unavailable
+from contextd.errors import ContextdError, InvalidInput, NotFound, Unavailable
 from contextd.models.chosen import LocalModels
 from contextd.models.tokens import O200k
 from contextd.ports.record import Record
@@ -229,6 +230,13 @@ def project_root(project: str | Path) -> Path:
         raise InvalidInput("the project path is empty; give a directory")
     path = checked_path(str(project))
     return checked_root(find_root(path) if str(project) == "." else path)
+
+
+def is_project(folder: str | Path = ".", *, home: Path | None = None) -> bool:
+    """Return whether a folder belongs to a project that was registered before. Nothing is created."""
+    with suppress(ContextdError):  # a system folder, or one that does not exist
+        return open_home(home or config.home()).record.registered("project", _place(project_root(folder))) is not None
+    return False
 
 
 def settings_of(project: str | Path, environment: Mapping[str, str] = os.environ) -> config.Loaded:

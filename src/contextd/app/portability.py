@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from contextd.app.gems import add_sub_collections, as_gems, memory_id
 from contextd.app.restoring import FORMAT, SECTIONS, RestoreReport, plain, restore
 from contextd.app.session import Session
 from contextd.errors import InvalidInput
@@ -20,7 +22,7 @@ from contextd.ports.world import Matrix
 from contextd.sandbox.reading import memory_file, read_memories
 from contextd.values.memory import Memory
 
-__all__ = ["as_lines", "as_markdown", "exported", "imported", "memory_file"]
+__all__ = ["as_gems", "as_lines", "as_markdown", "exported", "imported", "memory_file"]
 
 
 def exported(session: Session, *, vectors: bool = False) -> dict[str, Any]:
@@ -103,6 +105,8 @@ def imported(session: Session, data: str | bytes, *, source: str = "import", dry
     entries = [
         {name: value for name, value in entry.items() if name != "id"} for entry in entries if entry.get("id") not in gone
     ]
+    entries, again = _not_again(session, entries, gone)
+    done.counts["known"] += again
     if payload is not None:
         restore(session, payload, done, dry_run)
     if dry_run:
@@ -117,10 +121,23 @@ def imported(session: Session, data: str | bytes, *, source: str = "import", dry
     return done
 
 
+def _not_again(
+    session: Session, entries: Sequence[dict[str, Any]], gone: Collection[str]
+) -> tuple[list[dict[str, Any]], int]:  # fmt: skip
+    """Leave out gems that were imported or forgotten before. Returns the others, and how many are here already."""
+    ids = [memory_id(entry["gem"]) for entry in entries if "gem" in entry]
+    here = {one.id for one in session.home.record.memories.get(session.home.personal, ids)} if ids else set[str]()
+    left = [one for one in entries if "gem" not in one or memory_id(one["gem"]) not in here | set(gone)]
+    return left, sum(memory_id(one["gem"]) in here for one in entries if "gem" in one)
+
+
 def _new(session: Session, entry: Mapping[str, Any], source: str, done: RestoreReport) -> Memory | None:
     """Return a memory to save; None if a field exceeds its limit, which is reported for this entry alone."""
+    known = {name: value for name, value in entry.items() if name not in ("gem", "under")}
     try:
-        return session.memories.draft(source=source, **entry)
+        add_sub_collections(session, entry)
+        memory = session.memories.draft(source=source, **known)
+        return replace(memory, id=memory_id(entry["gem"])) if "gem" in entry else memory
     except InvalidInput as error:
         done.problems.append(f"{entry['text'][:40]!r}: {error}: left out")
         return None

@@ -33,6 +33,8 @@ _LATEST = 1.5  # for the newest commit; half of it for one a month older
 _MONTH = 30 * 86_400_000_000  # microseconds
 _PINNED = 1.5  # as much as the best file name
 _FEEDBACK = 0.3  # for each useful rating of a memory, up to three; negative for useless
+_RECENT = 0.2  # for the memory told last; half of it for one a season older; less than one standard deviation
+_SEASON = 3 * _MONTH
 _OTHER_PERSON = -2.0  # "where do I live" does not ask about other people; set by hand
 _OWN = re.compile(r"\b(?:i|my|me|mine|ich|mein\w*|mir|mich|je|j|mon|ma|mes|moi|yo|mi|mis)\b|[我私]", re.IGNORECASE)
 _ROUTES = {"symbol": "symbol", "path": "symbol", "report": "report"}
@@ -46,6 +48,7 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
     )
     largest = math.log1p(max((where.pieces for where in about), default=1))
     newest = max((where.modified for where in about if where.language == COMMIT), default=0)
+    last = max((where.modified for where in about if where.language == MEMORY), default=0)
     own = bool(_OWN.search(plan.text))
     old = superseded({where.uri for where in about}, plan.terms)
     extra: dict[str, float] = {}
@@ -55,7 +58,7 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
             size = boosts["size"] * math.log1p(where.pieces) / largest
             known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
             judged = (
-                _feedback(where) + own * _about_another(where, plan)
+                _feedback(where) + own * _about_another(where, plan) + _RECENT * math.exp2((where.modified - last) / _SEASON)
                 if where.language == MEMORY
                 else _judged(where.uri, old, plan)
             )

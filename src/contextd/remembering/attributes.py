@@ -22,7 +22,10 @@ _UNITS = _any(
     r"words?|pages?|steps?|people|persons?|guests?|units?|points?",
     r"gb|tb|mb|kb|gigs?|kcal|calories|liters?|litres?|l|ml|watts?|w|kwh|v",
 )
-_WORDS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|hundred"
+_WORDS = (
+    "half an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|hundred"
+    "|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|deux|trois|quatre|cinq|dix|dos|tres|cuatro|cinco|diez"
+)
 _NUMBER = rf"(?:\d+(?:[.,'\u2019 ]\d{{3}})*(?:[.,:]\d+)?(?:\s?k\b|\s?million)?|\b(?:{_WORDS})\b)"
 _SPAN = "day|week|month|year|night|hour|tag|woche|monat|jahr|jour|semaine|mois|an|día|semana|mes|año"
 _PERIOD = rf"(?:(?:a|per|each|every|/|pro|par|por|im)\s*)(?P<period>{_SPAN})"
@@ -30,6 +33,8 @@ _MOST = _any(
     r"max(?:imum|imal)?\.?|at most|up to|(?:no|not) more than|nothing (?:bigger|above|longer) than|nothing over|under|below|less than",
     r"limited to|capped at|stops at|within|höchstens|maximal|bis zu|unter|pas plus de|moins de|como mucho|máximo|menos de",
     r"(?:can'?t|cannot|must not|mustn'?t|shouldn'?t|may not) (?:exceed|take longer than|cost more than|be (?:longer|more|over) than)",
+    r"(?:can'?t|cannot|must not|mustn'?t|shouldn'?t|should not|may not) (?:run |go |last |take |be )?(?:past|over|beyond|above)",
+    r"(?:stays?|keep\w*|remains?) (?:below|under|within)|nicht (?:mehr|länger) als|(?:no|nunca) más de|ne (?:pas )?dépasser|不超过|最多|至多|以下",
     r"[<≤]",
 )
 _LEAST = _any(
@@ -38,7 +43,7 @@ _LEAST = _any(
 )
 QUANTITY = re.compile(
     rf"(?P<limit>{_MOST}|{_LEAST})?\s*(?:of |about |around |roughly |ca\.? |~)?(?P<before>{_MONEY})?\s?"
-    rf"(?P<low>{_NUMBER})(?:\s?(?:-|\u2013|to|bis|à)\s?(?P<high>{_NUMBER}))?\s?"
+    rf"(?:(?P<between>between|zwischen|entre) )?(?P<low>{_NUMBER})(?:\s?(?:-|\u2013|to|bis|à|(?(between)(?:and|und|et|y)|to))\s?(?P<high>{_NUMBER}))?\s?"
     rf"(?:[- ]?(?P<unit>{_UNITS})(?![\w²]))?(?:\s*{_PERIOD})?",
     re.IGNORECASE,
 )
@@ -46,11 +51,17 @@ MOST = re.compile(rf"(?<!\w)(?:{_MOST})(?!\w)", re.IGNORECASE)
 LEAST = re.compile(rf"(?<!\w)(?:{_LEAST})(?!\w)", re.IGNORECASE)
 DENIED = re.compile(r"\b(?:no|not|never|nothing|anything|forbids?|doesn'?t|don'?t|can'?t|cannot|kein\w*)\b", re.IGNORECASE)
 _AT_MOST_AFTER = re.compile(
-    r"\s*(?:,\s*)?(?:max(?:imum)?\b|tops\b|not a cent more|(?:\w+ ){0,2}(?:at (?:the )?most|or (?:less|fewer|smaller|below|lower)))",
+    r"\s*(?:,\s*)?(?:max(?:imum)?\b|tops\b|(?:is |are )?the (?:limit|maximum|ceiling)\b|not a cent more|(?:\w+ ){0,2}(?:at (?:the )?most|or (?:less|fewer|smaller|below|lower)))",
     re.IGNORECASE,
 )
 _NOT_PAST = re.compile(
     r"(?:shouldn'?t|can'?t|cannot|must not|may not|no puede) (?:exceed|go over|pass|pasar de|be longer th[ae]n)\s*$",
+    re.IGNORECASE,
+)
+# Words by which a value may be a limit at all.
+LIMITED = re.compile(
+    rf"(?<!\w)(?:{_MOST}|{_LEAST})(?!\w)|{_AT_MOST_AFTER.pattern}|\b(?:limit\w*|cap(?:ped)?|ceiling|budget\w*|spend|afford|exceed\w*|only|"
+    r"longer|over|past|most|least|grenze|obergrenze|plafond|límite|tope|nothing|no|not|never|kein\w*)\b|[<>≤≥]|n't\b|不|最|以[内下上]",
     re.IGNORECASE,
 )
 _TIMES = re.compile(
@@ -102,6 +113,9 @@ _PHRASES = tuple(
         ("birthplace", r"\b(?:born(?: and raised)?|grew up|raised) in " + _PLACE),
         ("language", r"\bspeaks? (?:fluent |some |a little |basic )?(?P<value>(?-i:[A-Z])\w+(?:(?:, | and )(?-i:[A-Z])\w+)*)"),
         ("medication", r"\b(?:take|takes|taking|on) (?P<value>\w+(?: \d+ ?mg)?) (?:for my|daily|every|each)"),
+        ("version_{what}", r"\b(?:use|using|run|running|on|upgraded to|moved to|updated to) (?P<what>(?-i:[A-Z])[\w+#.-]*) v?(?P<value>\d+(?:\.\d+)*)(?= now\b| for\b| in\b|[.,;]?$)"),
+        ("weight", r"\b(?:i'?m|i am) (?:now )?(?:down|up) to (?P<value>\d+(?:[.,]\d+)?) ?(?P<unit>kg|kilos?|lbs?|pounds|stone)"),
+        ("home", r"\b(?:nach " + _PLACE + r" (?:um)?gezogen|(?:déménagé|emménagé) à (?P<in_fr>(?-i:[A-Z])[\w'-]+)|me mudé a (?P<in_es>(?-i:[A-Z])[\w'-]+))"),
         ("port", r"\b(?:listens? on|runs? on|on|at) port (?P<value>\d{2,5})"),
         ("email", r"(?P<value>[\w.+-]+@[\w-]+\.[\w.]+)"),
         ("phone", r"\b(?:phone|mobile|call|tel)\b\D{0,20}(?P<value>\+?\d[\d /-]{6,}\d)"),
@@ -109,6 +123,8 @@ _PHRASES = tuple(
         ("favorite_{what}", r"(?P<value>[\w' -]+?) (?:is|are) (?:my|our) favou?rite (?P<what>\w+)"),
         ("age", r"(?:\b(?:i'?m|i am|she'?s|he'?s|turns?|turned|aged?|bin|j'ai|tengo)|^(?:my |our )?(?!rent|budget|shoe|size|price)\w+ is) (?P<value>1?\d{1,2})(?![.,]\d)(?= years?(?: old)?\b| jahre\b| ans\b| años\b| and\b| und\b|[.,;]|$)"),
         ("age", r"\b(?P<value>\d{1,3})[- ](?:years?|yrs?)[- ]old"),
+        ("age", r"\b(?:turned|turns|turning) (?P<value>1?\d{1,2})(?! ?(?:%|€|\$|km|kg|pages))\b|\b(?:a|ai|avons) (?P<in_fr>1?\d{1,2}) ans\b|\b(?:tiene|tengo|cumple|cumplió) (?P<in_es>1?\d{1,2})(?: años)?\b"),
+        ("age", r"\bist (?P<value>1?\d{1,2})(?: Jahre(?: alt)?)?(?=[.,;]|$)|(?P<in_fr>\d{1,3}|[一二三四五六七八九十]{1,3})(?:岁|歳|才)"),
         ("name_{what}", rf"{_OWNER}(?P<what>[\w' ]{{2,24}}?) is (?:called|named) (?P<value>[^\W\d]\w+(?: (?-i:[A-Z])\w+)?)"),
     )
 )  # fmt: skip
@@ -227,7 +243,8 @@ def _phrased(text: str) -> Found:
         if match := pattern.search(text):
             groups = match.groupdict()
             attribute = name.format(what=_name(groups.get("what") or ""))
-            return attribute, _listed(match["value"]), ""
+            value = groups["value"] or groups.get("in_fr") or groups.get("in_es") or ""
+            return attribute, _listed(value), groups.get("unit") or ""
     return None
 
 
@@ -330,5 +347,5 @@ def _name(words: str) -> str:
 def _listed(value: str) -> str:
     """Return a list as comma-separated parts; a single value unchanged."""
     value = value.strip(" .,!;:")
-    parts = re.split(r"\s*,\s*(?:and |or |und |et |y )?|\s+(?:and|or|und|et|y)\s+", value)
+    parts = re.split(r"\s*,\s*(?:and |or |und |et |y )?|\s+(?:and|und|et|y)\s+", value)
     return ", ".join(part.strip() for part in parts if part.strip()) if len(parts) > 1 and len(value) < 80 else value

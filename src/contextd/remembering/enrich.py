@@ -18,12 +18,15 @@ from contextd.remembering.attributes import whose
 from contextd.remembering.topics import Routing, Vector
 from contextd.remembering.values import valued
 from contextd.text.classifiers import guess
+from contextd.text.hard_limits import limit_domains
 from contextd.text.natural_language import language_of
 from contextd.text.times import windows
+from contextd.text.wording import kind_of
 from contextd.values.memory import GUESSED, UNKNOWN, Memory, fault_of
 
 VERSION = 4
 _SURE = 0.65  # below, the kind is unknown; on examples by another author 95 % above .6 were right
+_BY_WORDING = 0.65  # confidence in a kind without vectors: two thirds of such kinds were right on unseen facts
 _ALIKE = 0.85  # cosine of static vectors: the same sentence with another day or number in it
 
 
@@ -86,9 +89,11 @@ class Enricher:
         taught = self._taught(vector) if vector is not None else ""
         if taught:
             return taught, 0.95
-        found = guess("kind", text, vectors)
+        found, worded = guess("kind", text, vectors), kind_of(text)
         if found is None:
-            return UNKNOWN, 0.0
+            return worded or UNKNOWN, _BY_WORDING if worded else 0.0
+        if found.confidence < _SURE and limit_domains(text):  # "never eats pork"
+            return "constraint", _SURE
         return (found.label if found.confidence >= _SURE else UNKNOWN), found.confidence
 
     def _taught(self, vector: Vector) -> str:

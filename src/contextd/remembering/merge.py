@@ -10,12 +10,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from contextd.text.changes import change_of, speaks_of
 from contextd.text.natural_language import small_words
 from contextd.text.terms import plain, split
 from contextd.values.memory import Decided, Memory
 
 # A person has one value of each of these at a time, however it is worded.
-_I = re.compile(r"\s*(?:i|i'm|i\u2019m|we|ich|wir|je|j'|j\u2019|nous|yo)\b", re.IGNORECASE)
+_I = re.compile(r"\s*(?:i|i'm|i\u2019m|my|we|moved|mein\w*|mon|ma|mi|ich|bin|wir|je|j'|j\u2019|nous|yo|me)\b", re.IGNORECASE)
 _ONE_EACH = frozenset(
     "home job employer age height weight birthday birthplace blood_type wake_up_time bedtime shoe_size".split()
 )
@@ -39,9 +40,10 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
             continue
         if plain(old.text) == plain(new.text):
             return Decided(_confirmed(old, new), known=True)
+    over = _over(new, alike)
     current = [old for old in alike if old.id != new.id and _same_attribute(old, new) and old.valid_to is None]
-    if not current or not _one_value(new.attribute):
-        return Decided(new)
+    if over or not current or not _one_value(new.attribute):
+        return Decided(new, ended=tuple(_ended(old, new) for old in over))
     others = [old for old in current if _same_thing(old, new) and (new.trusted or not old.trusted)]
     against = tuple(old for old in current if old not in others and old.value != new.value and _contradicts(old, new))
     if not others:
@@ -50,10 +52,28 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
     if late:  # the new value is older: later values stay
         first = min(late, key=lambda old: old.valid_from)
         return Decided(replace(new, valid_to=first.valid_from, replaced_by=first.id))
-    ended = [
-        replace(old, valid_to=max(old.valid_from, new.valid_from), replaced_by=new.id, changed=new.changed) for old in others
-    ]
-    return Decided(new, ended=tuple(ended), against=against)
+    return Decided(new, ended=tuple(_ended(old, new) for old in others), against=against)
+
+
+def _ended(old: Memory, new: Memory) -> Memory:
+    return replace(old, valid_to=max(old.valid_from, new.valid_from), replaced_by=new.id, changed=new.changed)
+
+
+def _over(new: Memory, alike: Sequence[Memory]) -> list[Memory]:
+    """Return the facts that a sentence such as "I switched from Neovim to Zed" ends.
+
+    A thing that is over ends all facts about it. A thing that only has another value ends a fact that says its value and
+    nothing more.
+    """
+    change = change_of(new.text)
+    if change is None:
+        return []
+    told = [
+        old for old in alike
+        if old.id != new.id and old.valid_to is None and old.about == new.about and old.said <= new.said
+        and (new.trusted or not old.trusted) and change_of(old.text) is None and speaks_of(change.thing, old.text)
+    ]  # fmt: skip
+    return [old for old in told if not change.moved or (old.value and _words(old) <= change.thing)]
 
 
 def _came_after(old: Memory, new: Memory) -> bool:

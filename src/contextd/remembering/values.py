@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.remembering.attributes import CLOCK, DATE, DENIED, LEAST, MOST, QUANTITY, Stated, stated, whose
+from contextd.remembering.attributes import CLOCK, DATE, DENIED, LEAST, LIMITED, MOST, QUANTITY, Stated, stated, whose
 from contextd.text.times import MONTHS, NUMBERS, SEASONS, UNITS, WEEKDAYS
 
 PARTS = ("none", "value", "on", "most", "least", "unit", "period", "times")  # `on` continues the part before it
@@ -32,6 +32,7 @@ _COUNTS = {"once": "1", "twice": "2", "thrice": "3", "einmal": "1", "zweimal": "
 _CLASSES: Mapping[str, Mapping[str, object]] = {
     "number": NUMBERS, "month": MONTHS, "season": SEASONS, "day": WEEKDAYS, "span": UNITS,
 }  # fmt: skip
+_OR = re.compile(r" (?:or|oder|ou|o) ", re.IGNORECASE)
 _NEAR = 25  # maximum characters between a limit and the value it limits
 
 Float = NDArray[np.float64]
@@ -68,8 +69,10 @@ def valued(text: str, chain: Chain | None = None) -> Stated:
     if not words or len(words) > _LONGEST:
         return found
     value, unit = read(line, words, parts_of(marks_of(line, words, found), chain or learned()))
-    if not value or (found.attribute and not _fits(value, found.value)):
+    if not value or (found.attribute and (not _fits(value, found.value) or _says_more(found.value, value))):
         return found
+    if value[0] in "≤≥" and not LIMITED.search(line):
+        value = value.lstrip("≤≥ ")  # a plain measure is no limit
     return Stated(found.about or whose(line)[0], found.attribute, value, unit, loose=True)
 
 
@@ -237,6 +240,12 @@ def _fits(value: str, loose: str) -> bool:
     """Return whether a value is inside the one a pattern found. For a date it may be longer, by the hour."""
     one, other = (part.lstrip("≤≥ ").casefold() for part in (value, loose))
     return one in other or (other in one and bool(DATE.fullmatch(other)))
+
+
+def _says_more(pattern: str, value: str) -> bool:
+    """Return whether a pattern found a limit or alternatives ("white or neutral tones") of which the value has only a part."""
+    limited = pattern[:1] in ("≤", "≥") and value[:1] not in ("≤", "≥")
+    return limited or bool(_OR.search(pattern) and not _OR.search(value))
 
 
 @lru_cache

@@ -19,6 +19,9 @@ OWN = "contextd"
 FOREIGN = "told"
 _ITEM = re.compile(r"([-*+•]|\d{1,4}[.)])\s+(.+)")
 _LONGEST_LINE = 400  # characters; a longer line is prose, not a fact
+_TECHNICAL = re.compile(r"`[^`]+`|\]\(|\bhttps?://|\w\(\)")  # code or a link
+_LONGEST_ID = 200
+_MOST_TECHNICAL = 0.3  # share of the items of a list of facts about a person
 _REMEDY = (
     "Write one fact per line and start each line with `- `. For pages of notes use `contextd import FOLDER --from obsidian`"
 )
@@ -68,8 +71,9 @@ def _object(data: str) -> Iterator[Entry]:
         parts = {name: entries for name, entries in found.items() if name != OWN and isinstance(entries, list)}
         for name, entries in parts.items():
             yield from ((name, entry) for entry in entries if isinstance(entry, dict))
-    elif isinstance(found.get("gems"), list):
-        for one in found["gems"]:
+    elif isinstance(found.get("gems"), list | dict):
+        gems = found["gems"].values() if isinstance(found["gems"], dict) else found["gems"]
+        for one in gems:
             if isinstance(one, dict) and isinstance(one.get("value"), str):
                 yield FOREIGN, _gem(one)
     elif isinstance(found.get("text"), str):
@@ -124,6 +128,11 @@ def _items(data: str) -> list[str]:
         beside = [line for line in others if not line.startswith((" ", "\t"))]  # an indented line continues an item
         if len(beside) > len(items):
             raise InvalidInput(f"the text is not a list: {len(items)} items and {len(beside)} other lines. {_REMEDY}")
+        if (technical := sum(bool(_TECHNICAL.search(item)) for item in items)) > _MOST_TECHNICAL * len(items):
+            raise InvalidInput(
+                f"the list is about software: {technical} of {len(items)} items have code or links. Run `contextd index` to "
+                "search it as a document, or remember single facts with `contextd remember --here`"
+            )
     elif reason := _no_list(data, others):
         raise InvalidInput(f"the text is not a list: {reason}. {_REMEDY}")
     return items or [line.strip() for line in others]
@@ -171,11 +180,20 @@ def _time(value: Any, text: str) -> int:
 
 
 def _gem(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert an entry of the backup format with `gems`: value, collections, semanticType, timestamp."""
+    """Convert an entry of the backup format with `gems`: id, value, collections, subCollections, semanticType, timestamp.
+
+    `gem` is its id there. `under` has the collection of each sub-collection, if there is only one.
+    """
+    topics, below = (
+        [one for one in entry.get(name) or () if isinstance(one, str)] if isinstance(entry.get(name), list) else []
+        for name in ("collections", "subCollections")
+    )
     fields = {"text": entry["value"], "kind": entry.get("semanticType"), "attribute": entry.get("attribute")}
-    fields |= {"value": entry.get("attributeValue"), "unit": entry.get("attributeUnit"), "topics": entry.get("collections")}
-    fields |= {"said": entry.get("timestamp")}
-    return _entry(fields)
+    fields |= {"value": entry.get("attributeValue"), "unit": entry.get("attributeUnit"), "topics": [*topics, *below]}
+    found = _entry(fields | {"said": entry.get("timestamp")})
+    if isinstance(entry.get("id"), str) and entry["id"]:
+        found["gem"] = entry["id"][:_LONGEST_ID]
+    return found | ({"under": dict.fromkeys(below, topics[0])} if below and len(topics) == 1 else {})
 
 
 def _tagged(item: str) -> dict[str, Any]:

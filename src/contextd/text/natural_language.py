@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from contextd.text.thesaurus import languages_of
+
 _SCRIPTS = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
     ("ko", re.compile(r"[\uac00-\ud7af]")),
@@ -50,6 +52,10 @@ _HOLDING = re.compile(
     r"[\u3041-\u309f]|[はがをにでとものかよすましたているなんれど]+|どこ|いつ|なに|だれ|どれ|です"
     r"|[私我你您他她它们的了是在有和与吗呢吧什么哪几个多少怎样谁不很都也要会能可以这那就还把被给对何はがをにでとものか]+"
 )
+_WITH_SMALL = {
+    word: tuple(one for one, words in _WORDS.items() if word in words) for words in _WORDS.values() for word in words
+}
+_SMALL_WORD = 1.5  # against 1 for a word of the thesaurus
 _LETTERS = {"de": "äöüß", "fr": "éèêàçùœ", "es": "ñ¿¡áíóú", "pt": "ãõ"}
 
 
@@ -58,8 +64,14 @@ def language_of(text: str) -> str:
     for language, script in _SCRIPTS:
         if script.search(text):
             return language
-    words = re.findall(r"[^\W\d_]+", text.lower())
-    scores = {language: sum(word in small for word in words) for language, small in _WORDS.items()}
+    words = [word.lower() for word in re.findall(r"[^\W\d_]+", text) if len(word) > 3 or not word.isupper()]  # not EU, GB
+    scores = dict.fromkeys(_WORDS, 0.0)
+    for word in words:
+        small, listed = _WITH_SMALL.get(word, ()), languages_of(word)
+        for language in small:
+            scores[language] += _SMALL_WORD / len(small)
+        for language in listed:
+            scores[language] += 1 / len(listed)
     for language, letters in _LETTERS.items():
         scores[language] += sum(letter in text.lower() for letter in letters)
     best = max(scores, key=lambda language: (scores[language], language == "en"))

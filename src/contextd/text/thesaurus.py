@@ -20,6 +20,7 @@ _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _UNSPACED = ("zh", "ja")
 _COMPOUND = 9  # minimum letters of a word that may be a compound: Schuhgröße
 _LONGEST = 40  # letters; longer words are data
+_STEM = 4  # minimum letters of a stem that tells the language
 _INNER = 5  # minimum letters of a stem inside a compound
 
 
@@ -31,6 +32,7 @@ class _Thesaurus(NamedTuple):
     pieces: Mapping[str, Sequence[str]]
     longest: int  # letters of the longest piece
     wider: Mapping[str, Sequence[str]]
+    languages: Mapping[str, frozenset[str]]  # of words and stems of languages with spaces
 
 
 def concepts_of(text: str) -> frozenset[str]:
@@ -42,6 +44,15 @@ def concepts_of(text: str) -> frozenset[str]:
 def widened(concepts: frozenset[str]) -> frozenset[str]:
     """Add the broader concepts of each concept, by one step: swimming is a sport."""
     return concepts.union(*(_known().wider.get(concept, ()) for concept in concepts))
+
+
+def languages_of(word: str) -> frozenset[str]:
+    """Return the languages in which a lower-case word, or its longest known stem, is listed; none if it is not listed."""
+    known = _known().languages
+    if word in known:
+        return known[word]
+    stems = (known[word[:end]] for end in range(len(word) - 1, _STEM - 1, -1) if word[:end] in known)
+    return next(stems, frozenset())
 
 
 def _about(word: str) -> Iterator[Sequence[str]]:
@@ -65,14 +76,19 @@ def _known() -> _Thesaurus:
     stems: dict[str, list[str]] = {}
     pieces: dict[str, list[str]] = {}
     wider: dict[str, list[str]] = {}
+    languages: dict[str, set[str]] = {}
     for concept, told in json.loads(files("contextd.text").joinpath("learned", "concepts.json").read_text("utf-8")).items():
         wider[concept] = told.pop("is", [])
         for language, entries in told.items():
             for entry in entries:
+                if language not in _UNSPACED:
+                    languages.setdefault(entry.removesuffix("$"), set()).add(language)
                 if language in _UNSPACED:
                     pieces.setdefault(entry, []).append(concept)
                 elif entry.endswith("$"):
                     words.setdefault(entry[:-1], []).append(concept)
                 else:
                     stems.setdefault(entry, []).append(concept)
-    return _Thesaurus(words, stems, pieces, max(map(len, pieces)), wider)
+    return _Thesaurus(
+        words, stems, pieces, max(map(len, pieces)), wider, {one: frozenset(its) for one, its in languages.items()}
+    )

@@ -5,8 +5,10 @@ Used where there are no vectors, and for languages that the models do not know. 
 
 from __future__ import annotations
 
+from contextd.text.hard_limits import limit_domains
 from contextd.text.patterns import pattern
 
+_KINDS = ("decision", "goal", "constraint", "preference", "activity", "characteristic")  # the first that fits
 _SUBJECTS = ("shopping", "planning", "recommendation")  # the first that fits
 
 
@@ -39,6 +41,13 @@ def subject_of(text: str) -> str:
     if is_about_world(text) and found != "shopping":
         return "information"
     return found or ("information" if act_of(text) in ("question", "recall") else "")
+
+
+def kind_of(text: str) -> str:
+    """Return the kind of a fact by its wording: the first that fits; empty if none does."""
+    if limit_domains(text):
+        return "constraint"
+    return next((kind for kind in _KINDS if pattern(f"kind_{kind}").search(text)), "")
 
 
 def is_about_world(text: str) -> bool:

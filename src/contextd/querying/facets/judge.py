@@ -22,6 +22,7 @@ NAMES = ("near", "near static", "parts", "coverage", "concepts", "needed", "need
          "size", "constant")  # fmt: skip
 MOST = 12  # facts that are shown by their relevance
 _ENOUGH = 0.3  # probability from which a fact is shown; more facts than judged: less, see `enough`
+_TOUCHES = 0.1  # share of that from which a limit in the domain of the question is shown
 _JUDGED = 120  # facts of the largest persons with several facts per answer
 
 
@@ -65,3 +66,8 @@ def relevant(odds: Float, size: int) -> list[int]:
     order = np.argsort(-odds, kind="stable").tolist()
     least = math.log(enough(size) / (1 - enough(size)))
     return [place for place in order if odds[place] >= least][:MOST]
+
+
+def could_touch(odds: float, size: int) -> bool:
+    """Return whether a question could touch a limit of its domain: only limits that are next to impossible are left out."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))) >= _TOUCHES * enough(size)

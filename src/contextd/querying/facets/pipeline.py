@@ -7,6 +7,7 @@ order of the steps.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from contextd.querying.facets.compress import Statement, compress
 from contextd.querying.facets.divide import USUAL, divide
 from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.interpret import interpret, without_amounts
-from contextd.querying.facets.judge import evidence, odds_of, relevant
+from contextd.querying.facets.judge import could_touch, evidence, odds_of, relevant
 from contextd.querying.facets.limits import LIMITS, limits_for, most_pressing
 from contextd.querying.facets.traits import Traits, shared_concepts, traits_of
 from contextd.querying.matter import matters
@@ -55,6 +56,7 @@ _MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
 _DIGITS = 6  # of a score; further ones depend on the facts around it
 _TOPIC = 0.1  # if the fact has a topic of its facet
+_RECENT, _SEASON = 0.02, 90 * 86_400_000_000  # for the fact told last; half of it for one a season older
 _PINNED, _FEEDBACK = 0.1, 0.02  # against boosts by kind of at most .15
 _KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
 
@@ -168,9 +170,12 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     gate = trace.step("matter", lambda: matters(plan.text, found, standing, asking.as_text))
     if gate < _HARDLY and not speaks_of_oneself(plan.text):
         must = []  # a question about the world that no pattern knows
-    facts = trace.step("read", lambda: _read(view, found, standing, held, asking))
+    facts = trace.step("read", lambda: _read(view, found, standing, must, held, asking))
     odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
+    must = [
+        chunk for chunk in must if chunk.id not in facts.chunks or could_touch(odds[facts.chunks.index(chunk.id)], view.size)
+    ]
     answer = alone(facts.standing, view.size) if asks_one_thing(plan.text) and gate >= _MAY_MATTER else []
     if answer:
         best, must = answer, []  # a look-up is answered by that fact alone
@@ -218,14 +223,20 @@ class _Facts:
 
 
 def _read(
-    view: View, found: Retrieved, standing: NDArray[np.float64], held: Sequence[Embedder], asking: _Asking
-) -> _Facts:  # fmt: skip
-    """Read the facts of the best standing, and those that are needed in the situation of the question."""
+    view: View,
+    found: Retrieved,
+    standing: NDArray[np.float64],
+    must: Sequence[Chunk],
+    held: Sequence[Embedder],
+    asking: _Asking,
+) -> _Facts:
+    """Read the limits, the facts of the best standing, and those that are needed in the situation of the question."""
     needed = {
         one.space.split("/")[0]: needed_for(asking.as_text[one.space], view.vectors(found.chunks, one.space), one.space)
         for one in held
     }
-    promising = standing + sum(needed.values())
+    limits = {chunk.id for chunk in must}
+    promising = standing + sum(needed.values()) + np.array([np.inf if chunk in limits else 0.0 for chunk in found.chunks])
     best = np.argsort(-promising, kind="stable")[:_LOOKED_AT]
     read = {chunk.id: chunk for chunk in view.get([found.chunks[place] for place in best.tolist()])}
     places = [place for place in best.tolist() if found.chunks[place] in read]
@@ -280,10 +291,11 @@ def _ordered(
     """Return the facts as hits: by relevance and what their kind, topics, pin and feedback add. Ties: as in `kept`."""
     topics = {facet.name: set(facet.topics) for facet in asking.plan.facets}
     facet = {facts.chunks[place]: name for place, name in zip(kept, names, strict=True)}
+    last = max((facts.about[place].modified for place in kept), default=0)
 
     def worth(chunk: ChunkId, about: About) -> float:
         of_topic = bool(topics[facet[chunk]] & set(about.topics))
-        return round(shown[chunk] + _raised(about, asking.plan.subject) + _TOPIC * of_topic, _DIGITS)
+        return round(shown[chunk] + _raised(about, asking.plan.subject, last) + _TOPIC * of_topic, _DIGITS)
 
     candidates = [Candidate(facts.chunks[place], {}, worth(facts.chunks[place], facts.about[place])) for place in kept]
     best_first, query = sorted(candidates, key=lambda one: -one.score), asking.query
@@ -295,6 +307,6 @@ def _ordered(
     ]
 
 
-def _raised(about: About, subject: str) -> float:
-    by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0)
+def _raised(about: About, subject: str, last: int) -> float:
+    by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0) + _RECENT * math.exp2((about.modified - last) / _SEASON)
     return by_kind + _PINNED * about.pinned + _FEEDBACK * max(-3, min(3, about.feedback))

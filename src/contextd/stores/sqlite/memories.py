@@ -21,6 +21,7 @@ from contextd.stores.search.vectors import restore
 from contextd.stores.sqlite.clocks import Clocks
 from contextd.stores.sqlite.database import Database, packed, request_wipe, rows, unpacked
 from contextd.stores.sqlite.store import SqliteStore
+from contextd.text.changes import change_of
 from contextd.text.terms import plain
 from contextd.values.document import MEMORIES, DocumentRow, Parsed, Stamp, access_list_id
 from contextd.values.memory import Decided, Memory, TopicChange, Version, renamed
@@ -48,7 +49,9 @@ _ALIKE = """m.memory_id in (
   select memory_id from memory where workspace_id = ? and fingerprint = ?
   union select memory_id from (
     select memory_id from memory indexed by memory_by_attribute
-    where workspace_id = ? and attribute = ? and attribute != '' and about = ? and valid_to is null order by said desc limit 8))
+    where workspace_id = ? and attribute = ? and attribute != '' and about = ? and valid_to is null order by said desc limit 8)
+  union select memory_id from (
+    select memory_id from memory where ? and workspace_id = ? and valid_to is null order by said desc limit 500))
 and m.author = ? and m.valid_to is null and d.acl_id = ? order by m.said, m.memory_id"""
 _TAUGHT = """m.memory_id in (select memory_id from memory indexed by memory_taught
 where workspace_id = ? and author = ? and instr(verified, '"kind"') > 0)"""
@@ -224,7 +227,9 @@ class SqliteMemories:
     ) -> Decided:
         self._record.store(memory.workspace).writer(connection).grant(memory.principals)
         workspace, mark = memory.workspace, fingerprint(memory.text)
-        alike = (workspace, mark, workspace, memory.attribute, memory.about, memory.author, access_list_id(memory.principals))
+        changes = change_of(memory.text) is not None  # then it may end any fact; else the number of facts does not matter
+        same = (workspace, mark, workspace, memory.attribute, memory.about, changes, workspace)
+        alike = (*same, memory.author, access_list_id(memory.principals))
         decided = decide(memory, _found(connection, memory.workspace, _ALIKE, alike))
         if decided.known:
             return replace(decided, memory=self._changed(connection, decided.memory, memory.author, None, {}))

@@ -6,7 +6,18 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.show import as_json, block, note, personal_options, query_from, served, served_options, table, warn
+from contextd.surfaces.cli.show import (
+    around,
+    as_json,
+    block,
+    note,
+    personal_options,
+    query_from,
+    served,
+    served_options,
+    table,
+    warn,
+)
 from contextd.surfaces.wire.convert import plain
 
 
@@ -29,7 +40,7 @@ from contextd.surfaces.wire.convert import plain
 )
 @click.option("--explain", is_flag=True, help="Show the facets with their weights and the score of each memory.")
 @served_options
-@personal_options("Also search the memories of this project.")
+@personal_options("Also search the memories of this project (default: the current project, if it is known).")
 def facets(
     query: tuple[str, ...], budget: int, count: int, own: tuple[str, ...], min_score: float, history: tuple[str, ...],
     explain: bool, project: str | None, reader: str, json_output: bool,
@@ -49,7 +60,7 @@ def facets(
     from contextd.surfaces.wire.answers import ContextAnswer, PlanAnswer, TraceAnswer
 
     text = query_from(query)
-    answer = served(project, reader).facets(
+    answer = served(around(project), reader).facets(
         text, budget=budget, count=count, own=[_facet(one) for one in own], min_score=min_score, history=history
     )
     if json_output:

@@ -12,6 +12,7 @@ from contextd.surfaces.cli.ask import ordered
 from contextd.surfaces.cli.memory_files import export, import_, show_progress
 from contextd.surfaces.cli.show import (
     WholeNumber,
+    around,
     as_json,
     as_list,
     asked,
@@ -56,7 +57,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @served_options
-@personal_options("Also search the memories of this project.")
+@personal_options("Also search the memories of this project (default: the current project, if it is known).")
 @limited("memories (default: 12)")
 @click.option(
     "--kind", "kinds", multiple=True, metavar="KIND", help="Limit results to this kind, such as constraint. Repeatable."
@@ -95,7 +96,7 @@ def recall(
     from contextd.values.query import Narrow
 
     text = query_from(query)
-    session = served(project, reader)
+    session = served(around(project), reader)
     wanted = Recall(frozenset(topics), conversation, min_confidence, date(as_of, end=True), depth=links)
     narrow = Narrow(kinds=kinds, since=date(since), until=date(until, end=True), recall=wanted)
     order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda, "cache": not no_cache}
@@ -148,7 +149,7 @@ def memories(
         return 0
     found = [
         one
-        for one in served(project, reader).memories.all()
+        for one in served(around(project), reader).memories.all()
         if (everything or one.valid_to is None)
         and (not kinds or one.kind in kinds)
         and (not topics or set(topics) & set(one.topics))
@@ -170,7 +171,7 @@ def memories(
 @_options
 def show(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Show all fields of MEMORY (an id, or its first 4 characters or more)."""
-    service = served(project, reader).memories
+    service = served(around(project), reader).memories
     one, links = service.get(memory), service.links(memory)
     if json_output:
         as_json(_payload(one) | {"links": [{"kind": link.kind, "memory": other.id} for link, other in links]})
@@ -211,7 +212,7 @@ def update(
     """
     fields = {"text": text_from(text) if text else None, "kind": kind, "attribute": attribute, "value": value, "unit": unit}
     fields |= {"topics": topics or None, "principals": principals or None, "valid_to": date(until, end=True)}  # type: ignore[dict-item]
-    service = served(project, reader).memories
+    service = served(around(project), reader).memories
     known = {topic.name for topic in service.topics()} if topics else None
     changed = service.update(memory, **{name: one for name, one in fields.items() if one is not None})
     warn(changed.warnings)
@@ -229,7 +230,7 @@ def _flag(name: str, field: str, on: bool, done: str, text: str) -> click.Comman
     """Add a command that sets or clears one flag. It prints `done` with the memory."""
 
     def command(memory: str, project: str | None, reader: str, json_output: bool) -> int:
-        return _print_memory(served(project, reader).memories.mark(memory, **{field: on}), json_output, done)
+        return _print_memory(served(around(project), reader).memories.mark(memory, **{field: on}), json_output, done)
 
     command.__doc__ = text
     made = click.command(name)(_options(click.argument("memory")(command)))
@@ -250,7 +251,7 @@ _flag("public", "private", False, "made public", "Show MEMORY to agents again.")
 @_options
 def verify(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Confirm the detected fields of MEMORY. Confirmed fields are never detected again."""
-    return _print_memory(served(project, reader).memories.verify(memory), json_output, "verified")
+    return _print_memory(served(around(project), reader).memories.verify(memory), json_output, "verified")
 
 
 @memories.command("feedback")
@@ -259,7 +260,7 @@ def verify(memory: str, project: str | None, reader: str, json_output: bool) -> 
 @_options
 def feedback(memory: str, verdict: str, project: str | None, reader: str, json_output: bool) -> int:
     """Rate MEMORY as useful or useless. The rating raises or lowers its rank in later answers."""
-    rated = served(project, reader).memories.feedback(memory, useful=verdict == "useful")
+    rated = served(around(project), reader).memories.feedback(memory, useful=verdict == "useful")
     return _print_memory(rated, json_output, f"rated {verdict}")
 
 
@@ -268,7 +269,7 @@ def feedback(memory: str, verdict: str, project: str | None, reader: str, json_o
 @_options
 def history(memory: str, project: str | None, reader: str, json_output: bool) -> int:
     """Show the previous versions of MEMORY, latest first."""
-    versions = served(project, reader).memories.history(memory)
+    versions = served(around(project), reader).memories.history(memory)
     if json_output:
         as_list([{"at": _day(one.at), "by": one.by} | _payload(one.before) for one in versions])
     else:
@@ -283,7 +284,7 @@ def history(memory: str, project: str | None, reader: str, json_output: bool) ->
 @_options
 def link(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
     """Link MEMORY to OTHER. Both memories show the link."""
-    made = served(project, reader).memories.link(memory, other, kind)
+    made = served(around(project), reader).memories.link(memory, other, kind)
     as_json({"start": made.start, "end": made.end, "kind": made.kind}) if json_output else out(
         f"{made.kind}: {made.start[:8]} → {made.end[:8]}"
     )
@@ -297,7 +298,7 @@ def link(memory: str, other: str, kind: str, project: str | None, reader: str, j
 @_options
 def unlink(memory: str, other: str, kind: str, project: str | None, reader: str, json_output: bool) -> int:
     """Remove the links between MEMORY and OTHER."""
-    count = served(project, reader).memories.unlink(memory, other, kind)
+    count = served(around(project), reader).memories.unlink(memory, other, kind)
     as_json({"unlinked": count}) if json_output else out(f"{counted(count, 'link', 'links')} removed")
     return 0 if count else 1
 

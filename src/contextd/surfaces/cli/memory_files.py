@@ -16,7 +16,7 @@ from contextd.surfaces.cli.show import as_json, asked, block, counted, note, out
 @click.option(
     "--format",
     "shape",
-    type=click.Choice(["json", "jsonl", "markdown"]),
+    type=click.Choice(["json", "jsonl", "markdown", "gems"]),
     default=None,
     help="Output format (default: from the file name, otherwise json).",
 )
@@ -30,6 +30,7 @@ def export(file: str, shape: str | None, vectors: bool, project: str | None, rea
       contextd memories export memories.json
       contextd memories export memories.jsonl --vectors
       contextd memories export --format markdown | less
+      contextd memories export --format gems backup.json
     """
     import json
 
@@ -37,8 +38,9 @@ def export(file: str, shape: str | None, vectors: bool, project: str | None, rea
 
     payload = portability.exported(asked(project, reader), vectors=vectors)
     shape = shape or {".jsonl": "jsonl", ".md": "markdown"}.get(Path(file).suffix, "json")
-    if shape == "json":
-        text = json.dumps(payload, ensure_ascii=False, indent=None if vectors else 1)
+    if shape in ("json", "gems"):
+        whole = portability.as_gems(payload) if shape == "gems" else payload
+        text = json.dumps(whole, ensure_ascii=False, indent=None if vectors else 1)
     else:
         text = portability.as_markdown(payload) if shape == "markdown" else "\n".join(portability.as_lines(payload))
     if file == "-":

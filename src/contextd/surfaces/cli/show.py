@@ -179,6 +179,13 @@ def served(project: str | None, reader: str, also: Sequence[str] = ()) -> Any:
     return client(project, reader, also) or asked(project, reader, also)
 
 
+def around(project: str | None) -> str | None:
+    """Return the project to read memories of: the one named, or the known project around the current folder, if any."""
+    from contextd.app.assemble import is_project
+
+    return project or ("." if is_project() else None)
+
+
 def here(path: str, project: str) -> str:
     """Resolve a path against the current folder if it exists there; else it is relative to the project."""
     target = Path.cwd() / path
