@@ -91,6 +91,12 @@ def test_an_answer_is_found_by_the_question_before_it(person: Session) -> None:
     assert texts == ["Which restaurant should we book for the anniversary?", "The small one by the harbor."]
 
 
+def test_a_question_about_somebody_else_finds_nothing(person: Session) -> None:
+    person.chats().take([TALK])
+    assert uris(person, "What did Bob say about sailing on the lake?") != []
+    assert uris(person, "What did Caroline say about sailing with Melanie?") == []
+
+
 def test_who_spoke_counts(person: Session) -> None:
     person.chats().take([
         Conversation("t/1", "", [Message("Ann", "I adopted a dog last week", MAY), Message("Bob", "I adopted a dog too", MAY + 1)])

@@ -125,6 +125,21 @@ def test_a_few_words_are_evidence_in_a_small_project_and_a_coincidence_in_a_larg
     assert small > 0.3 > medium == large
 
 
+def message(coverage: float, cosine: float, **more: float) -> Candidate:
+    arms = {"chunk_coverage": coverage, "document_coverage": coverage, "before chunk": 0.0, "static/x": cosine, **more}
+    return Candidate(ChunkId(1, round(1000 * coverage)), arms, 1.0)
+
+
+def test_a_question_about_people_that_no_chat_mentions_gets_no_message() -> None:
+    some = [message(0.5, 0.55), message(0.3, 0.45)]
+    assert max(calibrate(some, unknown=0.0).values()) > 0.3 > max(calibrate(some, unknown=1.0).values())
+
+
+def test_weak_messages_pass_with_the_best_one_of_a_question_about_the_chats() -> None:
+    weak = message(0.25, 0.35)
+    assert calibrate([message(0.9, 0.6), weak], unknown=0.0)[weak.chunk] > 0.3 > calibrate([weak], unknown=0.0)[weak.chunk]
+
+
 def test_an_unlikely_chunk_is_shown_only_if_every_likely_one_is() -> None:
     likely = [replace(hit(number, 0.9), why={CHANCE: 0.1}) for number in range(3)]
     spare = replace(hit(9, 0.9), why={CHANCE: 0.001})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import struct
 import threading
 import zlib
 from importlib.resources import files
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -50,8 +51,9 @@ _LONG = re.compile(r"[A-Za-z]{64}|[^A-Za-z0-9]{96}")  # merging such a word take
 def _ranks() -> dict[bytes, int]:
     packed = files("contextd.models").joinpath("data/o200k_base.ranks.z").read_bytes()
     raw = zlib.decompress(packed)
-    borders = accumulate(raw[:_VOCABULARY], initial=_VOCABULARY)
-    return {raw[start:end]: rank for rank, (start, end) in enumerate(pairwise(borders))}
+    sizes = [f"{size}s" for size in range(256)]
+    tokens = struct.unpack_from("".join(map(sizes.__getitem__, raw[:_VOCABULARY])), raw, _VOCABULARY)  # the fastest way to cut
+    return dict(zip(tokens, range(_VOCABULARY), strict=True))
 
 
 class _Vocabulary:

@@ -29,10 +29,18 @@ Float = NDArray[np.float64]
 _DEEP = {"bias": -7.8, "document_coverage": 2.2, "name": 1.2, "stem": 2.3, "folder": 1.3, "cosine": 11.0, "parts": 4.2}
 _STATIC = {"bias": -3.3, "document_coverage": 2.3, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 4.9, "parts": 4.7}
 _WORDS = {"bias": -2.3, "document_coverage": 3.0, "name": 1.3, "stem": 2.7, "folder": 1.3, "cosine": 0.0, "parts": 7.0}
-# The same for chat messages, with questions about other people's chats and about code as the unrelated half.
-_CHAT_DEEP = {"bias": -17.4, "chunk_coverage": 2.7, "document_coverage": 0.6, "cosine": 13.6, "pair": 11.2}
-_CHAT_STATIC = {"bias": -4.5, "chunk_coverage": 3.2, "document_coverage": 1.7, "cosine": 6.2}
-_CHAT_WORDS = {"bias": -2.8, "chunk_coverage": 4.0, "document_coverage": 1.7, "cosine": 0.0}
+# The same for chat messages, with questions about other people's chats and about code as the unrelated half. The biases are
+# set so that the usual threshold of 0.3 keeps nearly all of the ten best messages of a question that is about the chats.
+_CHAT_DEEP = {"bias": -15.9, "chunk_coverage": 2.7, "document_coverage": 0.6, "cosine": 13.6, "pair": 11.2}
+_CHAT_STATIC = {"bias": -3.5, "chunk_coverage": 3.2, "document_coverage": 1.7, "cosine": 6.2}
+_CHAT_WORDS = {"bias": -1.8, "chunk_coverage": 4.0, "document_coverage": 1.7, "cosine": 0.0}
+# Whether a question is about these chats, by the best of the first messages in each arm and by the share of names in it that
+# occur nowhere (benchmarks/chat_gate.py). The biases are set so that 5 % of the questions about other chats get an answer.
+CHATS_DEEP = {"bias": -10.5, "chunk_coverage": 2.14, "document_coverage": 1.88, "static": 4.09, "deep": 3.17, "pair": 7.17,
+              "unknown": -3.45}  # fmt: skip
+CHATS_STATIC = {"bias": -5.0, "chunk_coverage": 2.41, "document_coverage": 2.16, "static": 6.17, "unknown": -3.76}
+_CHATS_WORDS = {"bias": -2.2, "chunk_coverage": 3.5, "document_coverage": 3.0, "unknown": -3.5}  # set by hand
+FIRST = 10  # messages that tell whether a question is about the chats
 # Whether a question is about this project, fitted with questions of other repositories as the unrelated half. The bias is set
 # so that the usual threshold of 0.3 loses at most half a point of the answer lines (benchmarks/gate.py). `small` was chosen on
 # plain questions about two projects of 25 files, and judged on two others.
@@ -58,10 +66,12 @@ def calibrate(
     asked_for: Collection[ChunkId] = (),
     outside: Collection[str] = (),
     words: WordEvidence | None = None,
+    unknown: float | None = None,
 ) -> dict[ChunkId, float]:
     """Return the relevance of each candidate. Files named in the question get at least 0.9, plug-in suggestions up to 0.5.
 
-    `words` is None where it has no meaning, as for chats and memories.
+    `words` is None where it has no meaning, as for chats and memories. `unknown` is given for chats only: the share of the
+    names in the question that occur nowhere in them.
     """
     if not candidates:
         return {}
@@ -73,6 +83,8 @@ def calibrate(
     likely = _probability(_scores(arms, static, deep, (by_deep, by_static, by_words)))
     if words is not None:
         likely = np.minimum(likely, _probability(np.array(about(evidence(candidates, words)))))
+    if unknown is not None:
+        likely = np.minimum(likely, _probability(np.array(about_chats(chat_evidence(candidates, unknown)))))
     if "history" in arms:
         likely = np.maximum(likely, np.minimum(_HISTORY * arms["history"], _MOST_BY_HISTORY))
     for name in outside:
@@ -100,6 +112,23 @@ def about(signals: Mapping[str, float]) -> float:
     return model["bias"] + sum(
         model[name] * max(value, 0.0) if name == "near" else model[name] * value for name, value in signals.items()
     )
+
+
+def chat_evidence(candidates: Sequence[Candidate], unknown: float) -> dict[str, float]:
+    """Return features for `about_chats`: the best value of the first messages in each arm there is, and the unknown names."""
+    best: dict[str, float] = {"unknown": unknown}
+    for one in candidates[:FIRST]:
+        for arm, value in one.arms.items():
+            name = arm.split("/")[0]
+            if name in CHATS_DEEP and value > NO_VECTOR:
+                best[name] = max(best.get(name, 0.0), value)
+    return best
+
+
+def about_chats(signals: Mapping[str, float]) -> float:
+    """Return the log-odds that a question is about these chats."""
+    model = CHATS_DEEP if "pair" in signals else CHATS_STATIC if "static" in signals else _CHATS_WORDS
+    return model["bias"] + sum(weight * signals.get(name, 0.0) for name, weight in model.items() if name != "bias")
 
 
 def falling(scores: Sequence[float]) -> list[float]:

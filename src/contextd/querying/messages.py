@@ -1,11 +1,11 @@
-"""Read messages together with the message before each: an answer is understood with its question."""
+"""Read messages together with the message before each, and tell which names of a question the chats do not know."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from contextd.ports.store import View
-from contextd.values.answer import Candidate
+from contextd.values.answer import Candidate, Retrieved
 from contextd.values.document import Chunk
 
 _MESSAGE = "chat_message"
@@ -26,6 +26,11 @@ def said(candidates: Sequence[Candidate], view: View) -> list[tuple[str, str]]:
         (earlier.text if earlier is not None else "", chunk.text if _is_of_people(chunk) else "")
         for earlier, chunk in with_earlier(candidates, view)
     ]
+
+
+def unknown_names(entities: Sequence[str], retrieved: Retrieved) -> float:
+    """Return the share of the names in a question that no message mentions; authors are mentioned by their messages."""
+    return sum(not retrieved.proposed.get(f"mention {entity}") for entity in entities) / max(1, len(entities))
 
 
 def _is_of_people(chunk: Chunk) -> bool:

@@ -28,7 +28,7 @@ from contextd.querying.diversify import PER_DOCUMENT, diversify, limit_per_docum
 from contextd.querying.fuse import KEPT, fuse
 from contextd.querying.gather import FILES, gather
 from contextd.querying.gathered import Gathered
-from contextd.querying.messages import said, with_author, with_earlier
+from contextd.querying.messages import said, unknown_names, with_author, with_earlier
 from contextd.querying.order import SHORTLIST, asked_for, known_of, order, placed, shortlist, worth
 from contextd.querying.pack import LIKELY, pack
 from contextd.querying.precedents import precedents
@@ -246,7 +246,8 @@ def _search_one(
         boosted, read, focus = _open_files(view, boosted, known, retrieved, plan, trace)
     known_words = retrieved.strength is not None and not view.fields & _TALK
     words = WordEvidence(retrieved.strength or 0.0, view.size) if known_words else None
-    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, words))
+    unknown = unknown_names(plan.entities, retrieved) if "turns" in view.fields else None
+    likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, words, unknown))
     if memories and query.vector is None:
         likely = trace.step("matter", lambda: chances(likely, retrieved, view, plan, held, resources.embedders))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))

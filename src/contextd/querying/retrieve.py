@@ -75,7 +75,7 @@ def _words(plan: Plan, fields: Collection[str], off: Collection[str]) -> dict[st
         found["parts"] = Words("parts", _parts(plan), CANDIDATES)
     if "turns" in fields:
         found["own"] = Words("own", {key(PERSON, NAME): 1.0}, 1)
-    if len(plan.entities) > 1 and "mention" in fields:
+    if "mention" in fields and (len(plan.entities) > 1 or "turns" in fields):  # of chats, also to know if it occurs at all
         for entity in plan.entities:
             found[f"mention {entity}"] = Words("mention", {key(term): 1.0 for term in split(entity)}, OF_AN_ENTITY)
     return found
