@@ -27,7 +27,9 @@ class OllamaServer:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self._send({"models": [{"name": name} for name in outer.models]} if self.path == "/api/tags" else None)
+                self._send(
+                    {"models": [{"name": name, "model": name} for name in outer.models]} if self.path == "/api/tags" else None
+                )
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))

@@ -69,7 +69,7 @@ def test_ollama_answers_within_the_schema(llama: Llama, ollama: OllamaServer) ->
     assert (path, body["format"], body["stream"], body["model"]) == ("/api/chat", SCHEMA, False, "tiny")
 
 
-def test_a_local_file_answers_in_a_process_of_its_own(gguf: Path) -> None:
+def test_P20_a_local_file_answers_in_a_niced_process_of_its_own(gguf: Path) -> None:
     chat = GgufChat(gguf)
     try:
         assert set(ask(chat, ASK, SCHEMA, soon(110))) == {"word"}
