@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from contextd.app.assemble import open_session
 from contextd.app.engines import AWAY, MISSING, READY, engine_states, make_ready, server
 from contextd.errors import InvalidInput, Unavailable
 from contextd.models.engine_embedder import EngineEmbedder
@@ -221,7 +222,13 @@ def test_the_url_decides_what_is_remote_and_where_the_api_is() -> None:
     assert server("ollama", "http://10.0.0.5:11434/v1", "m", "").http == EngineHttp("http://10.0.0.5:11434", True)
     assert server("openai", "http://localhost:8080", "m", "", {}).http == EngineHttp("http://localhost:8080/v1", False)
     assert server("openai", "https://api.openai.com/v1", "m", "KEY", {"KEY": "sk-1"}).http.key == "sk-1"
-    for engine_name, url in (("openai", ""), ("ollama", "ftp://x")):
+    assert "sk-1" not in repr(server("openai", "https://api.openai.com/v1", "m", "KEY", {"KEY": "sk-1"}))
+    for engine_name, url in (
+        ("openai", ""),
+        ("ollama", "ftp://x"),
+        ("openai", "http://user:pass@host/v1"),
+        ("openai", "http://h/?a=b"),
+    ):
         with pytest.raises(InvalidInput, match="URL"):
             server(engine_name, url, "m", "")
 
@@ -258,3 +265,24 @@ def test_the_command_shows_engines_and_pulls_with_progress(
     ollama.pulls = [{"error": "pull model manifest: file does not exist"}]
     failed = contextd("models", "pull", "no-such")
     assert failed.code == 3 and "file does not exist" in failed.err
+
+
+def test_a_local_model_is_chosen_by_name_loaded_in_the_background_and_ended(gguf: Path, home: Path, project: Path) -> None:
+    folder = home / "models" / "smollm2-135m"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / gguf.name).exists():
+        os.link(gguf, folder / gguf.name)
+    (home / "config.toml").write_text(
+        '[context.llm]\nengine = "local"\nmodel = "smollm2-135m"\nintent = true\nintent_seconds = 0.3\n'
+    )
+    session = open_session(project, home=home, environment={})
+    session.index()
+    first = session.context("load user")
+    assert first.hits and any(one.startswith("intent: ") for one in first.trace.warnings)
+    chat = session.setup.chat()
+    assert isinstance(chat, GgufChat) and open_session(project, home=home, environment={}).setup.chat() is chat
+    chat._ready(soon(100))
+    process = chat._process
+    assert process is not None and process.poll() is None
+    session.close()
+    assert process.wait(10) is not None

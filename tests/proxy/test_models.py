@@ -92,6 +92,28 @@ def test_a_question_that_the_model_finds_private_is_not_enriched_for_another_mac
     assert ask(proxied, question).headers["x-contextd-status"] == "enriched" and sent(proxied) != question
 
 
+def test_private_canaries_never_reach_a_remote_model(
+    proxied: Proxied, ollama: OllamaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every step is on, the user allows the model for everything, and the upstream is here: private facts and questions stay."""
+    monkeypatch.setattr("contextd.app.engines.is_remote", lambda upstream: True)
+    configure(proxied, ollama.url, intent=True, reranking=True, compression=True, summary=True, proposals=True)
+    with (proxied.home / "config.toml").open("a") as file:
+        file.write(f'[context.privacy]\nremote_models = ["personal", "{proxied.project}"]\n')
+    owner = proxied.service._opened(None, ())
+    owner.remember("The canary-7141 is my secret nickname for the boat", private=True)
+    private_token = proxied.service.tokens.create(f"canary-{time.monotonic_ns()}", private=True)
+    for question in ("What is my nickname for the boat?", "What is my secret nickname, canary-7141?"):
+        ask(proxied, question, **{"x-contextd-token": private_token})
+    assert any("canary-7141 is my" in got.body.decode() for got in proxied.upstream.got)  # it answers here
+    ask(proxied, "I owe 90000 on my mortgage canary-7141 and I take antidepressants.")
+    ask(proxied, "Which boat is canary-7141?", **{"x-contextd-private": "1"})
+    settle(proxied)
+    assert not any("canary-7141" in json.dumps(body) for _, body in ollama.got)
+    ask(proxied, "How is a user loaded by name, for everyone?")
+    assert ollama.got  # an ordinary question of a reader without private data is sent
+
+
 @pytest.fixture
 def person(proxied: Proxied) -> Session:
     session = proxied.service._opened(None, ())

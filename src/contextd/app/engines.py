@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from contextd.app.upstreams import PRESETS, base_url, is_remote
 from contextd.errors import InvalidInput, Unavailable
@@ -48,8 +49,11 @@ def server(
     if engine == "openai" and not url:
         raise InvalidInput("the engine openai needs the URL of a server, such as http://127.0.0.1:8080/v1")
     place = url.rstrip("/").removesuffix("/v1") or URL if engine == "ollama" else base_url(url)
-    if not place.startswith(("http://", "https://")):
+    parts = urlsplit(place)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InvalidInput(f"the URL of a model server must begin with http:// or https://, not {url[:60]!r}")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise InvalidInput("the URL of a model server has no user name, query or fragment; name its key with key_env")
     http = EngineHttp(place, is_remote(Upstream(place)), environment.get(key_env, "") if key_env else "")
     return Ollama(http, model) if engine == "ollama" else OpenaiServer(http, model)
 

@@ -19,6 +19,7 @@ from contextd.privacy import scrub_text
 from contextd.privacy.formats import Rule
 from contextd.querying.assisted.portray import portrayed
 from contextd.querying.compose import summarize
+from contextd.values.interaction import digest_of
 from contextd.values.profile import LISTS, SECTIONS, TEXTS, Profile, profile_of
 from contextd.values.query import Reader
 
@@ -48,7 +49,7 @@ class KeptProfiles:
     """Profiles and their summaries, kept while the record has not changed, for at most a minute. Any thread may call it."""
 
     _kept: dict[str, _KeptProfile] = field(default_factory=dict)
-    _portraits: dict[tuple[str, str], str] = field(default_factory=dict)  # by model and summary; empty while it is made
+    _portraits: dict[tuple[str, str], str] = field(default_factory=dict)  # by model and digest; empty while it is made
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self, record: Record, author: str, tokens: Tokens) -> tuple[Profile, str]:
@@ -68,7 +69,7 @@ class KeptProfiles:
 
         The model is asked once for each summary, in the background: the same profile has the same summary until it is edited.
         """
-        key = (chat.name, summary)
+        key = (chat.name, digest_of(summary))
         with self._lock:
             known = self._portraits.get(key)
             if known is None:
@@ -76,12 +77,12 @@ class KeptProfiles:
                     del self._portraits[next(iter(self._portraits))]
                 self._portraits[key] = ""
         if known is None:
-            threading.Thread(target=self._portray, args=(key, chat, tokens), daemon=True).start()
+            threading.Thread(target=self._portray, args=(key, summary, chat, tokens), daemon=True).start()
         return known or summary
 
-    def _portray(self, key: tuple[str, str], chat: Chat, tokens: Tokens) -> None:
+    def _portray(self, key: tuple[str, str], summary: str, chat: Chat, tokens: Tokens) -> None:
         try:
-            made = portrayed(key[1], chat, tokens.count, time.monotonic() + _PORTRAIT_SECONDS)
+            made = portrayed(summary, chat, tokens.count, time.monotonic() + _PORTRAIT_SECONDS)
         except Unavailable as error:
             _LOG.warning("the summary of the profile is made by rules: %s", error)
             return

@@ -25,7 +25,7 @@ class EngineHttp:
 
     url: str
     remote: bool
-    key: str = ""
+    key: str = field(default="", repr=False)
     _client: httpx2.Client | None = field(default=None, repr=False)
 
     def post(self, path: str, body: Any, deadline: float) -> Any:

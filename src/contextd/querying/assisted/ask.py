@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 from contextd.errors import Unavailable
@@ -31,15 +32,16 @@ class BadReply(Unavailable):
 
 
 class KeptReplies:
-    """Answers of language models by question, the least recently used dropped first. Any thread may call its methods."""
+    """Answers of language models by a digest of the question; the least recently used are dropped. Any thread may call it."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, ...], Any] = OrderedDict()
+        self._kept: OrderedDict[bytes, Any] = OrderedDict()
         self._pauses: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: tuple[str, ...], make: Callable[[], Any]) -> Any:
-        """Return the answer kept for a key, or make it. Nothing is kept if `make` raises."""
+    def get(self, question: tuple[str, ...], make: Callable[[], Any]) -> Any:
+        """Return the answer kept for a question, or make it. Nothing is kept if `make` raises."""
+        key = blake2b("\0".join(question).encode("utf-8", "replace"), digest_size=16).digest()
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)

@@ -150,6 +150,8 @@ def _whole_plan(explained: Json) -> Plan:
         confidence=plan["confidence"],
         k=plan["k"],
         model=plan["model"],
+        wanted_strategy=plan["strategy"],
+        wanted_ratio=plan["ratio"],
         act=plan["act"],
         subject=plan["subject"],
         proposal=plan["proposal"],
