@@ -73,6 +73,44 @@ def test_P1_a_stream_cut_at_every_byte_ends_with_an_error_and_without_done(proxi
     assert checked > 300
 
 
+RECORDED = Path(__file__).parent / "items"  # answers of a llama.cpp server, as they came over the wire
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("api, path", [("chat", "chat/completions"), ("responses", "responses")])
+def test_P1_a_recorded_stream_cut_at_every_byte(proxied: Proxied, api: str, path: str) -> None:
+    wire = (RECORDED / f"recorded_{api}.http").read_bytes()
+    body = {**STREAM, "input": "Hi"} if api == "responses" else STREAM
+    proxied.upstream.answer = lambda got: [wire]
+    payload = received(proxied, body, f"/v1/{path}")[1]
+    last = payload.rindex(b"data: ")  # where the last event begins
+    head = wire.index(b"\r\n\r\n") + 4
+    for at in range(head, len(wire) - 5):  # the last chunk has five bytes, and the stream is complete without it
+        proxied.upstream.answer = cut(wire, at, [RESET] if at % 2 else [])
+        got = received(proxied, body, f"/v1/{path}")[1]
+        came, mark, error = got.partition(b"event: error\n" if api == "responses" else b'data: {"error"')
+        came = came.removesuffix(b"\n\n") if mark else came
+        assert payload.startswith(came.removesuffix(b"\n\n"))
+        done = came.startswith(payload.rstrip(b"\n")) if api == "chat" else came == payload
+        assert bool(mark) != done and (done or b"upstream_disconnected" in error), (
+            f"cut at {at}, of which {last} are events before the last"
+        )
+
+
+@pytest.mark.parametrize("api, path", [("chat", "chat/completions"), ("responses", "responses")])
+def test_P1_a_recorded_stream_whose_length_nobody_tells(proxied: Proxied, api: str, path: str) -> None:
+    """Its end is that of the connection, so that only its last event tells whether it is complete."""
+    proxied.upstream.answer = lambda got: [(RECORDED / f"recorded_{api}.http").read_bytes()]
+    body = {**STREAM, "input": "Hi"} if api == "responses" else STREAM
+    payload = received(proxied, body, f"/v1/{path}")[1]
+    for at in (len(payload), len(payload) - 30, len(payload) // 2, 40, 0):
+        proxied.upstream.answer = lambda got, at=at: [CLOSED, payload[:at]]  # type: ignore[misc]
+        assert (b"upstream_disconnected" in received(proxied, body, f"/v1/{path}")[1]) == (at < len(payload))
+    whole = list(chunked([payload[:-30]]))
+    proxied.upstream.answer = lambda got: [*whole[:2], RESET]  # within its last event
+    assert b"upstream_disconnected" in received(proxied, body, f"/v1/{path}")[1]
+
+
 def test_P1_the_end_of_a_connection_is_no_end_of_a_stream(proxied: Proxied) -> None:
     for parts, complete in ((events()[:-1], False), (events(), True)):
         proxied.upstream.answer = lambda got, parts=parts: [CLOSED, *parts]  # type: ignore[misc]
