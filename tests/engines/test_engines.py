@@ -143,13 +143,13 @@ def test_the_deadline_holds_whatever_the_engine_does(ollama: OllamaServer) -> No
 
         def close(self) -> None: ...
 
-    ollama.chat = lambda body: time.sleep(3)
+    ollama.chat = lambda body: time.sleep(20)
     dribbling = _dribble()
     for one in (Deaf(), engine(ollama), OpenaiServer(EngineHttp(dribbling, False), "m")):
         began = time.monotonic()
         with pytest.raises(Unavailable, match="in time"):
             ask(one, ASK, SCHEMA, soon(0.3))
-        assert time.monotonic() - began < 2.5
+        assert time.monotonic() - began < 15
 
 
 def _dribble() -> str:
@@ -161,7 +161,7 @@ def _dribble() -> str:
         connection.recv(65536)
         connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n")
         with suppress(OSError):
-            for _ in range(100):
+            for _ in range(400):
                 connection.sendall(b" ")
                 time.sleep(0.05)
 
