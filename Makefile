@@ -10,7 +10,7 @@ export CONTEXTD_HOME ?= $(CURDIR)/.contextd-run
 # A command with your own data directory: the default one, unless CONTEXTD_HOME was set before.
 OWN    := $(if $(filter file,$(origin CONTEXTD_HOME)),env -u CONTEXTD_HOME)
 
-.PHONY: models run test check lint types layers tests campaign bench lock docs clean
+.PHONY: models language-model run test check lint types layers tests campaign bench lock docs clean
 .DEFAULT_GOAL := run
 
 $(READY): requirements.lock pyproject.toml
@@ -21,6 +21,10 @@ $(READY): requirements.lock pyproject.toml
 
 models: $(READY)
 	@$(BIN)/contextd models fetch
+
+# A small language model, for tests of what asks one.
+language-model: $(READY)
+	@$(BIN)/contextd models fetch smollm2-135m
 
 run: models
 	@$(BIN)/contextd index
@@ -49,10 +53,10 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
-tests: models
+tests: models language-model
 	$(BIN)/pytest -n 2 -m "not campaign"
 
-campaign: models
+campaign: models language-model
 	$(BIN)/pytest -n 0 -m campaign --timeout 3600
 
 bench: models
@@ -62,7 +66,7 @@ docs: $(READY)
 	$(BIN)/python docs/generate.py
 
 lock:
-	uv pip compile pyproject.toml --group dev --extra deep --extra documents --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --group dev --extra deep --extra documents --extra llm --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --output-file requirements.lock
 
 clean:

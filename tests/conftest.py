@@ -28,6 +28,7 @@ from contextd.app.session import Session
 from contextd.surfaces.cli import main
 from tests import kept
 from tests.kept import KeptParsers, keep_models, linked, prepared_weights
+from tests.llama import Llama, started
 
 settings.register_profile("contextd", deadline=None, derandomize=True)  # the same examples in every run, on a busy machine too
 settings.load_profile("contextd")
@@ -110,6 +111,24 @@ def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def weights(tmp_path_factory: pytest.TempPathFactory, kept_models: None) -> Path | None:
     """The weights, ready for use; None without any."""
     return prepared_weights(WEIGHTS, tmp_path_factory.mktemp("weights") / "models") if WEIGHTS.is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def gguf() -> Path:
+    """The file of a small language model."""
+    pytest.importorskip("xllamacpp")
+    found = WEIGHTS / "smollm2-135m" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    if not found.is_file():
+        pytest.skip("needs `contextd models fetch smollm2-135m`")
+    return found
+
+
+@pytest.fixture(scope="session")
+def llama(gguf: Path) -> Iterator[Llama]:
+    """A real server with that model, one for all tests."""
+    running = started(gguf)
+    yield running
+    running.stop()
 
 
 @pytest.fixture

@@ -28,12 +28,16 @@ NOT_RUN = {
     "contextd serve": "it runs until it is stopped; tests/http/test_process.py starts it",
     "contextd stop": "nothing runs",
     "contextd doctor": "its exit code depends on the machine",
+    "contextd models pull": "it needs Ollama; tests/engines starts a server with its API",
+    "contextd proposals accept": "nothing was proposed; tests/proxy/test_models.py accepts and rejects",
+    "contextd proposals reject": "nothing was proposed",
     "contextd models fetch": "it needs the network, or a data directory on another disk",
 }
 # Commands that may find nothing in the sample project.
 MAY_FIND_NOTHING = {
     "contextd recall": "few facts are told before",
     "contextd facets": "few facts are told before",
+    "contextd proposals": "nothing was proposed before",
     "contextd log": "no request passed through the proxy before",
 }
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from base64 import b64encode
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from contextd.errors import Forbidden
 from contextd.surfaces.http.problems import RequestRefused
 from contextd.surfaces.proxy.bodies import decompressed
 from tests.proxy.conftest import Proxied
-from tests.proxy.upstream import CHAT, answered
+from tests.proxy.upstream import CHAT, answered, slowly
 
 
 def test_cookies_of_an_upstream_went_out_with_the_requests_of_others(proxied: Proxied) -> None:
@@ -73,3 +74,28 @@ def test_a_hidden_topic_could_be_moved_into_the_open(proxied: Proxied) -> None:
     outside = replace(session, private=False)
     with pytest.raises(Forbidden):
         outside.memories.add_topic("child")
+
+
+def test_a_token_as_the_password_of_basic_reached_the_upstream(proxied: Proxied) -> None:
+    """A base URL such as http://user:TOKEN@127.0.0.1:8710/v1 makes clients send it so; with proxy.open the request is passed on."""
+    token = proxied.service.tokens.create("basic")
+    for value in (f"user:{token}", f"{token}:", token):
+        packed = b64encode(value.encode()).decode()
+        for sent in (packed, packed.rstrip("=")):
+            assert proxied.post(headers={"authorization": f"Basic {sent}"}).status_code == 200
+            assert "authorization" not in proxied.upstream.got[-1].headers
+    usual = b64encode(b"user:password").decode()
+    proxied.post(headers={"authorization": f"Basic {usual}"})
+    assert proxied.upstream.got[-1].headers["authorization"] == f"Basic {usual}"
+
+
+def test_an_upstream_that_sends_interim_answers_without_end_is_given_up(
+    proxied: Proxied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contextd.surfaces.proxy.sending._WRITE_SECONDS", 0.5)
+    proxied.configure(idle_seconds=1.0, connect_seconds=0.5)
+    proxied.upstream.answer = lambda got: slowly([b"HTTP/1.1 102 Processing\r\n\r\n"] * 1000, 0.02)
+    answer = proxied.post()
+    assert (answer.status_code, answer.json()["error"]["code"]) == (504, "upstream_timeout")
+    proxied.upstream.answer = lambda got: [b"HTTP/1.1 103 Early Hints\r\n\r\n" * 3, answered(CHAT)]
+    assert proxied.post().json() == CHAT

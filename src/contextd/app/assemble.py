@@ -7,13 +7,15 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contextd import chunking
 from contextd.app.asking import reader_of
 from contextd.app.boundaries import boundaries
+from contextd.app.embedders import deep_model, static_model
+from contextd.app.engines import chat_of
 from contextd.app.home import Home, shared
 from contextd.app.machine import LocalMachine
 from contextd.app.project import Project, project_named
@@ -24,11 +26,11 @@ from contextd.app.setup import Setup
 from contextd.app.usage import Usage
 from contextd.chunking.cut import Limits
 from contextd.chunking.extraction import missing
-from contextd.errors import ContextdError, InvalidInput, NotFound, Unavailable
+from contextd.errors import ContextdError, InvalidInput, NotFound
 from contextd.models.chosen import LocalModels
 from contextd.models.tokens import O200k
 from contextd.ports.record import Record
-from contextd.ports.world import Embedder, Events, Recipe, Retriever
+from contextd.ports.world import Events, Recipe, Retriever
 from contextd.privacy.formats import VERSION as SCRUB_VERSION
 from contextd.privacy.formats import Rule
 from contextd.querying.render import TEMPLATES, Template, custom
@@ -59,7 +61,6 @@ if TYPE_CHECKING:
 
 _MOST_WORKERS = 8
 _LONG_LOG = 64 << 20  # bytes
-_PLUGIN = "plugin:"  # prefix of the name of an embedder plug-in
 
 
 def open_session(
@@ -124,7 +125,7 @@ def _opened(
         for one in checked_texts("also", [str(one) for one in also])
     }
     missing_others = [f"{one} is not indexed yet. Run `contextd index {one}`." for one, other in others.items() if not other]
-    setup, missing_parts = _setup(loaded.settings, home)
+    setup, missing_parts = _setup(loaded.settings, home, root)
     user = config.load(folder / "config.toml", None, {}, None).settings.security  # the same for every command
     return Session(
         home,
@@ -144,12 +145,12 @@ def _opened(
     )
 
 
-def _setup(settings: Settings, home: Home) -> tuple[Setup, tuple[str, ...]]:
+def _setup(settings: Settings, home: Home, root: Path | None) -> tuple[Setup, tuple[str, ...]]:
     """Build the setup from the settings. Returns it with a warning for each missing part."""
     retrievers, broken = _retrievers(settings.providers)
-    static, missing_model = _static(home, settings)
+    static, missing_model = static_model(home, settings)
     templates = dict(TEMPLATES) | _templates(settings.templates)
-    deep = _deep(home, settings)
+    deep = deep_model(home, settings, root)
     rules, no_model = _rules(settings.security), "; ".join(missing_model) or NO_MODEL
 
     def parser() -> Any:
@@ -157,9 +158,10 @@ def _setup(settings: Settings, home: Home) -> tuple[Setup, tuple[str, ...]]:
 
         return Pool(_limits(settings.chunking), rules, workers=1, keep=False)
 
-    models = (static, deep, home.models.reranker)
-    setup = Setup(settings, rules, templates, retrievers, *models, parser, language_by_content, no_model)
-    return setup, (*missing_model, *broken)
+    models = (static, deep.load, home.models.reranker)
+    chat = partial(chat_of, settings.llm, home)
+    setup = Setup(settings, rules, templates, retrievers, *models, parser, language_by_content, no_model, chat, deep.of_record)
+    return setup, (*missing_model, *broken, *deep.warnings)
 
 
 def _long_logs(record: Record, project: Project | None) -> Iterator[str]:
@@ -338,38 +340,6 @@ def _retrievers(settings: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, tu
     from contextd.app.plugins import load
 
     return load(others)
-
-
-def _static(home: Home, settings: Settings) -> tuple[Embedder | None, tuple[str, ...]]:
-    """Return the static model: from the data directory, a folder, or a plug-in."""
-    name = settings.embedding.model
-    if not name.startswith(_PLUGIN):
-        return home.models.static(name)
-    from contextd.app.plugins import load_embedder
-
-    try:
-        return load_embedder(name.removeprefix(_PLUGIN), settings.embedders.get(name.removeprefix(_PLUGIN), {}), "static"), ()
-    except Unavailable as error:
-        return None, (f"{error}; searching by keywords only",)
-
-
-def _deep(home: Home, settings: Settings) -> Callable[[], Embedder | None]:
-    """Return a function that loads the deep model on first use."""
-    name = settings.embedding.deep_model
-    if not name.startswith(_PLUGIN):
-        return home.models.deep(name)
-
-    @lru_cache(maxsize=1)
-    def load() -> Embedder | None:
-        from contextd.app.plugins import load_embedder
-
-        own = name.removeprefix(_PLUGIN)
-        try:
-            return load_embedder(own, settings.embedders.get(own, {}), "deep")
-        except Unavailable:
-            return None
-
-    return load
 
 
 def _rules(security: Security) -> tuple[Rule, ...]:

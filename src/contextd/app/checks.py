@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from contextd.app.assisting import faults_of
 from contextd.app.project import Project
 from contextd.errors import InvalidInput
 from contextd.ports.world import FileState, Skip
@@ -34,7 +35,7 @@ def validate(root: Path, settings: Settings, files: Iterable[FileState | Skip]) 
             reasons[state.reason.split(" (")[0]] += 1
         else:
             count += 1
-    warnings = [*_overlaps(settings.watcher.watch_paths)]
+    warnings = [*_overlaps(settings.watcher.watch_paths), *faults_of(settings)]
     if not settings.watcher.ignore_patterns:
         warnings.append("ignore_patterns is empty: build output and dependencies are indexed too")
     if count > _MANY:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from contextd.app.agents import AGENTS, hook_path, installed, installed_hook
 from contextd.app.assemble import open_to_ask
+from contextd.app.assisting import faults_of
 from contextd.app.root import find_root
 from contextd.app.serving import running
 from contextd.errors import ContextdError, NotFound
@@ -56,11 +57,12 @@ def _settings(folder: Path, root: Path, environment: Mapping[str, str]) -> Itera
             file = own or folder / "config.toml"
             yield Check("settings", PROBLEM, str(error), f"edit {file}, then run `contextd validate-config`")
             return
-    yield from (Check("settings", HINT, warning, "contextd config") for warning in loaded.warnings)
+    for warning in (*loaded.warnings, *faults_of(loaded.settings)):
+        yield Check("settings", HINT, warning, "contextd config")
 
 
 def _models(folder: Path) -> Iterator[Check]:
-    for model in weights.MODELS.values():
+    for model in weights.USUAL:
         here = weights.present(folder, model)
         yield Check("model", OK if here else HINT, model.name, "" if here else "contextd models fetch")
 

@@ -15,6 +15,7 @@ from contextd.app.asking import Asked
 from contextd.app.profiles import profile_service
 from contextd.app.prompts import is_trivial
 from contextd.app.questions import query_of
+from contextd.querying.assisted.ask import fallen_back
 from contextd.querying.compose import OPENING, PROFILE, Block, compose
 from contextd.querying.understand import understand
 from contextd.settings.limits import LIMITS
@@ -41,6 +42,10 @@ class _Incomplete(Exception):
     """A part is missing, so the block is not kept for the next question."""
 
 
+class _HeldBack(Exception):
+    """A language model finds the question private, and the upstream is on another machine."""
+
+
 @dataclass(slots=True)
 class Enrichment:
     """One enrichment. `run` is called in a thread; `found` is the best block so far and may be read by another at any time."""
@@ -57,6 +62,8 @@ class Enrichment:
     cache: str = ""  # "exact" or "semantic" if the block was made before
     project: str = ""  # directory of the project that was searched
     profile: str = ""  # digest of the profile's summary, if it is in the block
+    remote: bool = False  # whether the upstream is on another machine
+    held_back: bool = False  # the question turned out to be private, and nothing is added
 
     def run(self) -> None:
         """Make the block, part by part. Never raises."""
@@ -68,6 +75,8 @@ class Enrichment:
                 self.profile = digest_of(profile_service(session).summary())
         except _Incomplete:
             pass
+        except _HeldBack:
+            self.found, self.held_back = NOTHING, True
         except Exception as error:  # whatever it is, the request goes on
             self._failed("enrichment", error)
         self.finished = True
@@ -122,12 +131,19 @@ class Enrichment:
     def _facts(self, session: Session) -> Sequence[Hit]:
         budget = max(1, min(_FACTS, self.budget))
         text = self.question[:_LONGEST]
-        return session.facets(text, budget=budget, history=self.history, deadline=self._left()).hits
+        return self._seen(session.facets(text, budget=budget, history=self.history, deadline=self._left()))
 
     def _pieces(self, session: Session, room: int) -> Sequence[Hit]:
         narrow = Narrow(memories=False)
         text = self.question[:_LONGEST]
-        return session.context(text, budget=room, narrow=narrow, history=self.history, deadline=self._left()).hits
+        return self._seen(session.context(text, budget=room, narrow=narrow, history=self.history, deadline=self._left()))
+
+    def _seen(self, answer: Context) -> Sequence[Hit]:
+        """Return the hits of an answer. Notes the steps that were left to the rules. Raises `_HeldBack`."""
+        if self.remote and answer.plan.private:
+            raise _HeldBack
+        self.missing += [step for step in fallen_back(answer.trace) if step not in self.missing]
+        return answer.hits
 
     def _left(self) -> float:
         return max(0.001, self.deadline - time.monotonic())
@@ -139,6 +155,8 @@ class Enrichment:
             return otherwise
         try:
             return work()
+        except _HeldBack:
+            raise
         except Exception as error:
             self._failed(name, error)
             return otherwise

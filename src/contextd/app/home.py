@@ -12,11 +12,13 @@ from weakref import WeakValueDictionary, finalize
 from contextd.app.answer_cache import AnswerCache
 from contextd.app.profiles import KeptProfiles
 from contextd.app.usage import Usage
+from contextd.ports.engines import Chat
 from contextd.ports.interactions import Interactions
 from contextd.ports.models import Models
 from contextd.ports.record import Record
 from contextd.ports.store import ProjectStore
 from contextd.ports.world import Tokens
+from contextd.querying.assisted.ask import KeptReplies
 from contextd.querying.rank import RANKERS, Ranker
 from contextd.querying.render import Template
 from contextd.querying.vectors import QueryVectors
@@ -69,6 +71,8 @@ class Home:
     query_vectors: QueryVectors = field(default_factory=QueryVectors)
     answers: AnswerCache = field(default_factory=AnswerCache)
     profiles: KeptProfiles = field(default_factory=KeptProfiles)
+    chats: dict[tuple[str, ...], Chat] = field(default_factory=dict)  # language models by their settings
+    replies: KeptReplies = field(default_factory=KeptReplies)  # of language models
 
     def close(self) -> None:
         """Close the record and all indexes. Existing sessions open them again on use; the next `shared` makes a new Home."""
@@ -78,6 +82,8 @@ class Home:
         self.stores.close()
         self.record.close()
         self.interactions.close()
+        for chat in self.chats.values():
+            chat.close()
 
 
 # All state of the process is here.

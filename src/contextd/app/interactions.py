@@ -20,6 +20,7 @@ from contextd.querying import pipeline
 from contextd.querying.compose import Block, compose
 from contextd.querying.understand import understand
 from contextd.settings.defaults import Proxy
+from contextd.text.private_matters import is_private
 from contextd.values.answer import Hit
 from contextd.values.interaction import Interaction, LoggedPiece, digest_of
 from contextd.values.trace import Trace
@@ -96,6 +97,18 @@ def shown(session: Session, interaction: Interaction) -> ShownInteraction:
     facts, pieces = ([hit for hit in kept if (hit.chunk.kind == "memory") == is_fact] for is_fact in (True, False))
     block = compose(summary, facts, pieces, interaction.tokens, session.home.tokens.count).text
     return ShownInteraction(interaction, states, interaction.block or block)
+
+
+def visible_to(session: Session, shown: ShownInteraction) -> ShownInteraction:
+    """Return what a session may show of an interaction: without private data, only pieces and texts that it can find itself."""
+    if session.private:
+        return shown
+    one = shown.interaction
+    kept = [(piece, state) for piece, state in zip(one.pieces, shown.states, strict=True) if state == "unchanged"]
+    whole = len(kept) == len(one.pieces)
+    question = one.question if whole and not one.held_back and not is_private(one.question) else ""
+    pieces, states = tuple(piece for piece, _ in kept), tuple(state for _, state in kept)
+    return ShownInteraction(replace(one, pieces=pieces, question=question), states, shown.block if whole else "")
 
 
 def _again(views: Sequence[View], piece: LoggedPiece) -> Hit | None:

@@ -389,7 +389,7 @@ def memory_service(session: Session) -> MemoryService:
     """Return the memories of a session's reader."""
     project = session.project.workspace if session.project is not None else None
     home, setup = session.home, session.setup
-    made = (setup.static, setup.deep, home.tokens, setup.rules)
+    made = (setup.static, setup.record_deep, home.tokens, setup.rules)
     private = (session.private, frozenset(session.settings.privacy.topics))
     erased = (home.usage.log.drop_texts, home.interactions.purge)
     return MemoryService(home.record, home.personal, project, session.reader, *made, *private, *erased)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from contextd.app import staleness
 from contextd.app.asking import Asked, checked_recall
+from contextd.app.assisting import assistant_of
 from contextd.app.project import NOT_INDEXED, Project
 from contextd.errors import InvalidInput
 from contextd.ports.store import Store
@@ -149,10 +150,13 @@ def resources_of(session: Session, query: Query, asked: Asked = Asked()) -> quer
         shares_of(session.settings.providers),
         session.home.query_vectors if session.settings.embedding.cache_enabled else QueryVectors(0),
         session.setup.no_model,
+        assistant_of(session, (query.text, *query.history)) if query.text.strip() else None,
     )
 
 
 def _embedders(session: Session, spaces: Collection[str]) -> list[Embedder]:
-    """Return the static model, and the deep model if there are deep vectors: loading it takes half a second."""
-    deep = session.setup.deep() if any(space.startswith("deep/") for space in spaces) else None
-    return [embedder for embedder in (session.setup.static, deep) if embedder is not None]
+    """Return the static model, and the deep models if there are deep vectors: loading one takes half a second."""
+    setup = session.setup
+    wanted = any(space.startswith("deep/") for space in spaces)
+    deep = [setup.deep(), setup.own_deep() if setup.own_deep is not None else None] if wanted else []
+    return [embedder for embedder in (setup.static, *deep) if embedder is not None]

@@ -177,7 +177,7 @@ def _memory(entry: Mapping[str, Any], workspace: int) -> tuple[Memory | None, st
 def _vectors(session: Session, entry: Mapping[str, Any], text: str) -> dict[str, Matrix]:
     """Return the vectors of an entry in the current spaces; missing ones are computed."""
     given = entry.get("vectors") if isinstance(entry.get("vectors"), dict) else {}
-    embedders = [one for one in (session.setup.static, session.setup.deep()) if one is not None]
+    embedders = [one for one in (session.setup.static, session.setup.record_deep()) if one is not None]
     found: dict[str, Matrix] = {}
     for embedder in embedders:
         matrix = _decoded(given.get(embedder.space), embedder.dimension)  # type: ignore[union-attr]

@@ -219,7 +219,7 @@ class Session:
 
         home, setup = self.home, self.setup
         kept = home.record.chats(self._project().workspace if in_project else home.personal)
-        made = (setup.static, setup.deep, home.tokens, setup.rules)
+        made = (setup.static, setup.record_deep, home.tokens, setup.rules)
         return ChatService(kept, self.reader, *made, home.usage.log.drop_texts, home.interactions.purge)
 
     def documents(self, *, in_project: bool = False) -> DocumentService:

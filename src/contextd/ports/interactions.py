@@ -5,10 +5,28 @@ from __future__ import annotations
 from typing import Protocol
 
 from contextd.values.interaction import Interaction
+from contextd.values.proposal import Proposal
+
+
+class Proposals(Protocol):
+    """Memories that are proposed to people. Any thread may call its methods."""
+
+    def add(self, proposal: Proposal) -> None:
+        """Store a proposal, unless the same was proposed before."""
+
+    def waiting(self, reader: str) -> list[Proposal]:
+        """Return the proposals of a reader that wait for a yes or a no, newest first."""
+
+    def decide(self, reader: str, proposal: str) -> bool:
+        """Erase the text of a proposal. Returns whether it was waiting."""
 
 
 class Interactions(Protocol):
     """The interactions of a data directory. Any thread may call its methods."""
+
+    @property
+    def proposals(self) -> Proposals:
+        """Memories that are proposed from interactions."""
 
     def add(self, interaction: Interaction) -> None:
         """Store an interaction."""
@@ -23,7 +41,7 @@ class Interactions(Protocol):
         """Delete interactions that are older, and the oldest ones beyond a number."""
 
     def purge(self, uri: str, text: str) -> None:
-        """Erase what is known of a document: its pieces, and texts of interactions that used or contain it."""
+        """Erase what is known of a document: its pieces, proposals, and texts of interactions that used or contain it."""
 
     def clear(self, reader: str) -> int:
         """Delete all interactions of a reader. Returns their number."""

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from contextd.errors import InvalidInput, Unavailable
 from contextd.ports.store import Store, View
 from contextd.ports.world import Embedder, Reranker, Retriever, Tokens
+from contextd.querying.assisted.ask import Assistant
+from contextd.querying.assisted.intend import intended
+from contextd.querying.assisted.rescore import rescored
 from contextd.querying.boost import boost, named
 from contextd.querying.calibrate import WordEvidence, calibrate, falling
 from contextd.querying.combine import combine
@@ -41,7 +44,7 @@ from contextd.querying.render import Template, render, warn_of_hidden
 from contextd.querying.rerank import MOST as MOST_READ
 from contextd.querying.rerank import SECONDS, rerank
 from contextd.querying.retrieve import retrieve
-from contextd.querying.shares import GIT_HISTORY, SEMANTIC, Shares, by_arm, by_retriever, is_off, narrowed
+from contextd.querying.shares import GIT_HISTORY, SEMANTIC, Shares, by_retriever, is_off, narrowed, weighed
 from contextd.querying.understand import REPORT_WORDS, understand
 from contextd.querying.vectors import NO_MODEL, QueryVectors, given, vectors_of
 from contextd.querying.weigh import MOST as MOST_WEIGHED
@@ -77,6 +80,7 @@ class QueryResources:
     shares: Shares = field(default_factory=dict)  # weights of the built-in retrievers
     known: QueryVectors = field(default_factory=lambda: QueryVectors(0))
     no_model: str = NO_MODEL  # the warning if there is no embedding model
+    assistant: Assistant | None = None  # a language model for optional steps
 
 
 def search(query: Query, resources: QueryResources) -> tuple[list[Hit], Plan, Trace]:
@@ -90,6 +94,7 @@ def _search(query: Query, resources: QueryResources, open_views: ExitStack, choo
     trace = Trace(query.deadline)
     query = checked(query, trace, resources.rankers)
     plan = narrowed(trace.step("understand", lambda: understand(query)), resources.shares)
+    plan = intended(plan, query, resources.assistant, trace)
     if not plan.text.strip() and query.vector is None:
         trace.warn("the query has only filters; add a word to search for" if query.text.strip() else "the query is empty")
     views = views_of(query, plan, resources, open_views, trace)
@@ -105,7 +110,7 @@ def _search(query: Query, resources: QueryResources, open_views: ExitStack, choo
             if not any(lists):
                 raise
             trace.warn(f"not everything was searched: {error}")
-    hits = combine(lists, query.k)
+    hits = rescored(combine(lists, min(query.k, plan.k or query.k)), plan, resources.assistant, query.deadline, trace)
     if query.ranker != RELEVANCE:
         hits = trace.step("rank", lambda: rank(hits, resources.rankers[query.ranker], query.now))
     elif plan.wants_history:
@@ -223,7 +228,7 @@ def _search_one(
     if past is not None:
         before = {"history": trace.attempt("precedents", lambda: precedents(past, plan), [])}
         plan = replace(plan, route="report")
-    shares = by_arm(resources.shares)
+    shares = weighed(resources.shares, plan, vectors=bool(held))
     off = [arm for arm, share in shares.items() if not share]
     retrieved = trace.step("retrieve", lambda: retrieve(view, plan, held, {**suggested, **before}, off))
     trace.propose(by_retriever(retrieved.proposed))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from contextd.values.query import Plan
+from contextd.values.query import VECTOR_ONLY, Plan
 
 SEMANTIC, SYMBOL, FULL_TEXT, GIT_HISTORY = "semantic", "symbol", "full_text", "git_history"
 # A configured weight is divided by its default: twice the default counts double.
@@ -18,6 +18,7 @@ _ARMS = {
     GIT_HISTORY: ("history",),
 }
 
+_OF_PATHS = ("stem", "folder")
 _RETRIEVERS = {arm: name for name, arms in _ARMS.items() for arm in arms}
 _RETRIEVERS |= {"stem": "path", "folder": "path", "place": "path", "during": "time", "mention": "entity"}
 
@@ -36,6 +37,18 @@ def shares_of(providers: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
 def by_arm(shares: Shares) -> dict[str, float]:
     """Return the shares by arm."""
     return {arm: share for name, share in shares.items() for arm in _ARMS[name]}
+
+
+def weighed(shares: Shares, plan: Plan, *, vectors: bool) -> dict[str, float]:
+    """Return the factor of each arm for a plan. Without vectors, words are searched whatever the plan wants."""
+    if not vectors:
+        return by_arm(shares)
+    if plan.strategy == VECTOR_ONLY:
+        return {**by_arm({**shares, FULL_TEXT: 0.0, SYMBOL: 0.0}), **dict.fromkeys(_OF_PATHS, 0.0)}
+    if plan.wanted_ratio is None:
+        return by_arm(shares)
+    factors = {SEMANTIC: plan.ratio / plan.usual_ratio, FULL_TEXT: (1 - plan.ratio) / (1 - plan.usual_ratio)}
+    return by_arm({**shares, **{name: shares.get(name, 1.0) * factor for name, factor in factors.items()}})
 
 
 def is_off(shares: Shares, name: str) -> bool:

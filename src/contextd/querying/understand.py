@@ -121,7 +121,7 @@ def understand(query: Query) -> Plan:
     text = f"{earlier} {text}" if (earlier := _from_history(text, query.history)) else text
     route = _route(text)
     names = _names(text, route)
-    terms = _terms(text, route, names)
+    terms, telling = _terms(text, route, names)
     past = _is_about_the_past(text, route) or "commit" in scope.kinds
     latest, people = past and bool(_RECENT.search(text)), past and bool(_PEOPLE.search(text))
     terms = _without(terms, _PAST_STEMS) if past else terms
@@ -133,7 +133,7 @@ def understand(query: Query) -> Plan:
     return Plan(
         route, text, scope, terms, names, _paths(text), _places(text), tests, past, bool(_DOCS.search(text)),
         bool(_VALUE.search(text)), named, times, bare, wants_latest=latest, wants_people=people,
-        families=_families(text, terms) if route == "words" else {},
+        families=_families(text, terms) if route == "words" else {}, wordless=route == "words" and not telling,
     )  # fmt: skip
 
 
@@ -274,8 +274,8 @@ def _joined(text: str) -> list[str]:
     return [*content, *pairs, *snakes, *triples]
 
 
-def _terms(text: str, route: str, names: tuple[str, ...]) -> dict[str, float]:
-    """Return terms with weights, without stop words unless nothing else is left."""
+def _terms(text: str, route: str, names: tuple[str, ...]) -> tuple[dict[str, float], bool]:
+    """Return terms with weights, without stop words unless nothing else is left, and whether something else is left."""
     title = text.strip().split("\n", 1)[0][:200] if route == "issue" else ""
     weights: dict[str, float] = {}
     for term in split(text):
@@ -288,7 +288,7 @@ def _terms(text: str, route: str, names: tuple[str, ...]) -> dict[str, float]:
     small = {term for word in small_words(text) for term in terms_of(word)} if len(text) < _SHORT else set()
     less = STOP_STEMS | small
     kept = {term: weight for term, weight in weights.items() if term not in less and not is_grammar(term)}
-    return kept or weights
+    return kept or weights, bool(kept)
 
 
 def _paths(text: str) -> tuple[str, ...]:

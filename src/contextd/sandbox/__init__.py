@@ -1,1 +1,1 @@
-"""Isolated processes in which parsers run, and their driver."""
+"""Isolated processes in which parsers and local language models run, and their drivers."""

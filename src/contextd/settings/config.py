@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 
 from contextd.errors import InvalidInput, Unavailable
 from contextd.settings.data_directory import home
-from contextd.settings.defaults import Engine, Proxy, Settings
+from contextd.settings.defaults import Engine, LanguageModel, Proxy, Settings
 from contextd.settings.named_tables import TABLES, templates
 from contextd.settings.other_keys import BUILT_IN, NAMED_TABLES, WITHOUT_EFFECT, flattened
 
@@ -28,6 +28,9 @@ _MOST_ENTRIES = 200
 _UNTRUSTED = {
     "embedding.model": "a project cannot choose models",
     "embedding.deep_model": "a project cannot choose models",
+    "embedding.url": "a project cannot choose models",
+    "embedding.key_env": "a project cannot choose models",
+    "privacy.remote_models": "a project cannot allow models on other machines",
     "indexing.follow_symlinks": "a project cannot have links followed",
     "providers": "a project cannot switch plug-ins on",
     "embedders": "a project cannot choose models",
@@ -37,6 +40,7 @@ _UNTRUSTED = {
     "mcp.tools": "a project cannot choose tools",
     **{f"engine.{one.name}": "a project cannot choose the service" for one in fields(Engine)},
     **{f"proxy.{one.name}": "a project cannot configure the proxy" for one in fields(Proxy)},
+    **{f"llm.{one.name}": "a project cannot choose models" for one in fields(LanguageModel)},
 }
 
 
@@ -52,6 +56,7 @@ _CHOICES = {
     "proxy.position": ("end_of_user", "end_of_system", "start_of_system"),
     "proxy.profile": ("always", "with_context", "off"),
     "proxy.private": ("forward", "refuse", "remote_only"),
+    "llm.engine": ("none", "ollama", "openai", "local"),
 }
 
 
@@ -316,6 +321,10 @@ RANGES: dict[str, tuple[float, float]] = {
     "proxy.log_days": (0, 36_500),
     "proxy.connect_seconds": (0.1, 60),
     "proxy.idle_seconds": (1, 86_400),
+    "llm.intent_seconds": (0.05, 600),
+    "llm.reranking_seconds": (0.05, 600),
+    "llm.reranking_threshold": (0, 1),
+    "llm.compression_seconds": (0.05, 600),
 }
 
 

@@ -41,11 +41,16 @@ class Indexing:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """The models of the two tiers: a name from `contextd models`, a folder of your own, "plugin:NAME", or "none"."""
+    """The models of the two tiers: a name from `contextd models`, a folder of your own, "plugin:NAME", or "none".
+
+    The deep model may also be that of a server: "ollama:NAME" or "openai:NAME".
+    """
 
     model: str = "potion-base-8M"
     deep_model: str = "snowflake-arctic-embed-s"
     cache_enabled: bool = True  # keep vectors of queries while the process runs
+    url: str = ""  # of the server for a deep model "ollama:NAME" or "openai:NAME"; empty: Ollama on this machine
+    key_env: str = ""  # environment variable with the key of that server
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,7 @@ class Privacy:
 
     paths: tuple[str, ...] = ()  # folders and patterns, relative to the project
     topics: tuple[str, ...] = ()  # memories of these topics, and of topics below them, are saved as private
+    remote_models: tuple[str, ...] = ()  # projects whose texts a model on another machine may get; "personal": memories
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +166,25 @@ class Mcp:
     """What agents are offered."""
 
     tools: tuple[str, ...] = ("default",)  # "default", "all", or names of tools
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModel:
+    """A language model for optional steps of a query. Without one, and whenever it fails, rules decide."""
+
+    engine: str = "none"  # or "ollama", "openai" (any server with OpenAI's API), "local" (a GGUF file; contextd[llm])
+    url: str = ""  # of the server; empty: Ollama on this machine
+    model: str = ""  # its name at the server; the GGUF file, or a name from `contextd models`
+    key_env: str = ""  # environment variable with the key of the server
+    intent: bool = False  # ask it what a question means
+    intent_seconds: float = 3.0
+    reranking: bool = False  # ask it how relevant each hit is
+    reranking_seconds: float = 5.0  # for all hits together
+    reranking_threshold: float = 0.3  # less relevant hits are left out
+    compression: bool = False  # ask it to shorten the facts of an answer by facets
+    compression_seconds: float = 3.0
+    summary: bool = False  # ask it to word the summary of the profile
+    proposals: bool = False  # propose memories from what the user says in chats; they are saved after a yes
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +238,7 @@ class Settings:
     cache: Cache = field(default_factory=Cache)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     proxy: Proxy = field(default_factory=Proxy)
+    llm: LanguageModel = field(default_factory=LanguageModel)
     templates: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tables of embedder plug-ins

@@ -18,11 +18,14 @@ RENAMED = {
     "enrichment.cache_enabled": "cache.enabled",
     "enrichment.cache_semantic_threshold": "cache.semantic_threshold",
     "enrichment.max_context_tokens": "proxy.budget",
+    "enrichment.reranking_enabled": "llm.reranking",
+    "enrichment.reranking_threshold": "llm.reranking_threshold",
+    "ollama.base_url": "llm.url",
+    "ollama.fast_model": "llm.model",
 }
 _ALWAYS = "always on"
 _BACKUPS = "there are no automatic backups yet; `contextd memories export` writes one"
 _METRICS = "recorded whenever metrics.enabled is true"
-_NO_STEPS = "no step of a query asks a language model"
 # Keys without effect, and why.
 WITHOUT_EFFECT = {
     "storage.db_path": "all data is in one directory, CONTEXTD_HOME",
@@ -55,13 +58,9 @@ WITHOUT_EFFECT = {
     "security.scrub_secrets": _ALWAYS,
     "enrichment.cache_exact_ttl": "it is cache.exact_ttl_seconds, a number",
     "enrichment.cache_semantic_ttl": "it is cache.semantic_ttl_seconds, a number",
-    "enrichment.reranking_enabled": _NO_STEPS,
-    "enrichment.reranking_timeout": _NO_STEPS,
-    "enrichment.reranking_threshold": _NO_STEPS,
+    "enrichment.reranking_timeout": "it is llm.reranking_seconds, a number",
     "retrieval.top_k": "the budget decides how much is added",
-    "ollama.base_url": "upstreams are added with `contextd proxy add`",
-    "ollama.fast_model": _NO_STEPS,
-    "ollama.embed_model": "embedding.model and embedding.deep_model choose the models",
+    "ollama.embed_model": "it is embedding.deep_model, such as ollama:nomic-embed-text",
     "security.encrypt_db": "there is no encryption yet",
 }
 BUILT_IN = ("semantic", "symbol", "full_text", "git_history", "hybrid")  # retrievers

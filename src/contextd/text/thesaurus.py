@@ -38,7 +38,12 @@ class _Thesaurus(NamedTuple):
 def concepts_of(text: str) -> frozenset[str]:
     """Return the concepts of the words of a text."""
     words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
-    return frozenset(concept for word in words for about in _about(word) for concept in about)
+    return frozenset().union(*map(_of_word, words))
+
+
+@lru_cache(maxsize=1 << 15)  # the facts of a person have few different words, and each query reads sixty facts
+def _of_word(word: str) -> frozenset[str]:
+    return frozenset(concept for about in _about(word) for concept in about)
 
 
 def widened(concepts: frozenset[str]) -> frozenset[str]:

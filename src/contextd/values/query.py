@@ -29,6 +29,7 @@ class Reader:
 
 
 THE_OWNER = Reader(OWNER)
+VECTOR_ONLY = "vector_only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +125,32 @@ class Plan:
     wants_latest: bool = False  # only the newest commits
     wants_people: bool = False  # only the authors of commits
     families: Mapping[str, str] = field(default_factory=dict)  # other words of the same family, and the term each stands for
+    wordless: bool = False  # has no word that is worth searching for, as in "how does it work"
+    domain: str = ""  # the topic of the person that it belongs to
+    topics: tuple[str, ...] = ()  # topics of the person that it touches
+    confidence: float = 0.0  # in act and subject, 0 to 1
+    k: int = 0  # suggested number of hits; 0: as the caller wants
+    wanted_strategy: str = ""  # by a language model, instead of the strategy of the rules
+    wanted_ratio: float | None = None  # by a language model, instead of the fitted weights
+    model: str = ""  # the language model that understood it; empty for the rules
 
     @property
     def strategy(self) -> str:
-        """How it is searched: names and paths by words, other queries by words and vectors."""
-        return "keyword_heavy" if self.route in ("symbol", "path", "trace") else "hybrid"
+        """How it is searched: names and paths by words, a question without telling words by vectors, others by both."""
+        if self.wanted_strategy:
+            return self.wanted_strategy
+        if self.route in ("symbol", "path", "trace"):
+            return "keyword_heavy"
+        return VECTOR_ONLY if self.wordless else "hybrid"
+
+    @property
+    def usual_ratio(self) -> float:
+        """The approximate share of vectors against words, by route. `fuse` has the exact weights."""
+        return {"symbol": 0.1, "path": 0.1, "trace": 0.2, "issue": 0.4}.get(self.route, 0.5)
 
     @property
     def ratio(self) -> float:
-        """The approximate share of vectors against words. `fuse` has the exact weights."""
-        return {"symbol": 0.1, "path": 0.1, "trace": 0.2, "issue": 0.4}.get(self.route, 0.5)
+        """The share of vectors against words: 0 searches by words, 1 by vectors."""
+        if self.strategy == VECTOR_ONLY:
+            return 1.0
+        return self.usual_ratio if self.wanted_ratio is None else self.wanted_ratio

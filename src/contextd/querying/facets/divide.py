@@ -47,7 +47,7 @@ def divide(
     if not FEWEST <= count <= MOST:
         raise InvalidInput(f"invalid number of facets: {count} (must be between {FEWEST} and {MOST})")
     sides = SIDES.get(plan.subject, ())[:count]
-    thing, about = thing_of(plan.text), tuple(topics_of(plan.text))
+    thing, about = thing_of(plan.text), plan.topics or tuple(topics_of(plan.text))
     weights = _weights(sides, plan.text)
     return tuple(
         Facet(side.name, side.title, side.question.format(thing=thing), side.rationale, _routed(side, about, topics_of), weight)

@@ -35,13 +35,14 @@ def interpret(plan: Plan, vectors: Mapping[str, NDArray[np.float32]]) -> Plan:
     text = plan.text
     if vectors and not is_foreign(text):
         found, about = guess("act", text, vectors), guess("subject", text, vectors)
-        act = found.label if found is not None and found.confidence >= _SURE else ""
+        confidence = found.confidence if found is not None else 0.0
+        act = found.label if found is not None and confidence >= _SURE else ""
         subject = _subject(text, about)
     else:
-        act, subject = act_of(text), subject_of(text)
+        act, subject, confidence = act_of(text), subject_of(text), 0.0
         subject = subject if subject != "information" or speaks_of_oneself(text) else ""
     proposal = proposed(text) if act == UPDATE else ""
-    return replace(plan, act=act, subject=subject, private=is_private(text), proposal=proposal)
+    return replace(plan, act=act, subject=subject, private=is_private(text), proposal=proposal, confidence=round(confidence, 3))
 
 
 def without_amounts(text: str) -> str:

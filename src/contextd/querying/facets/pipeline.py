@@ -20,6 +20,8 @@ from contextd.errors import InvalidInput
 from contextd.ports.store import View
 from contextd.ports.world import Embedder, Matrix
 from contextd.querying import pipeline
+from contextd.querying.assisted.intend import intended
+from contextd.querying.assisted.shorten import shortened
 from contextd.querying.compete import alone, distances, likely_by, odds_by_standing, shared_words, standings
 from contextd.querying.diversify import diversify
 from contextd.querying.facets.allot import Costs, allot
@@ -84,8 +86,11 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
         embedders = [one for one in resources.embedders(set(vectors)) if one.space in vectors]
         as_text = _as_text(plan.text, embedders)
         plan = trace.attempt("interpret", lambda: interpret(plan, as_text), plan)
+        plan = _with_topics(plan, asked.topics_of)
+        plan = intended(plan, query, resources.assistant, trace)
+        asked = replace(asked, own=asked.own or plan.facets)
         divided = trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own))
-        plan = replace(plan, facets=divided or (_KNOWN,))
+        plan = replace(plan, facets=divided or (replace(_KNOWN, topics=plan.topics if plan.model else ()),))
         asking = _Asking(plan, query, asked, embedders, {space: aimed(one, space) for space, one in vectors.items()}, as_text)
         hits = list[Hit]()
         for view in views:
@@ -95,6 +100,7 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
     while resources.tokens.count(text) > query.budget:  # enforces the budget: parts may cost more together than separately
         chosen = chosen[:-1]
         text = _text(chosen, plan.facets)
+    text = _shorter(text, chosen, plan, query, resources, trace)
     warn_of_hidden(chosen, trace)
     if hits and not chosen:
         found = "1 memory is" if len(hits) == 1 else f"{len(hits)} memories are"
@@ -103,6 +109,12 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
         text, resources.tokens.count(text), query.budget, resources.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
         len(chosen) < len(hits),
     )  # fmt: skip
+
+
+def _with_topics(plan: Plan, topics_of: Callable[[str], Sequence[str]]) -> Plan:
+    """Return the plan with the person's topics that the question touches; the first is its domain."""
+    topics = tuple(topics_of(plan.text))
+    return replace(plan, topics=topics, domain=topics[0] if topics else "")
 
 
 def _as_text(text: str, embedders: Sequence[Embedder]) -> dict[str, NDArray[np.float32]]:
@@ -122,13 +134,35 @@ def _allotted(
 
 
 def _text(hits: Sequence[Hit], facets: Sequence[Facet]) -> str:
-    blocks = [(facet.title, compress([hit for hit in hits if hit.facet == facet.name])) for facet in (LIMITS, *facets)]
-    return headed([(title, *_parted(statements)) for title, statements in blocks if statements])
+    return _headed([(title, [str(one) for one in statements]) for title, statements in _blocks(hits, facets)])
 
 
-def _parted(statements: Sequence[Statement]) -> tuple[list[str], list[str]]:
-    """Separate short statements from facts in full."""
-    return [str(one) for one in statements if one.attribute], [str(one) for one in statements if not one.attribute]
+def _blocks(hits: Sequence[Hit], facets: Sequence[Facet]) -> list[tuple[str, list[Statement]]]:
+    found = [(facet.title, compress([hit for hit in hits if hit.facet == facet.name])) for facet in (LIMITS, *facets)]
+    return [(title, statements) for title, statements in found if statements]
+
+
+def _headed(blocks: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Return blocks as text: in each, short statements first, then facts in full."""
+    return headed(
+        [
+            (title, [one for one in lines if one.startswith("@")], [one for one in lines if not one.startswith("@")])
+            for title, lines in blocks
+        ]
+    )
+
+
+def _shorter(
+    text: str, hits: Sequence[Hit], plan: Plan, query: Query, resources: QueryResources, trace: Trace
+) -> str:  # fmt: skip
+    """Return the text as a language model shortens it, if there is one. What must not be missed stays as it is."""
+    if resources.assistant is None:
+        return text
+    blocks = [(title, [str(one) for one in statements]) for title, statements in _blocks(hits, plan.facets)]
+    must, others = ([one for one in blocks if (one[0] == LIMITS.title) is there] for there in (True, False))
+    shorter = shortened(others, query, resources.assistant, resources.tokens.count, trace, plan.private)
+    made = _headed([*must, *shorter])
+    return made if resources.tokens.count(made) <= query.budget else text
 
 
 def _costs(hits: Sequence[Hit], facets: Sequence[Facet], resources: QueryResources) -> Costs:

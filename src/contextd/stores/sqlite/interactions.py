@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 
 from contextd.stores.sqlite.database import Database
+from contextd.stores.sqlite.proposals import SqliteProposals
 from contextd.values.interaction import Interaction, LoggedPiece
 
 _ADD = "insert or replace into interaction values (?, ?, ?, ?, ?, ?, ?)"
@@ -38,6 +39,7 @@ class SqliteInteractions:
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.Lock()
         self._opened: Database | None = None
+        self.proposals = SqliteProposals(self._database)
 
     def add(self, interaction: Interaction) -> None:
         """Store an interaction."""
@@ -67,10 +69,11 @@ class SqliteInteractions:
         self._delete([row[0] for row in (*query(_OLD, (before,)), *query(_BEYOND, (most,)))])
 
     def purge(self, uri: str, text: str) -> None:
-        """Erase what is known of a document: its pieces, and texts of interactions that used or contain it."""
+        """Erase what is known of a document: its pieces, proposals, and texts of interactions that used or contain it."""
         if not self._path.exists():
             return
         database = self._database()
+        self.proposals.purge(text)
         ids = json.dumps([row[0] for row in database.query(_USED, (uri, text))])
         if ids == "[]":
             return

@@ -289,7 +289,10 @@ def explain(query: tuple[str, ...], json_output: bool, **options: Any) -> int:
         as_json(plain(ContextAnswer.of(answer)) | {"trace": TraceAnswer.of(answer.trace), "terms": dict(answer.plan.terms)})
         return 0 if answer.hits else 1
     warn(answer.trace.warnings)
-    out(f"understood as {answer.plan.route}; terms: {', '.join(answer.plan.terms) or '(none)'}")
+    plan = answer.plan
+    out(f"understood as {plan.route}; searched as {plan.strategy}; terms: {', '.join(plan.terms) or '(none)'}")
+    if plan.model:
+        out(f"by {plan.model}: {plan.act or 'no act'}, confidence {plan.confidence:.2f}, {plan.k or 'any number of'} hits")
     table(
         ("step", "ms", "count"),
         [(s.name, f"{s.milliseconds:.1f}", "" if s.count is None else s.count) for s in answer.trace.steps],

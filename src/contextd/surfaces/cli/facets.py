@@ -92,7 +92,10 @@ def _facet(text: str) -> Any:
 def _explain(answer: Any, own_facets: bool) -> None:
     plan = answer.plan
     subject = plan.subject or ("none" if own_facets else "none (no facets used)")
-    note(f"act: {plan.act or 'none'}, subject: {subject}")
+    by = f" (by {plan.model})" if plan.model else ""
+    note(f"act: {plan.act or 'none'}, subject: {subject}, confidence: {plan.confidence:.2f}{by}")
+    if plan.topics:
+        note(f"domain: {plan.domain or 'none'}, topics: {', '.join(plan.topics)}")
     if plan.subject or own_facets:
         rows = [(one.weight, one.name, one.question, ", ".join(one.topics)) for one in plan.facets]
         table(("weight", "facet", "question", "topics"), rows)

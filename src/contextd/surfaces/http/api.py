@@ -23,7 +23,7 @@ from contextd.errors import ContextdError, InvalidInput
 from contextd.surfaces.http import prometheus, rpc
 from contextd.surfaces.http.caller import Caller
 from contextd.surfaces.http.events import job_events
-from contextd.surfaces.http.handlers import ask, code, engine, index, memory, profile, usage
+from contextd.surfaces.http.handlers import ask, code, engine, index, log, memory, profile, usage
 from contextd.surfaces.http.mcp import McpEndpoint
 from contextd.surfaces.http.openapi import document
 from contextd.surfaces.http.problems import MEDIA_TYPE, RequestRefused, of_error, problem
@@ -39,7 +39,7 @@ _WAITING = frozenset(
 )  # routes that wait for a job; they have threads of their own, so queries do not wait for them
 _SECONDS = 60.0  # deadline of writes
 _REST = 60.0  # seconds between checks for idle projects
-_MODULES: tuple[ModuleType, ...] = (ask, code, memory, profile, index, usage, engine)
+_MODULES: tuple[ModuleType, ...] = (ask, code, memory, profile, index, usage, engine, log)
 HANDLERS: Mapping[str, Callable[[Caller, Any], Any]] = {
     route.name: next(getattr(module, route.name) for module in _MODULES if hasattr(module, route.name)) for route in ROUTES
 }

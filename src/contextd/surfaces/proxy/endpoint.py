@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from contextd.app.interactions import InteractionLog
+from contextd.app.proposals import MessageReader
 from contextd.app.service import Service
 from contextd.app.tokens import contains_token
 from contextd.surfaces.http.guard import Receive, Scope, Send, as_reader
@@ -53,6 +54,7 @@ class ProxyEndpoint:
     _threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_THREADS))
     _enriching: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(_ENRICHING))
     _active: int = 0
+    messages: MessageReader = field(default_factory=MessageReader)
     journal: InteractionLog = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,6 +96,7 @@ class ProxyEndpoint:
             if request.is_understood:
                 with anyio.CancelScope(shield=True):
                     await self._in_thread(lambda: log(self.service, self.journal, request, token, ready, outcome))
+                self._read_message(token, ready)
 
     async def _enriched(self, ready: Prepared) -> Prepared:
         """Add a block, if one is made before the deadline. A thread that is late goes on, but its block is not used."""
@@ -102,6 +105,11 @@ class ProxyEndpoint:
         with anyio.move_on_after(ready.settings.deadline_ms / 1000):
             await anyio.to_thread.run_sync(work.run, limiter=self._enriching, abandon_on_cancel=True)
         return await self._in_thread(lambda: with_block(ready))
+
+    def _read_message(self, token: AccessToken, ready: Prepared) -> None:
+        """Look for facts in the last message of the user, if the settings say so and it is not private."""
+        if ready.proposes and ready.enrichment is not None and not ready.held_back:
+            self.messages.add(lambda: self.service.session(token), ready.enrichment.question)
 
     def _check(self, request: ProxyRequest) -> None:
         """Refuse requests that cannot be passed on, before their bodies are read."""

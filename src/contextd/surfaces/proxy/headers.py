@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from contextd.app.tokens import contains_token
 from contextd.app.upstreams import ChosenUpstream
@@ -32,7 +34,7 @@ def to_upstream(headers: Headers, upstream: ChosenUpstream, via: str) -> list[tu
     found = [
         (key, value)
         for key, value in ((key.lower(), value) for key, value in headers)
-        if key not in left_out and not key.startswith(_OWN) and not contains_token(value.decode("latin-1"))
+        if key not in left_out and not key.startswith(_OWN) and not _has_token(value)
     ]
     if upstream.has_own_key:
         found = [pair for pair in found if pair[0] != b"authorization"]
@@ -44,6 +46,16 @@ def to_upstream(headers: Headers, upstream: ChosenUpstream, via: str) -> list[tu
         (b"accept-encoding", b"identity"),
         (b"via", f"{before}, 1.1 {via}".removeprefix(", ").encode("latin-1")),
     ]
+
+
+def _has_token(value: bytes) -> bool:
+    """Return whether a header has one of our tokens, also as the password of `Basic`, where a URL with a user puts it."""
+    text = value.decode("latin-1")
+    scheme, _, rest = text.strip().partition(" ")
+    if scheme.lower() == "basic":
+        with suppress(ValueError):
+            text += b64decode(rest.strip() + "==").decode("latin-1")
+    return contains_token(text)
 
 
 def to_client(headers: Headers, own: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

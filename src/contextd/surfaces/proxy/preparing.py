@@ -68,17 +68,19 @@ class Prepared:
     status: str = "bypassed"
     tokens: int = 0
     held_back: bool = False
+    proposes: bool = False  # memories are proposed from the messages of the user
 
 
 def prepared(service: Service, request: ProxyRequest, token: AccessToken, body: bytes, most: int) -> Prepared:
     """Return what is sent; runs in a thread. Raises `RequestRefused`."""
     body = decompressed(body, value_of(request.headers, b"content-encoding"), most)
-    settings = service.settings().proxy
+    every = service.settings()
+    settings = every.proxy
     try:
         chat = _chat(request, body) if request.is_understood else None
         model = chat.model if chat is not None else None
         upstream = choose(settings, model.value if model is not None else "", os.environ)
-        ready = Prepared(upstream, settings, body, chat)
+        ready = Prepared(upstream, settings, body, chat, proposes=every.llm.proposals)
         return replace(_decided(service, request, token, ready), body=_edited(ready, None) or body)
     except InvalidInput as error:
         code = "invalid_request" if error.http_status == 400 else error.code
@@ -91,9 +93,10 @@ def with_block(ready: Prepared) -> Prepared:
     """Return what is sent, with the block that its enrichment has found."""
     if ready.enrichment is None:
         return ready
-    block, status = ready.enrichment.found, ready.enrichment.status
+    work, block = ready.enrichment, ready.enrichment.found
     body = _edited(ready, block.text) if block.text else None
-    return replace(ready, body=body or ready.body, status=status, tokens=block.tokens if body else 0)
+    held_back = ready.held_back or work.held_back
+    return replace(ready, body=body or ready.body, status=work.status, tokens=block.tokens if body else 0, held_back=held_back)
 
 
 def _chat(request: ProxyRequest, body: bytes) -> PromptRequest:
@@ -124,6 +127,7 @@ def _decided(service: Service, request: ProxyRequest, token: AccessToken, ready:
         settings,
         budget,
         time.monotonic() + settings.deadline_ms / 1000,
+        remote=upstream.remote,
     )
     return replace(ready, enrichment=enrichment, held_back=held_back)
 

@@ -18,22 +18,30 @@ from contextd.surfaces.proxy.headers import to_client, value_of
 _LOG = logging.getLogger("contextd.proxy")
 _SEND_SECONDS = 60.0  # for a client to take a part
 _EVENTS = "text/event-stream"
-_LAST = re.compile(rb"[\r\n](?:data: ?\[DONE\]|event: ?response\.(?:completed|failed|incomplete))")
-_TAIL = 64  # bytes; longer than any match of `_LAST`
+_DONE = re.compile(rb"[\r\n]data: ?\[DONE\]")
+_CLOSING = re.compile(rb"[\r\n]event: ?(?:response\.(?:completed|failed|incomplete)|error)[\r\n]")  # its data follows
+_TAIL = 64  # bytes; longer than any match
 
 
 @dataclass(slots=True)
 class EventStream:
     """Observes a stream of events as it passes: whether its last event was seen, and whether an event is incomplete."""
 
-    ended: bool = False
+    _done: bool = False
+    _closing: bool = False
     _tail: bytes = b"\n\n"
 
     def see(self, part: bytes) -> None:
         """Note a part that was sent."""
         window = self._tail + part
-        self.ended = self.ended or bool(_LAST.search(window))
+        self._done = self._done or bool(_DONE.search(window))
+        self._closing = self._closing or bool(_CLOSING.search(window))
         self._tail = window[-_TAIL:]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last event was seen, and is complete."""
+        return self._done or (self._closing and not self.separator())
 
     def separator(self) -> bytes:
         """Return the bytes that end an incomplete event."""
@@ -80,9 +88,9 @@ class Relay:
             await self._failed(observed, "the upstream closed the connection before the end of its answer")
 
     def _may_be_cut(self) -> bool:
-        """Whether only the end of the connection tells the end of the stream, and its API has a last event."""
+        """Whether only the end of the connection tells the end of the stream."""
         headers = self.response.headers
-        return not self.named_events and "transfer-encoding" not in headers and "content-length" not in headers
+        return "transfer-encoding" not in headers and "content-length" not in headers
 
     async def _failed(self, observed: EventStream, message: str) -> None:
         frame = observed.separator() + error_frame(message, named=self.named_events)

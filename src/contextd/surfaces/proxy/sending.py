@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
+import anyio
 import httpx2
 
 from contextd.app.upstreams import ChosenUpstream
@@ -16,6 +17,7 @@ from contextd.settings.defaults import Proxy
 from contextd.surfaces.http.problems import RequestRefused
 from contextd.surfaces.proxy.plain_http import PlainTransport
 
+_WRITE_SECONDS = 60.0  # for an upstream to take a part of a request
 _POOL = httpx2.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=15.0)
 
 
@@ -32,12 +34,13 @@ class UpstreamClients:
         """Send (method, path below the base URL, headers, body), and yield the answer. Raises `RequestRefused`."""
         method, path, headers, body = request
         times = httpx2.Timeout(
-            settings.idle_seconds, connect=settings.connect_seconds, write=60.0, pool=settings.connect_seconds
+            settings.idle_seconds, connect=settings.connect_seconds, write=_WRITE_SECONDS, pool=settings.connect_seconds
         )
         client = self._client(upstream)
         try:
             made = client.build_request(method, f"{upstream.url}/{path}", headers=headers, content=body, timeout=times)
-            response = await client.send(made, stream=True)
+            with anyio.fail_after(settings.connect_seconds + _WRITE_SECONDS + settings.idle_seconds):
+                response = await client.send(made, stream=True)  # an upstream may send interim answers (1xx) without end
         except (httpx2.HTTPError, httpx2.InvalidURL, ssl.SSLError, OSError) as error:
             raise _failure(upstream.name, error) from None
         try:
@@ -70,6 +73,6 @@ def _failure(name: str, error: Exception) -> RequestRefused:
         return RequestRefused(
             502, "upstream_unreachable", f"the upstream {name!r} cannot be reached; run `contextd proxy test`"
         )
-    if isinstance(error, httpx2.TimeoutException):
+    if isinstance(error, httpx2.TimeoutException | TimeoutError):
         return RequestRefused(504, "upstream_timeout", f"the upstream {name!r} did not answer in time")
     return RequestRefused(502, "upstream_disconnected", f"the upstream {name!r} closed the connection without an answer")

@@ -283,6 +283,11 @@ class PlanAnswer:
     private: bool
     strategy: str
     ratio: float
+    k: int
+    domain: str
+    topics: Sequence[str]
+    confidence: float
+    model: str
     proposal: str
     facets: Sequence[FacetAnswer]
 
@@ -301,6 +306,11 @@ class PlanAnswer:
             private=private,
             strategy=plan.strategy,
             ratio=ratio,
+            k=plan.k,
+            domain=plan.domain,
+            topics=plan.topics,
+            confidence=plan.confidence,
+            model=plan.model,
             proposal=plan.proposal,
             facets=facets,
         )

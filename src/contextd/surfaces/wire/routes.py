@@ -9,6 +9,7 @@ from contextd.surfaces.wire import api_answers as to
 from contextd.surfaces.wire import api_requests as of
 from contextd.surfaces.wire import engine_api as engine
 from contextd.surfaces.wire import index_answers as index
+from contextd.surfaces.wire import log_api as logged
 from contextd.surfaces.wire import profile_api as person
 from contextd.surfaces.wire.answers import ContextAnswer, ListAnswer, MemoryAnswer, SearchAnswer
 from contextd.values.access_token import ADMIN, READ, WRITE
@@ -78,6 +79,12 @@ _API = tuple(
         ("profile", "GET", "/profile", READ, of.InProject, person.ProfileAnswer, "Show the profile and its summary."),
         ("set_profile", "PUT", "/profile/{key}", WRITE, person.ProfileSetRequest, person.ProfileAnswer, "Set a key of it."),
         ("unset_profile", "DELETE", "/profile/{key}", WRITE, person.ProfileKeyRequest, person.ProfileAnswer, "Remove a key."),
+        ("log", "GET", "/log", READ, logged.LogRequest, ListAnswer[logged.LogEntryAnswer], "List requests to the proxy."),
+        ("log_entry", "GET", "/log/{id}", READ, logged.LogIdRequest, logged.LogShownAnswer, "Show a request to the proxy."),
+        ("clear_log", "DELETE", "/log", WRITE, of.Nothing, to.CountAnswer, "Delete the log of the reader."),
+        ("proposals", "GET", "/proposals", READ, of.Nothing, ListAnswer[logged.ProposalAnswer], "List proposed memories."),
+        ("accept_proposal", "POST", "/proposals/{id}", WRITE, logged.ProposalRequest, to.RememberedAnswer, "Save a proposal."),
+        ("reject_proposal", "DELETE", "/proposals/{id}", WRITE, logged.ProposalRequest, to.CountAnswer, "Erase a proposal."),
         ("chats", "GET", "/chats", READ, of.ChatsRequest, ListAnswer[ChatSession], "List chats and notes, newest first."),
         ("add_chat", "POST", "/chats", WRITE, of.ChatRequest, to.StoredAnswer, "Store a chat."),
         ("forget_chat", "DELETE", "/chats", WRITE, of.ChatNameRequest, to.ForgottenAnswer, "Erase a chat."),

@@ -1,0 +1,1 @@
+"""Optional steps that ask a language model. Each has rules to fall back on."""
