@@ -513,3 +513,15 @@ def test_facets_without_a_subject_are_not_explained_as_facets(contextd: Contextd
     assert "subject: none (no facets used)" in run.err and "weight" not in run.out
     own = contextd("facets", "blorp", "--explain", "--facet", "Money: What may it cost?")
     assert "no facets used" not in own.err and "What may it cost?" in own.out
+
+
+@pytest.mark.parametrize("group", ["proxy", "token", "service"])
+def test_a_group_without_a_command_shows_its_help(group: str, contextd: Callable[..., Run]) -> None:
+    """It was printed as the message of an error, in one line with escaped line breaks."""
+    shown = contextd(group)
+    assert shown.code == 2 and f"Usage: contextd {group}" in shown.err and "Commands:\n" in shown.err
+
+
+def test_the_summary_of_the_profile_is_a_line_of_its_own(contextd: Callable[..., Run]) -> None:
+    assert contextd("profile", "set", "identity.role", "florist").code == 0
+    assert "\n\nSummary (" in contextd("profile").out

@@ -177,12 +177,13 @@ def test_a_failed_file_is_read_again_when_asked_for(project: Path, home: Path, m
     assert session.project is not None and session.project.store.notes.failures() == []
 
 
-def test_two_writers_do_not_fight(session: Session) -> None:
+def test_two_writers_do_not_fight(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     assert session.project is not None
     waited_for: list[str] = []
     with session.project.lease("somebody else"), pytest.raises(KeyboardInterrupt):
         session.index(progress=lambda report: waited_for.append(report.waiting_for) or _stopped())  # type: ignore[func-returns-value]
     assert waited_for[0].startswith("somebody else")
+    monkeypatch.setattr("contextd.app.session._HAND_OVER", 0.0)
     with session.project.lease("somebody else"), pytest.raises(Unavailable, match="somebody else"):
         session.share(["owner", "ana"])
     assert session.index().unchanged == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -25,6 +26,16 @@ from contextd.values.query import Reader
 if TYPE_CHECKING:
     from contextd.app.project import Project
     from contextd.app.session import Session
+
+
+_LANGUAGE = re.compile(r"[a-z0-9][a-z0-9+#._-]{0,39}")  # it is shown outside of quoted text
+
+
+def _checked_language(name: str) -> str:
+    known = ALIASES.get(name.lower(), name.lower())
+    if not _LANGUAGE.fullmatch(known):
+        raise InvalidInput(f"invalid language: {visible_line(name[:40])!r} (a name such as python or c++)")
+    return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,7 @@ class DocumentService:
         """
         path = self._named(path)
         data = text.encode("utf-8", "replace")
-        spoken = self.language_of(path, data) if language is None else ALIASES.get(language.lower(), language.lower())
+        spoken = self.language_of(path, data) if language is None else _checked_language(language)
         parsed = self._parsed(Raw(path, data, spoken))
         names = self.readers if principals is None else frozenset(checked_name(one, "principal") for one in principals)
         document = PushedDocument(path, spoken, time.time_ns() // 1000)

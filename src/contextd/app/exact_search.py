@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import re2
 
-from contextd.app.questions import projects_of
+from contextd.app.questions import projects_of, sources_of
 from contextd.errors import InvalidInput
 from contextd.ports.store import View
 from contextd.values.document import COMMIT, PUSHED, Chunk
@@ -68,8 +68,9 @@ def _reason(reason: str, pattern: str) -> str:
 def found_in(session: Session, spans: Spans, limit: int, query: Query) -> list[Occurrence]:
     """Return at most `limit` matches in the projects of a session, then in documents that programs pushed."""
     found: list[Occurrence] = []
+    allowed = sources_of(session)  # no commits of a project with private folders
     for project in filter(session.access.may_read, projects_of(session)):
-        sources = {project.source.id} | ({project.commits.id} if COMMIT in query.scope.kinds else set())
+        sources = {project.source.id} | ({project.commits.id} & allowed if COMMIT in query.scope.kinds else set())
         scope = replace(query.scope, workspaces=(project.workspace,), sources=frozenset(sources), kinds=frozenset())
         name = "" if project is session.project else f"{project.name}:"
         with project.store.view(scope) as view:

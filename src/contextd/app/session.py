@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from contextd.app.home import Home
 from contextd.app.project import NOT_INDEXED, Project
 from contextd.app.questions import hidden_paths, is_hidden, query_of, sources_of, visible_counts
 from contextd.app.setup import Setup
-from contextd.errors import Conflict, NotFound
+from contextd.errors import Conflict, NotFound, Unavailable
 from contextd.ports.world import FileState, Skip
 from contextd.querying import pipeline as querying
 from contextd.querying.rank import RELEVANCE, Ranker
@@ -39,6 +41,8 @@ if TYPE_CHECKING:  # loaded on use: a query needs neither
     from contextd.app.tasks import Task, TaskContext
     from contextd.indexing.pipeline import Report
     from contextd.values.structure import Occurrence
+
+_HAND_OVER = 20.0  # seconds for another process to change the access list of an index that it holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +337,15 @@ class Session:
         return self._change_access(lambda readers: readers - names, force=force)
 
     def _change_access(self, change: Callable[[frozenset[str]], frozenset[str]], *, force: bool) -> frozenset[str]:
-        return self.access.change(self._project(), change, lambda: self.index_service.perform("share", (), {}), force=force)
+        """Change the access list. A process that holds the index is asked to update it, and waited for."""
+        end = time.monotonic() + _HAND_OVER
+
+        def waited(report: Report) -> None:
+            if report.waiting_for and time.monotonic() > end:
+                raise Unavailable(f"{report.waiting_for} holds the index; new readers have access when it has run its jobs")
+
+        hand_over = partial(self.index_service.perform, "share", (), {}, waited)
+        return self.access.change(self._project(), change, hand_over, force=force)
 
     def who(self) -> frozenset[str]:
         """Return the project's access list."""

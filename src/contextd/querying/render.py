@@ -173,7 +173,14 @@ def _markdown_block(uri: str, hit: Hit) -> str:
     text = visible(text_of(chunk)).strip("\n")
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`{3,}", text)), default=2))
     label = " " + " ".join(visible(chunk.label).split()) if chunk.label else ""
-    return f"### {visible_line(uri)}:{chunk.start_line}-{chunk.end_line}{label}\n{fence}{chunk.language}\n{text}\n{fence}"
+    return (
+        f"### {visible_line(uri)}:{chunk.start_line}-{chunk.end_line}{label}\n{fence}{_word(chunk.language)}\n{text}\n{fence}"
+    )
+
+
+def _word(language: str) -> str:
+    """Return the name of a language as it may stand behind a fence."""
+    return visible_line(language).replace("`", "").replace(" ", "-")
 
 
 def headed(blocks: Sequence[tuple[str, Sequence[str], Sequence[str]]]) -> str:

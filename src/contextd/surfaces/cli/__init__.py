@@ -139,6 +139,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except ContextdError as error:
         _fail(arguments, error.code, str(error))
         code = error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        code = 2
     except click.ClickException as error:
         _fail(arguments, "usage", _usage(error))
         code = 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.show import as_json, as_list, counted, json_option, note, opened, out, reader_option, table
+from contextd.surfaces.cli.show import as_json, as_list, block, counted, json_option, note, opened, out, reader_option, table
 
 
 @click.group(invoke_without_command=True)
@@ -71,9 +71,11 @@ def show_interaction(interaction: str, reader: str, json_output: bool) -> int:
     ]
     table(("document", "lines", "label", "score", "digest", "state"), rows)
     if one.question:
-        out(f"\nquestion: {one.question}")
+        out()
+        out(f"question: {one.question}")
     if again.block:
-        out(f"\n{again.block}")
+        out()
+        block(again.block)
     elif one.tokens:
         note("the block cannot be shown: a piece of it or the profile has changed, or was shortened to fit")
     return 0

@@ -39,7 +39,8 @@ def profile(ctx: click.Context, reader: str, json_output: bool) -> int:
         out(_EMPTY)
     else:
         table(("key", "value"), [(key, _text(value)) for key, value in entries.items()])
-        out(f"\nSummary ({service.tokens.count(summary)} tokens): {summary}")
+        out()
+        out(f"Summary ({service.tokens.count(summary)} tokens): {summary}")
         for key, value in entries.items():
             _warn(service.contradicting(key, value) if isinstance(value, str) else [], key)
     return 0
