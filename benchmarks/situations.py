@@ -2,7 +2,7 @@
 
 `python -m benchmarks.situations` measures, with situations classified from examples left out, how often a question gets its own
 situation; `--learn` writes the weights of both tiers. The examples (`examples/situations.json`) were written by hand, after
-reading two of the three people of tests/querying/items/people.json; no text of the items is among them.
+reading the three people of tests/querying/items/people.json; no text of the items is among them.
 """
 
 from __future__ import annotations
