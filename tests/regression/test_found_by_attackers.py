@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from contextd.app import portability
 from contextd.app.assemble import open_session
 from contextd.chunking.parse import decode
-from contextd.errors import Busy
+from contextd.errors import Unavailable
 from contextd.privacy import scrub, scrub_text, user_rules
 from contextd.values.conversation import Conversation, Message
 from tests.conftest import Run
@@ -312,7 +312,10 @@ def test_a_control_character_in_a_subject_ended_history(tmp_path: Path, home: Pa
     session.close()
 
 
-def test_a_reader_with_a_watching_server_could_not_lose_the_right(project: Path, home: Path) -> None:
+def test_a_reader_with_a_watching_server_could_not_lose_the_right(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contextd.app.session._HAND_OVER", 0.0)
     owner = open_session(project, home=home, environment={})
     owner.index()
     owner.share(["ana"])
@@ -321,7 +324,7 @@ def test_a_reader_with_a_watching_server_could_not_lose_the_right(project: Path,
         assert owner.unshare(["ana"]) == frozenset({"owner"})
         ana = open_session(project, home=home, reader="ana", environment={})
         assert not ana.search("load_user").hits
-        with pytest.raises(Busy):
+        with pytest.raises(Unavailable, match="contextd watch"):
             owner.share(["bob"])
         ana.close()
     owner.close()

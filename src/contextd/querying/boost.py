@@ -34,7 +34,7 @@ _MONTH = 30 * 86_400_000_000  # microseconds
 _PINNED = 1.5  # as much as the best file name
 _FEEDBACK = 0.3  # for each useful rating of a memory, up to three; negative for useless
 _RECENT = 0.2  # for the memory told last; half of it for one a season older; less than one standard deviation
-_SEASON = 3 * _MONTH
+_DAY, _SEASON = 86_400_000_000, 3 * _MONTH
 _OTHER_PERSON = -2.0  # "where do I live" does not ask about other people; set by hand
 _OWN = re.compile(r"\b(?:i|my|me|mine|ich|mein\w*|mir|mich|je|j|mon|ma|mes|moi|yo|mi|mis)\b|[我私]", re.IGNORECASE)
 _ROUTES = {"symbol": "symbol", "path": "symbol", "report": "report"}
@@ -58,7 +58,7 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
             size = boosts["size"] * math.log1p(where.pieces) / largest
             known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
             judged = (
-                _feedback(where) + own * _about_another(where, plan) + _RECENT * math.exp2((where.modified - last) / _SEASON)
+                _feedback(where) + own * _about_another(where, plan) + _RECENT * recency(where.modified, last)
                 if where.language == MEMORY
                 else _judged(where.uri, old, plan)
             )
@@ -70,6 +70,11 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
         )
     saved = {one.chunk: where.modified for one, where in zip(raised, about, strict=True) if where.language == MEMORY}
     return sorted(raised, key=lambda one: (-one.score, -saved.get(one.chunk, 0), one.chunk))
+
+
+def recency(modified: int, last: int) -> float:
+    """Return how recent a memory is: 1 for the one told last, half for one a season older. Hours do not count."""
+    return math.exp2((modified - last) // _DAY * _DAY / _SEASON)
 
 
 def _judged(uri: str, old: Collection[str], plan: Plan) -> float:

@@ -16,7 +16,7 @@ from contextd.text.terms import plain, split
 from contextd.values.memory import Decided, Memory
 
 # A person has one value of each of these at a time, however it is worded.
-_I = re.compile(r"\s*(?:i|i'm|i\u2019m|my|we|moved|mein\w*|mon|ma|mi|ich|bin|wir|je|j'|j\u2019|nous|yo|me)\b", re.IGNORECASE)
+_I = re.compile(r"\s*(?:i|i'm|i\u2019m|we|moved|ich|bin|wir|je|j'|j\u2019|nous|yo|me)\b", re.IGNORECASE)
 _ONE_EACH = frozenset(
     "home job employer age height weight birthday birthplace blood_type wake_up_time bedtime shoe_size".split()
 )

@@ -7,7 +7,6 @@ order of the steps.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from contextd.ports.world import Embedder, Matrix
 from contextd.querying import pipeline
 from contextd.querying.assisted.intend import intended
 from contextd.querying.assisted.shorten import shortened
+from contextd.querying.boost import recency
 from contextd.querying.compete import alone, distances, likely_by, odds_by_standing, shared_words, standings
 from contextd.querying.diversify import diversify
 from contextd.querying.facets.allot import Costs, allot
@@ -58,7 +58,7 @@ _MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
 _DIGITS = 6  # of a score; further ones depend on the facts around it
 _TOPIC = 0.1  # if the fact has a topic of its facet
-_RECENT, _SEASON = 0.02, 90 * 86_400_000_000  # for the fact told last; half of it for one a season older
+_RECENT = 0.02  # for the fact told last; half of it for one a season older
 _PINNED, _FEEDBACK = 0.1, 0.02  # against boosts by kind of at most .15
 _KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
 
@@ -342,5 +342,5 @@ def _ordered(
 
 
 def _raised(about: About, subject: str, last: int) -> float:
-    by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0) + _RECENT * math.exp2((about.modified - last) / _SEASON)
+    by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0) + _RECENT * recency(about.modified, last)
     return by_kind + _PINNED * about.pinned + _FEEDBACK * max(-3, min(3, about.feedback))
