@@ -12,7 +12,7 @@ from contextd.app.assemble import open_session
 from contextd.errors import Forbidden
 from contextd.surfaces.http.problems import RequestRefused
 from contextd.surfaces.proxy.bodies import decompressed
-from tests.proxy.conftest import Proxied
+from tests.proxy.conftest import HELLO, Proxied
 from tests.proxy.upstream import CHAT, answered, slowly
 
 
@@ -99,3 +99,64 @@ def test_an_upstream_that_sends_interim_answers_without_end_is_given_up(
     assert (answer.status_code, answer.json()["error"]["code"]) == (504, "upstream_timeout")
     proxied.upstream.answer = lambda got: [b"HTTP/1.1 103 Early Hints\r\n\r\n" * 3, answered(CHAT)]
     assert proxied.post().json() == CHAT
+
+
+def test_a_token_in_another_shape_reached_the_upstream(proxied: Proxied) -> None:
+    token = proxied.service.tokens.create("shapes")
+    escaped = token.replace("_", "%5F")
+    packed = b64encode(f"user:{token}".encode()).decode()
+    shapes = {"plain": token, "escaped": escaped, "twice": escaped.replace("%", "%25"), "packed": packed}
+    shapes |= {"url": packed.replace("+", "-").replace("/", "_").rstrip("="), "inside": f"Token key={packed}"}
+    shapes |= {"both": b64encode(escaped.encode()).decode(), "packed twice": b64encode(packed.encode()).decode()}
+    for name in ("via", "x-api-key", "authorization", "user-agent"):
+        for shape, value in shapes.items():
+            assert proxied.post(headers={name: value}).status_code == 200
+            sent = proxied.upstream.got[-1].headers.get(name, "")
+            assert value not in sent, (name, shape)
+    assert proxied.post(headers={token: "1"}).status_code == 200
+    assert token.lower() not in proxied.upstream.got[-1].headers
+    for shape in ("escaped", "twice", "packed"):
+        found = proxied.http.get(f"{proxied.url}/v1/models?api_key={shapes[shape].replace('=', '%3D')}")
+        assert found.json()["error"]["code"] == "token_in_path", shape
+
+
+def test_headers_that_only_look_encoded_are_passed_on(proxied: Proxied) -> None:
+    values = {"x-long": b64encode(bytes(range(256)) * 4).decode(), "x-escaped": "100%25 of %E4%B8%AD", "via": "1.0 fred"}
+    proxied.post(headers=values)
+    sent = proxied.upstream.got[-1].headers
+    assert sent["x-long"] == values["x-long"] and sent["x-escaped"] == values["x-escaped"]
+    assert sent["via"].startswith("1.0 fred, 1.1 contextd-")
+
+
+@pytest.mark.parametrize("path", ["%252e%252e/admin", "%25252e%25252e/admin", "x%255c..%255cy", "%" + "25" * 40 + "2e"])
+def test_a_path_that_was_escaped_twice_left_that_of_the_upstream(proxied: Proxied, path: str) -> None:
+    found = proxied.raw(f"GET /v1/{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+    assert found.startswith(b"HTTP/1.1 400") and not proxied.upstream.got
+
+
+_PLANTED = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n" + b'"planted"'
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_bytes_after_an_answer_were_the_answer_to_the_next_request(proxied: Proxied, name: str, is_remote: bool) -> None:
+    url = proxied.upstream.url.replace("127.0.0.1", name)
+    proxied.configure(upstreams={"fake": {"url": url, "remote": is_remote}})
+    firsts = {
+        "POST": answered(CHAT) + _PLANTED,
+        "HEAD": answered(b"") + _PLANTED,
+        "GET": answered(b"", "304 Not Modified") + _PLANTED,
+    }
+    for method, first in firsts.items():
+        for together in (True,) if method == "POST" else (True, False):
+            parts = [first] if together else [first.removesuffix(_PLANTED), _PLANTED]
+            proxied.upstream.answer = lambda got, parts=parts: parts  # type: ignore[misc]
+            proxied.http.request(method, f"{proxied.url}/v1/chat/completions", json=HELLO if method == "POST" else None)
+            proxied.upstream.answer = lambda got: [answered(CHAT)]
+            assert [proxied.post().json() for _ in range(2)] == [CHAT, CHAT], (method, together)
+
+
+def test_a_connection_is_used_again_after_an_ordinary_answer(proxied: Proxied) -> None:
+    for _ in range(3):
+        proxied.post()
+    assert len({got.peer for got in proxied.upstream.got}) == 1

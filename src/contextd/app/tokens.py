@@ -6,7 +6,8 @@ import hmac
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,6 +18,7 @@ from contextd.errors import Conflict, InvalidInput, NotFound
 from contextd.ports.record import AccessTokens
 from contextd.settings.limits import checked_name, checked_texts
 from contextd.settings.permissions import make_folder, open_file
+from contextd.text.escapes import unescaped
 from contextd.values.access_token import ADMIN, RIGHTS, AccessToken
 from contextd.values.document import OWNER
 from contextd.values.query import Reader
@@ -25,6 +27,8 @@ FIRST = "cli"  # name of the token that the command line and the library use
 _PREFIX = "ctd"
 _ID_BYTES, _SECRET_BYTES = 8, 32
 _TOKEN = re.compile(rf"{_PREFIX}_([0-9a-f]{{{2 * _ID_BYTES}}})_([0-9A-Za-z_-]{{43}})")
+_PACKED = re.compile(r"[0-9A-Za-z+/_-]{80,}")  # base64 of at least a token
+_URL_SAFE = str.maketrans("-_", "+/")
 _DURATION = re.compile(r"([1-9][0-9]{0,4})([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 168}
 _NOBODY = bytes(32)  # compared with, for a token that does not exist
@@ -107,9 +111,21 @@ class TokenService:
         return made
 
 
-def contains_token(text: str) -> bool:
-    """Return whether a text contains an access token, valid or not."""
-    return bool(_TOKEN.search(text))
+def contains_token(text: str, layers: int = 2) -> bool:
+    """Return whether a text contains an access token, valid or not; also percent-encoded, or in base64 (so many layers)."""
+    plain = unescaped(text)
+    if plain is None or _TOKEN.search(plain):  # nobody has a reason to escape a text that often
+        return True
+    return layers > 0 and any(contains_token(one, layers - 1) for one in _unpacked(plain))
+
+
+def _unpacked(text: str) -> Iterator[str]:
+    """Yield what a text may have in base64. It may begin at any of four places: what stands before it is not known."""
+    for run in _PACKED.findall(text):
+        letters = run.translate(_URL_SAFE)
+        for start in range(4):
+            part = letters[start:]
+            yield b64decode(f"{part[:-1] if len(part) % 4 == 1 else part}==").decode("latin-1")
 
 
 def _digest(secret: str) -> bytes:

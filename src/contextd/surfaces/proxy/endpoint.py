@@ -9,7 +9,6 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
-from urllib.parse import unquote
 
 import anyio
 import anyio.to_thread
@@ -121,7 +120,7 @@ class ProxyEndpoint:
             raise RequestRefused(405, "method_not_allowed", f"{request.method} is not passed on")
         if not request.target.is_safe:
             raise RequestRefused(400, "invalid_path", "the path leaves that of the upstream")
-        if contains_token(unquote(request.path)):
+        if contains_token(request.path):
             raise RequestRefused(
                 400, "token_in_path", "the path below /v1 has an access token of contextd; correct the base URL"
             )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
 from contextd.app.tokens import contains_token
 from contextd.app.upstreams import ChosenUpstream
@@ -31,16 +29,13 @@ def to_upstream(headers: Headers, upstream: ChosenUpstream, via: str) -> list[tu
     The answer is asked for without compression, so that parts of a stream are relayed at once.
     """
     left_out = _BETWEEN | _ONLY_HERE | _named(headers)
-    found = [
-        (key, value)
-        for key, value in ((key.lower(), value) for key, value in headers)
-        if key not in left_out and not key.startswith(_OWN) and not _has_token(value)
-    ]
+    clean = [(key.lower(), value) for key, value in headers if not _has_token(key, value)]
+    found = [(key, value) for key, value in clean if key not in left_out and not key.startswith(_OWN)]
     if upstream.has_own_key:
         found = [pair for pair in found if pair[0] != b"authorization"]
     if upstream.key:
         found.append((b"authorization", f"Bearer {upstream.key}".encode("latin-1", "ignore")))
-    before = value_of(headers, b"via")
+    before = value_of(clean, b"via")
     return [
         *found,
         (b"accept-encoding", b"identity"),
@@ -48,14 +43,9 @@ def to_upstream(headers: Headers, upstream: ChosenUpstream, via: str) -> list[tu
     ]
 
 
-def _has_token(value: bytes) -> bool:
-    """Return whether a header has one of our tokens, also as the password of `Basic`, where a URL with a user puts it."""
-    text = value.decode("latin-1")
-    scheme, _, rest = text.strip().partition(" ")
-    if scheme.lower() == "basic":
-        with suppress(ValueError):
-            text += b64decode(rest.strip() + "==").decode("latin-1")
-    return contains_token(text)
+def _has_token(key: bytes, value: bytes) -> bool:
+    """Return whether a header has one of our tokens; a URL with a user puts it into `Basic`, where it is base64."""
+    return contains_token(key.decode("latin-1")) or contains_token(value.decode("latin-1"))
 
 
 def to_client(headers: Headers, own: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

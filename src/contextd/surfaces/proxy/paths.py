@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
-from urllib.parse import unquote
+
+from contextd.text.escapes import unescaped
 
 CHAT, RESPONSES = "chat/completions", "responses"
 _TOKEN = re.compile(r"/t/([^/]+)(/.*)?")
@@ -23,8 +24,9 @@ class ProxyTarget(NamedTuple):
 
     @property
     def is_safe(self) -> bool:
-        """Whether the path stays below the upstream's own, also for an upstream that decodes it."""
-        return not _DOTS.search(unquote(self.endpoint))
+        """Whether the path stays below the upstream's own, also for an upstream that decodes it more than once."""
+        plain = unescaped(self.endpoint)
+        return plain is not None and not _DOTS.search(plain)
 
 
 def target_of(path: str) -> ProxyTarget | None:
