@@ -27,6 +27,7 @@ class Got:
     line: str
     headers: dict[str, str]
     body: bytes
+    peer: object = None  # the other end of the connection
 
     @property
     def path(self) -> str:
@@ -110,7 +111,7 @@ class Upstream:
                 length = int(headers.get("content-length", "0"))
                 while len(data) < length:
                     data += connection.recv(1 << 16)
-                got = Got(line, headers, data[:length])
+                got = Got(line, headers, data[:length], connection.getpeername())
                 data = data[length:]
                 self.got.append(got)
                 if not self._play(connection, got):

@@ -19,6 +19,37 @@ from contextd.surfaces.proxy.plain_http import PlainTransport
 
 _WRITE_SECONDS = 60.0  # for an upstream to take a part of a request
 _POOL = httpx2.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=15.0)
+_WITHOUT_BODY = (204, 304)
+_INNER = ("_connection", "_httpcore_stream", "_stream")  # what the streams of httpx2 and httpcore2 are put around
+
+
+class _AnswerStream(httpx2.AsyncByteStream):
+    """The body of an answer. Its connection is used again only if nothing but the answer was sent.
+
+    Bytes after the end of an answer (of a body that is longer than its length, or that must not be there) would be taken for
+    the answer to the next request on that connection, which may be of another reader.
+    """
+
+    def __init__(self, response: httpx2.Response, *, may_have_body: bool) -> None:
+        self._stream, self._may_have_body = response.stream, may_have_body
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Return the iterator of the body."""
+        return self._stream.__aiter__()  # type: ignore[union-attr]
+
+    async def aclose(self) -> None:
+        """Close the answer, and its connection if that is not used again."""
+        state = self._state()
+        if state is not None and (not self._may_have_body or state.trailing_data[0]):
+            state.send_failed()  # a connection with an error is closed by the pool
+        await self._stream.aclose()  # type: ignore[union-attr]
+
+    def _state(self) -> Any:
+        """Return the state of the connection. httpx2 offers no other way to it than through the streams it has put together."""
+        inner: Any = self._stream
+        while inner is not None and not hasattr(inner, "_h11_state"):
+            inner = next((getattr(inner, name) for name in _INNER if hasattr(inner, name)), None)
+        return inner._h11_state if inner is not None else None
 
 
 @dataclass(slots=True)
@@ -43,6 +74,7 @@ class UpstreamClients:
                 response = await client.send(made, stream=True)  # an upstream may send interim answers (1xx) without end
         except (httpx2.HTTPError, httpx2.InvalidURL, ssl.SSLError, OSError) as error:
             raise _failure(upstream.name, error) from None
+        response.stream = _AnswerStream(response, may_have_body=method != "HEAD" and response.status_code not in _WITHOUT_BODY)
         try:
             yield response
         finally:
