@@ -47,7 +47,7 @@ from contextd.sources.filetypes import language_by_content
 from contextd.sources.git import git
 from contextd.stores.lease import holder, lease
 from contextd.stores.sqlite.catalog import Catalog
-from contextd.stores.sqlite.interactions import SqliteInteractions
+from contextd.stores.sqlite.interactions import LOG, SqliteInteractions
 from contextd.stores.sqlite.pool import file_of
 from contextd.stores.sqlite.record import SqliteRecord, salvaged
 from contextd.stores.sqlite.repair import opened_or_renewed, replace_damaged
@@ -99,7 +99,7 @@ def open_home(path: Path) -> Home:
 def _home(path: Path) -> Home:
     mend(path)
     record = SqliteRecord(path / "record.db")
-    usage, log = Usage(UsageFiles(path / "usage")), SqliteInteractions(path / "log.db")
+    usage, log = Usage(UsageFiles(path / "usage")), SqliteInteractions(path / LOG)
     personal = record.workspace("personal", "", "personal")
     return Home(path, record, personal, LocalModels(path), O200k(), usage, log)
 

@@ -9,8 +9,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from contextd.app.interactions import LoggedDocuments
 from contextd.app.questions import hidden_paths
 from contextd.errors import InvalidInput, NotFound, Unavailable
+from contextd.ports.interactions import DocumentTraces
 from contextd.ports.record import Pushed, PushedDocument
 from contextd.ports.world import Embedder, Matrix, Parser
 from contextd.privacy import scrub_text
@@ -62,6 +64,7 @@ class DocumentService:
     rules: Sequence[Rule] = ()
     hidden: tuple[str, ...] = ()  # paths that do not exist for the caller
     on_erase: Callable[[], None] = lambda: None  # as of MemoryService
+    traces: DocumentTraces | None = None
 
     def add(
         self, path: str, text: str, *, language: str | None = None, principals: Iterable[str] | None = None
@@ -78,6 +81,9 @@ class DocumentService:
         document = PushedDocument(path, spoken, time.time_ns() // 1000)
         vectors = self._vectors(parsed)
         number = self.store.put(document, parsed, vectors, self.reader.name, names | {self.reader.name})
+        if self.traces is not None:
+            self.traces.change([number])
+            self.traces.settle()
         return Stored(path, number, len(parsed.pieces), sum(len(one) for one in vectors.values()), len(parsed.finds))
 
     def delete(self, path: str) -> None:
@@ -85,6 +91,8 @@ class DocumentService:
         if not self.store.erase([self._named(path)], self.reader.name):
             raise NotFound(f"no such document of yours: {path}")
         self.on_erase()
+        if self.traces is not None:
+            self.traces.settle()
 
     def all(self) -> list[PushedDocument]:
         """Return the documents this reader may see, by path."""
@@ -125,6 +133,8 @@ def documents_of(session: Session, project: Project | None) -> DocumentService:
     """Return the documents of a project, which its readers may read, or personal ones."""
     home, setup = session.home, session.setup
     readers = session.access.readers(project) if project is not None else frozenset[str]()
-    store = home.record.pushed(project.workspace if project is not None else home.personal)
+    workspace = project.workspace if project is not None else home.personal
+    traces = LoggedDocuments(home.interactions, home.record, project, workspace)
+    store = home.record.pushed(workspace)
     made = (setup.static, setup.parser, setup.language_of, setup.rules)
-    return DocumentService(store, session.reader, readers, *made, hidden_paths(session), home.usage.log.drop_texts)
+    return DocumentService(store, session.reader, readers, *made, hidden_paths(session), home.usage.log.drop_texts, traces)

@@ -15,6 +15,7 @@ from contextd.app.checks import reason_left_out
 from contextd.app.project import Project, inside
 from contextd.app.setup import Setup
 from contextd.errors import Busy, NotFound, StorageError
+from contextd.ports.interactions import DocumentTraces
 from contextd.ports.store import Lease
 from contextd.ports.world import FileState, Parser
 from contextd.text.paths import below
@@ -51,6 +52,7 @@ class IndexService:
     project: Project
     access: Access
     setup: Setup
+    traces: DocumentTraces | None = None
     hidden: tuple[str, ...] = ()  # paths that do not exist for the caller
 
     def index(
@@ -213,6 +215,7 @@ class IndexService:
             self.setup.static,
             self.setup.deep,
             on_deep,
+            self.traces,
         )
 
     def _there(self, paths: Iterable[str]) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,9 @@ from contextd.values.interaction import Interaction, LoggedPiece, digest_of
 from contextd.values.trace import Trace
 
 if TYPE_CHECKING:
+    from contextd.app.project import Project
     from contextd.app.session import Session
+    from contextd.ports.record import Record
     from contextd.ports.store import View
 
 _LOG = logging.getLogger("contextd.proxy")
@@ -60,6 +62,40 @@ class InteractionLog:
         with self._lock:
             self._written += 1
             return self._written % _EVERY == 1
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedDocuments:
+    """What the log has of the documents of a workspace. If it cannot be changed, the run goes on and the next one tries."""
+
+    stored: Interactions
+    record: Record
+    project: Project | None  # none for personal documents
+    workspace: int
+
+    def change(self, documents: Collection[int]) -> None:
+        """Erase texts and labels of documents that are about to change."""
+        with _excused():
+            self.stored.erase(self.workspace, (), documents)
+
+    def settle(self) -> None:
+        """Erase pieces of documents that are gone."""
+        with _excused():
+            logged = self.stored.documents(self.workspace)
+            if gone := logged - self.record.living(self.workspace, logged) - self._indexed(logged):
+                self.stored.erase(self.workspace, gone)
+            self.stored.settle()
+
+    def _indexed(self, documents: frozenset[int]) -> frozenset[int]:
+        return self.project.store.living(documents) if self.project is not None and documents else frozenset()
+
+
+@contextmanager
+def _excused() -> Iterator[None]:
+    try:
+        yield
+    except ContextdError as error:
+        _LOG.warning("the interaction log cannot be changed: %s", error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -364,8 +364,11 @@ class Session:
     def index_service(self) -> IndexService:
         """Index runs, jobs and the watch of the project. Raises `NotFound` or `Forbidden`."""
         from contextd.app.index_service import IndexService
+        from contextd.app.interactions import LoggedDocuments
 
-        return IndexService(self._project(), self.access, self.setup, hidden_paths(self))
+        project, home = self._project(), self.home
+        traces = LoggedDocuments(home.interactions, home.record, project, project.workspace)
+        return IndexService(project, self.access, self.setup, traces, hidden_paths(self))
 
     def _project(self) -> Project:
         """Return the project, if the reader may use it. Raises `NotFound` or `Forbidden`."""

@@ -16,6 +16,7 @@ from blake3 import blake3
 from contextd.errors import ContextdError, Unavailable
 from contextd.indexing.changes import Changes, changes
 from contextd.indexing.embed import embed, embed_missing
+from contextd.ports.interactions import DocumentTraces
 from contextd.ports.store import Batch, Lease, ProjectStore, Written
 from contextd.ports.world import Embedder, FileState, Parser, Recipe, Skip, Source
 from contextd.text.indexed_text import texts_of
@@ -100,6 +101,7 @@ class _Run:
     full: bool = False  # the quota is reached: known documents are updated, none are added
     room: int = 0  # bytes left of the quota
     reuse: bool = True  # whether stored contents are reused
+    traces: DocumentTraces | None = None
     lost: list[str] = field(default_factory=list)  # uris of documents whose content was deleted before they were written
 
 
@@ -113,6 +115,7 @@ def index(
     acl: int,
     options: Options | None = None,
     progress: Progress = lambda _: None,
+    traces: DocumentTraces | None = None,
 ) -> Report:
     """Bring the store up to date with the source."""
     began = time.monotonic()
@@ -125,6 +128,7 @@ def index(
     # Another worktree was rebuilt since: read every file once, to share the contents that are stored for it.
     rebuilt = bool(known and epoch) and store.notes.setting(f"epoch {source.id}") != str(epoch)
     run = _Run(source, store, lease, parser, embedder, recipe, options, acl, known, Report(), progress, epoch, changed, rebuilt)
+    run.traces = traces
     found = changes(
         _listed(run, source.scan(options.paths)),
         known,
@@ -300,9 +304,18 @@ def _write(run: _Run, batch: list[tuple[DocumentRow, Parsed]]) -> None:
 def _apply(run: _Run, written: Sequence[Written] = ()) -> None:
     """Write parsed documents, and queued ones whose content is stored. Also called by the threads that read files."""
     batch = Batch(written, _taken(run.stored), _taken(run.touched))
+    if run.traces is not None and (edited := _edited(run, batch)):
+        run.traces.change(edited)  # before the change is written: a run that is killed in between does this again
     refused = run.store.apply(batch, run.lease).refused
     run.lost.extend(row.uri for row in refused)
     run.report.reused += len(batch.reused) - len(refused)
+
+
+def _edited(run: _Run, batch: Batch) -> list[int]:
+    """Return the documents of a batch whose stored text may be another one than before."""
+    rows = [*(row for row, _, _ in batch.written), *batch.reused]
+    known = ((row, run.known.get(row.uri)) for row in rows)
+    return [row.id for row, old in known if old is not None and (run.recipe_changed or old.digest != row.digest)]
 
 
 def _taken(rows: deque[DocumentRow]) -> list[DocumentRow]:

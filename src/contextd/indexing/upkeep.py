@@ -12,6 +12,7 @@ from contextd.indexing.embed import embed_missing
 from contextd.indexing.jobs import run_all
 from contextd.indexing.pipeline import Options, Progress, Report, index
 from contextd.indexing.watch import Hooks, Watch
+from contextd.ports.interactions import DocumentTraces
 from contextd.ports.store import Lease, ProjectStore
 from contextd.ports.world import Embedder, Events, Machine, Parser, Recipe, Source
 from contextd.values.job import Job
@@ -34,6 +35,7 @@ class Upkeep:
     static: Embedder | None
     deep: Callable[[], Embedder | None]
     on_deep: Callable[[int], None] = lambda _: None
+    traces: DocumentTraces | None = None
 
     def work(self, job: Job, progress: Progress) -> Report:
         """Run a job."""
@@ -55,6 +57,8 @@ class Upkeep:
         report = self._run(self.sources[0], options, progress)
         if not options.paths and not options.most_files:
             self.index_others(options, report, progress)
+        if self.traces is not None and not options.light:
+            self.traces.settle()
         self.store.notes.set_setting(f"indexed {self.sources[0].id}", str(time.time_ns() // 1000))
         report.seconds = time.monotonic() - began
         return report
@@ -75,7 +79,8 @@ class Upkeep:
             report.warnings += more.warnings
 
     def _run(self, source: Source, options: Options, progress: Progress) -> Report:
-        return index(source, self.store, self.lease, self.parser, self.static, self.recipe, self.acl(), options, progress)
+        made = (self.parser, self.static, self.recipe, self.acl())
+        return index(source, self.store, self.lease, *made, options, progress, self.traces)
 
     def _options(self, job: Job) -> Options:
         asked = job.options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 from contextd.values.interaction import Interaction
@@ -19,6 +20,16 @@ class Proposals(Protocol):
 
     def decide(self, reader: str, proposal: str) -> bool:
         """Erase the text of a proposal. Returns whether it was waiting."""
+
+
+class DocumentTraces(Protocol):
+    """What is kept elsewhere of the documents of a project, for its one writer."""
+
+    def change(self, documents: Collection[int]) -> None:
+        """Erase what quotes documents that are about to change."""
+
+    def settle(self) -> None:
+        """Erase what names documents that are gone, also by a run that did not end. Nothing is left in the files."""
 
 
 class Interactions(Protocol):
@@ -42,6 +53,15 @@ class Interactions(Protocol):
 
     def purge(self, uri: str, text: str) -> None:
         """Erase what is known of a document: its pieces, proposals, and texts of interactions that used or contain it."""
+
+    def documents(self, workspace: int) -> frozenset[int]:
+        """Return the documents of a workspace that have pieces in the log."""
+
+    def erase(self, workspace: int, gone: Collection[int], changed: Collection[int] = ()) -> None:
+        """Erase pieces of documents that are gone, labels of changed ones, and texts that used either."""
+
+    def settle(self) -> None:
+        """Leave nothing of erased data in the files."""
 
     def clear(self, reader: str) -> int:
         """Delete all interactions of a reader. Returns their number."""

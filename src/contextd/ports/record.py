@@ -301,6 +301,9 @@ class Record(Protocol):
     def pushed(self, workspace: int) -> Pushed:
         """Return the documents that programs pushed to one workspace."""
 
+    def living(self, workspace: int, documents: Collection[int]) -> frozenset[int]:
+        """Return those of some documents that are there: memories, chats, notes and pushed documents."""
+
     def source_right(self, workspace: int, source: int) -> frozenset[str] | None:
         """Return who may read the documents of a source; None if that was never set."""
 

@@ -225,6 +225,9 @@ class ProjectStore(Store, Waiting, Protocol):
     def documents(self, source: int) -> dict[str, DocumentRow]:
         """Return the documents of a source, by uri."""
 
+    def living(self, documents: Collection[int]) -> frozenset[int]:
+        """Return those of some documents that are there, of any source."""
+
     def stamps(self, source: int, documents: Sequence[int]) -> dict[str, Stamp]:
         """Return the stamps of some documents of a source, by uri."""
 

@@ -16,6 +16,7 @@ import apsw
 from contextd.errors import ContextdError
 from contextd.ports.catalog import KnownProject
 from contextd.stores.lease import lease
+from contextd.stores.sqlite.interactions import LOG, SqliteInteractions
 from contextd.stores.sqlite.record import SqliteRecord
 from contextd.stores.sqlite.store import open_index
 from contextd.values.query import THE_OWNER
@@ -53,8 +54,18 @@ class Catalog:
                     if path.is_file() and path.stem != "writer":  # the lock is held
                         path.unlink()
             shutil.rmtree(folder)
+        self._erase_log(project.workspace)
         if not self._stored_count(project.workspace):
             self.record.database.transact(lambda connection: _unregister(connection, project.workspace))
+
+    def _erase_log(self, workspace: int) -> None:
+        """Erase what the interaction log says of the files and commits of a project. A damaged log keeps no project."""
+        log = SqliteInteractions(self.home / LOG)
+        with suppress(ContextdError):
+            logged = log.documents(workspace)
+            log.erase(workspace, logged - self.record.living(workspace, logged))
+            log.settle()
+        log.close()
 
     def erase_memories(self, project: KnownProject) -> int:
         """Forget the owner's memories, chats and notes in a project. Returns their number."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from contextd.stores.sqlite.database import Database
+from contextd.stores.sqlite.database import Database, request_wipe
 from contextd.stores.sqlite.proposals import SqliteProposals
 from contextd.values.interaction import Interaction, LoggedPiece
 
+LOG = "log.db"  # in the data directory
 _ADD = "insert or replace into interaction values (?, ?, ?, ?, ?, ?, ?)"
 _ADD_PIECE = "insert or replace into piece values (?, ?, ?, ?)"
 _RECENT = "select * from interaction where reader = ? order by at desc, interaction_id limit ?"
@@ -30,6 +31,11 @@ _DELETE = (
 _USED = """select interaction_id from piece where uri = ?1
 union select interaction_id from interaction where ?2 <> '' and (instr(question, ?2) or instr(block, ?2))"""
 _WITHOUT_TEXT = "update interaction set question = null, block = null where interaction_id in (select value from json_each(?))"
+_OF = "json_extract(about, '$.workspace') = ? and json_extract(about, '$.document')"
+_DOCUMENTS = "select distinct json_extract(about, '$.document') from piece where json_extract(about, '$.workspace') = ?"
+_TOLD_OF = f"select distinct interaction_id from piece where {_OF} in (select value from json_each(?))"  # noqa: S608 - ours
+_DROP = f"delete from piece where {_OF} in (select value from json_each(?))"  # noqa: S608
+_UNLABEL = f"update piece set about = json_set(about, '$.label', '') where {_OF} in (select value from json_each(?))"  # noqa: S608
 _KEPT = ("pieces", "question", "block", "id", "at", "reader", "status")  # have columns or rows of their own
 
 
@@ -84,6 +90,36 @@ class SqliteInteractions:
 
         database.transact(write)
         database.wipe()
+
+    def documents(self, workspace: int) -> frozenset[int]:
+        """Return the documents of a workspace that have pieces in the log."""
+        return (
+            frozenset(row[0] for row in self._database().query(_DOCUMENTS, (workspace,)))
+            if self._path.exists()
+            else frozenset()
+        )
+
+    def erase(self, workspace: int, gone: Collection[int], changed: Collection[int] = ()) -> None:
+        """Erase pieces of documents that are gone, labels of changed ones, and texts that used either."""
+        if not self._path.exists():
+            return
+        both, places = (workspace, json.dumps([*gone, *changed])), json.dumps(list(gone))
+        ids = json.dumps([row[0] for row in self._database().query(_TOLD_OF, both)])
+        if ids == "[]":
+            return
+
+        def write(connection: apsw.Connection) -> None:
+            connection.execute(_WITHOUT_TEXT, (ids,))
+            connection.execute(_DROP, (workspace, places))
+            connection.execute(_UNLABEL, both)
+            request_wipe(connection)
+
+        self._database().transact(write)
+
+    def settle(self) -> None:
+        """Leave nothing of erased data in the files."""
+        if self._path.exists():
+            self._database().wipe_if_due()
 
     def clear(self, reader: str) -> int:
         """Delete all interactions of a reader. Returns their number."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from pathlib import Path
 
 import apsw
@@ -94,6 +94,10 @@ class SqliteRecord:
     def pushed(self, workspace: int) -> PushedStore:
         """Return the documents that programs pushed to one workspace."""
         return PushedStore(self.store(workspace))
+
+    def living(self, workspace: int, documents: Collection[int]) -> frozenset[int]:
+        """Return those of some documents that are there: memories, chats, notes and pushed documents."""
+        return self.store(workspace).living(documents)
 
     def close(self) -> None:
         """Close idle connections."""

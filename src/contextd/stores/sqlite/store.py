@@ -39,6 +39,8 @@ V = TypeVar("V", bound=SnapshotView)
 _DOCUMENTS = """
 select document_id, source_id, uri, content_id, acl_id, language, size, mtime_ns, ctime_ns, inode, digest, modified
 from document where workspace_id = ? and source_id = ? and dead_seq is null"""
+_LIVING = """select document_id from document
+where workspace_id = ? and dead_seq is null and document_id in (select value from json_each(?))"""
 _CHANGES = """
 select seq, document_id, 'put' from document where workspace_id = ?1 and seq > ?2 and dead_seq is not seq
 union all select dead_seq, document_id, 'gone' from document d where workspace_id = ?1 and dead_seq > ?2
@@ -129,6 +131,10 @@ class SqliteStore:
     def documents(self, source: int) -> dict[str, DocumentRow]:
         """Return the living documents of a source, by uri."""
         return {row[2]: _document(row) for row in self.rows(_DOCUMENTS, source)}
+
+    def living(self, documents: Collection[int]) -> frozenset[int]:
+        """Return those of some documents that are there."""
+        return frozenset(row[0] for row in self.rows(_LIVING, json.dumps(list(documents))))
 
     def stamps(self, source: int, documents: Sequence[int]) -> dict[str, Stamp]:
         """Return the stamps of some living documents of a source, by uri."""
