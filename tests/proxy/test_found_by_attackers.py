@@ -13,6 +13,7 @@ from contextd.errors import Forbidden
 from contextd.surfaces.http.problems import RequestRefused
 from contextd.surfaces.proxy.bodies import decompressed
 from tests.proxy.conftest import HELLO, Proxied
+from tests.proxy.test_log import entry
 from tests.proxy.upstream import CHAT, answered, slowly
 
 
@@ -160,3 +161,16 @@ def test_a_connection_is_used_again_after_an_ordinary_answer(proxied: Proxied) -
     for _ in range(3):
         proxied.post()
     assert len({got.peer for got in proxied.upstream.got}) == 1
+
+
+def test_the_name_of_a_model_was_logged_as_it_came(proxied: Proxied) -> None:
+    token = proxied.service.tokens.create("model")
+    escaped, key = token.replace("_", "%5F"), "AKIAIOSFODNN7QWERTYU"
+    sent = {"": escaped, "m" * 200: "m" * 5000, "plain:8b": "plain:8b"}
+    for logged, model in (*sent.items(), ("", token), (None, f"a model with {key}")):
+        answer = proxied.post(body={**HELLO, "model": model})
+        one = entry(proxied, answer.headers["x-contextd-trace-id"])
+        assert one.model == logged or (logged is None and key not in one.model and one.model)
+        assert proxied.upstream.got[-1].json["model"] == model  # the upstream gets what the client sent
+    data = b"".join(path.read_bytes() for path in proxied.home.glob("log.db*"))
+    assert not [text for text in (token, escaped, key, "m" * 201) if text.encode() in data]

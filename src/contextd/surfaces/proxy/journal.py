@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contextd.app.enriching import NOTHING
 from contextd.app.interactions import InteractionLog, now
 from contextd.app.service import Service
+from contextd.app.tokens import contains_token
+from contextd.privacy import scrub_text
+from contextd.privacy.formats import Rule
 from contextd.surfaces.proxy.preparing import Prepared, ProxyRequest
 from contextd.surfaces.proxy.relay import Relay
 from contextd.values.access_token import AccessToken
 from contextd.values.interaction import Interaction
+
+_LONGEST = 200  # characters of a model's name that are logged
 
 
 @dataclass(slots=True)
@@ -26,6 +32,7 @@ def log(
     service: Service, journal: InteractionLog, request: ProxyRequest, token: AccessToken, ready: Prepared, outcome: ProxyOutcome
 ) -> None:
     """Log a request of the chat or the responses API; runs in a thread."""
+    rules = service.rules()
     work, chat, relay = ready.enrichment, ready.chat, outcome.relay
     one = Interaction(
         request.trace_id,
@@ -33,7 +40,7 @@ def log(
         token.reader.name,
         ready.status,
         request.target.endpoint,
-        str(chat.model.value) if chat is not None and chat.model is not None else "",
+        _name(str(chat.model.value), rules) if chat is not None and chat.model is not None else "",
         ready.upstream.name,
         ready.upstream.remote,
         project=work.project if work is not None else "",
@@ -48,4 +55,9 @@ def log(
         profile=work.profile if work is not None and ready.tokens else "",
     )
     block = work.found if work is not None and ready.tokens else NOTHING
-    journal.add(one, block, chat.question if chat is not None else "", ready.settings, service.rules())
+    journal.add(one, block, chat.question if chat is not None else "", ready.settings, rules)
+
+
+def _name(model: str, rules: Sequence[Rule]) -> str:
+    """Return the name of a model as it is logged: anything may stand there, a key or a whole text."""
+    return "" if contains_token(model) else scrub_text(model[: 10 * _LONGEST], rules)[0][:_LONGEST]
