@@ -191,7 +191,6 @@ def test_only_an_administrator_may_ask_as_another_reader(proxied: Proxied) -> No
 
 def test_private_data_is_used_here_and_never_sent_away(proxied: Proxied) -> None:
     token = proxied.service.tokens.create(f"private{time.time_ns()}", private=True)
-    proxied.configure(private="remote_only")
     question = asked("What is my salary, and how much may I spend on a car?")
     local = proxied.post(body=question, headers={"x-contextd-token": token})
     assert "91,234" in proxied.upstream.got[0].json["messages"][1]["content"] and "x-contextd-held-back" not in local.headers
@@ -205,11 +204,13 @@ def test_private_data_is_used_here_and_never_sent_away(proxied: Proxied) -> None
 
 def test_a_private_question_goes_on_as_it_is_or_is_refused(proxied: Proxied) -> None:
     private = asked("I was diagnosed with depression last week, which shoes should I buy?")
+    away = {"far": {"url": proxied.upstream.url, "remote": True}}
+    proxied.configure(upstreams=away)
     for body, headers in ((private, {}), (asked(SNEAKERS), {"x-contextd-private": "1"})):
         answer = proxied.post(body=body, headers=headers)
         assert (answer.headers["x-contextd-status"], answer.headers["x-contextd-held-back"]) == ("bypassed", "private")
         assert proxied.upstream.got[-1].json == body
-    proxied.configure(private="refuse")
+    proxied.configure(private="refuse", upstreams=away)
     refused = proxied.post(body=private)
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "private")
     assert "depression" not in refused.text

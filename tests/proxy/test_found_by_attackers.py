@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from base64 import b64encode
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -51,8 +52,44 @@ def test_a_follow_up_of_a_private_question_was_enriched(proxied: Proxied) -> Non
     open_session(proxied.project, home=proxied.home, environment={}).remember("I take sertraline for my depression")
     question = {"role": "user", "content": "Which antidepressant do I take for my depression?"}
     more = [{"role": "assistant", "content": "Tell me more."}, {"role": "user", "content": "Which one do I take?"}]
+    _away(proxied)
     assert proxied.post(body={"model": "m", "messages": [question, *more]}).status_code == 200
     assert b"sertraline" not in proxied.upstream.got[0].body
+
+
+def _away(proxied: Proxied, **more: Any) -> None:
+    """Make the upstream one of another machine."""
+    proxied.configure(upstreams={"fake": {"url": proxied.upstream.url, "remote": True}}, **more)
+
+
+_DEPRESSED, _OTHER = "I was diagnosed with depression last week.", "The train to Porto leaves at nine and arrives at noon. "
+
+
+@pytest.mark.parametrize("place", ["middle", "20 messages before", "long before"])
+def test_a_private_sentence_in_a_long_conversation_was_overlooked(proxied: Proxied, place: str) -> None:
+    _away(proxied)
+    earlier = [_DEPRESSED] if place == "20 messages before" else [f"{_OTHER * 200} {_DEPRESSED} {_OTHER * 200}"]
+    messages = [{"role": "user", "content": text} for text in earlier]
+    if place != "middle":
+        messages += [{"role": role, "content": f"{_OTHER} {n}"} for n in range(10) for role in ("assistant", "user")]
+        messages += [{"role": "user", "content": "Which shoes should I buy?"}]
+    answer = proxied.post(body={"model": "m", "messages": messages})
+    assert (answer.headers["x-contextd-status"], answer.headers.get("x-contextd-held-back")) == ("bypassed", "private")
+
+
+def test_rules_held_back_the_context_of_a_model_on_this_machine(proxied: Proxied) -> None:
+    session = open_session(proxied.project, home=proxied.home, environment={})
+    fact = session.remember("My dentist appointment is on 14 May at Doctor Quill").memory
+    body = {"model": "m", "messages": [{"role": "user", "content": "When is my dentist appointment?"}]}
+    answer = proxied.post(body=body)
+    assert b"Quill" in proxied.upstream.got[-1].body and "x-contextd-held-back" not in answer.headers
+    assert proxied.post(body=body, headers={"x-contextd-private": "1"}).headers["x-contextd-held-back"] == "private"
+    proxied.configure(private="everywhere")
+    assert proxied.post(body=body).headers["x-contextd-held-back"] == "private"
+    _away(proxied)
+    assert proxied.post(body=body).headers["x-contextd-held-back"] == "private"
+    assert sum(b"Quill" in got.body for got in proxied.upstream.got) == 1
+    session.forget(fact.id)
 
 
 @pytest.mark.parametrize("budget", ["9" * 5000, "-1", "1e3"])

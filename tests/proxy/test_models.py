@@ -167,9 +167,7 @@ def test_proposals_are_off_and_wait_for_a_yes(proxied: Proxied, person: Session)
 def test_nothing_is_proposed_from_private_messages_and_titles(proxied: Proxied, person: Session) -> None:
     configure(proxied, "", engine="none", proposals=True)
     ask(proxied, "I have been diagnosed with depression and I take pills.")
-    configure(
-        proxied, "", engine="none", proposals=True, proxy={"private": "remote_only"}
-    )  # enriched, since the upstream is here
+    configure(proxied, "", engine="none", proposals=True, proxy={"private": "everywhere"})
     assert ask(proxied, "I have been diagnosed with diabetes and I take pills.").headers["x-contextd-status"] != "degraded"
     ask(proxied, "I moved to Braga last week.", **{"x-contextd-private": "1"})
     ask(proxied, "I moved to Evora last week.", **{"x-contextd-bypass": "1"})

@@ -82,7 +82,7 @@ def shared(running: Proxied) -> Iterator[Proxied]:
 @given(steps=_STEPS)
 def test_three_people_see_only_what_is_theirs(shared: Proxied, steps: list[tuple[str, str, int]], tmp_path: Path) -> None:
     shared.configure(
-        open=False, private="remote_only",
+        open=False,
         upstreams={"near": {"url": shared.upstream.url}, "far": {"url": shared.upstream.url, "remote": True}}, aliases={"far": "far", "near": "near"},
     )  # fmt: skip
     model = Model(shared)

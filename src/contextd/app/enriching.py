@@ -167,5 +167,8 @@ class Enrichment:
 
 
 def is_held_back(question: str, settings: Proxy, *, marked: bool, remote: bool) -> bool:
-    """Return whether a question is private, so that nothing is added to it. `marked`: the client says so."""
-    return marked or ((remote or settings.private != "remote_only") and is_private(question))
+    """Return whether a question is private, so that nothing is added to it. `marked`: the client says so.
+
+    The rules count for upstreams on another machine: what is added for one on this machine leaves it as little as the question.
+    """
+    return marked or ((remote or settings.private == "everywhere") and is_private(question))

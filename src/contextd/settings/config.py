@@ -55,7 +55,7 @@ _CHOICES = {
     "mode": ("hybrid", "standalone", "embedded"),
     "proxy.position": ("end_of_user", "end_of_system", "start_of_system"),
     "proxy.profile": ("always", "with_context", "off"),
-    "proxy.private": ("forward", "refuse", "remote_only"),
+    "proxy.private": ("forward", "refuse", "everywhere"),
     "llm.engine": ("none", "ollama", "openai", "local"),
 }
 

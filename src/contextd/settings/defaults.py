@@ -208,7 +208,7 @@ class Proxy:
     budget: int = 4000  # maximum number of tokens of the block
     deadline_ms: int = 800  # for the block; a request waits no longer for it
     profile: str = "always"  # with every request; "with_context": if there is context; "off": never
-    private: str = "forward"  # private questions go on as they are; "refuse": 403; "remote_only": rules for remote upstreams
+    private: str = "forward"  # without a block to remote upstreams; "refuse": 403; "everywhere": without a block to any
     log_text: bool = False  # true: the interaction log keeps questions and blocks
     log_days: int = 30  # for which interactions are kept
     connect_seconds: float = 5.0  # to reach an upstream

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-_FIRST, _LAST = 6000, 2000  # characters of a long message that are looked at
+_FIRST, _LAST = 40_000, 24_000  # characters of a long message that are looked at: about 0.1 s
 
 
 def is_private(text: str) -> bool:

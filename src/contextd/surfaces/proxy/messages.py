@@ -13,6 +13,7 @@ from contextd.text.json_spans import JsonSpan, TextEdit, elements, inside, membe
 _SYSTEM = ("system", "developer")
 _TEXT_PARTS = ("text", "input_text", "output_text")
 _HISTORY = 6  # messages before the last one of the user
+_SAID = 32_000  # characters of earlier messages of the user that may make a request private
 _LONG = 4000  # characters of a message of the history
 
 
@@ -59,6 +60,16 @@ class PromptRequest:
         """The texts of the messages before the last one of the user, oldest first."""
         before = [turn for turn in self.turns if self.asked and turn.content.start < self.asked.content.start]
         return tuple(turn.text[:_LONG] for turn in before if turn.role in ("user", "assistant"))[-_HISTORY:]
+
+    @property
+    def said(self) -> str:
+        """What the user said before the last message, newest first, as far back as is looked at."""
+        parts, room = list[str](), _SAID
+        for turn in reversed(self.turns):
+            if room > 0 and turn.role == "user" and self.asked and turn.content.start < self.asked.content.start:
+                parts.append(turn.text[:room])
+                room -= len(parts[-1])
+        return "\n\n".join(parts)
 
     @property
     def system(self) -> str:

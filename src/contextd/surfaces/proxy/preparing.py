@@ -113,7 +113,7 @@ def _decided(service: Service, request: ProxyRequest, token: AccessToken, ready:
     budget = _budget(request, settings)
     if chat is None or not chat.question or not budget or request.wants("bypass") or chat.has_block or is_background(chat):
         return ready
-    texts = (chat.question, *chat.history)  # a follow-up of a private question is about the same
+    texts = (chat.question, *chat.history, chat.said)  # a follow-up of a private question is about the same
     if any(is_held_back(one, settings, marked=request.wants("private"), remote=upstream.remote) for one in texts):
         if settings.private == "refuse":
             raise RequestRefused(403, "private", "the question is private, and proxy.private is refuse")
