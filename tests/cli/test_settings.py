@@ -97,3 +97,19 @@ def test_a_data_directory_that_cannot_be_read_is_an_error_in_words(
     monkeypatch.setattr(Path, "exists", denied)
     run = contextd("search", "hello", "--embedded")
     assert run.code == 3 and "check the permissions of the directory" in run.err and "Traceback" not in run.err
+
+
+def test_a_setting_is_removed_and_the_rest_stays(home: Path, project: Path, contextd: Contextd) -> None:
+    (home / "config.toml").write_text(FILE)
+    run = contextd("config", "unset", "query.default_k")
+    assert run.code == 0 and "query.default_k" in run.out
+    text = (home / "config.toml").read_text()
+    assert "default_k" not in text and "# What I like." in text and "# not a key" in text
+    assert json.loads(contextd("config", "--json", cwd=project).out)["query.default_k"]["from"] == "default"
+    for key in ("query.default_k", "query", "nonsense.key", "enabled"):
+        again = contextd("config", "unset", key)
+        assert again.code == 2 and "is not set" in again.err, key
+    assert (home / "config.toml").read_text() == text
+    assert contextd("config", "set", "indexing.blocked_extensions", ".csv", "--project-file", cwd=project).code == 0
+    assert contextd("config", "unset", "indexing.blocked_extensions", "--project-file", cwd=project).code == 0
+    assert ".csv" not in (project / "context.toml").read_text()

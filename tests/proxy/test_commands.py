@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from contextd.app.serving import announced
 from contextd.app.upstreams import PRESETS, base_url, is_remote
 from contextd.settings.defaults import Upstream as Named
 from tests.conftest import Run
@@ -58,3 +59,46 @@ def test_a_project_cannot_configure_the_proxy(project: Path, contextd: Callable[
     told = contextd("config", cwd=project)
     assert told.code == 0 and "a project cannot configure the proxy" in told.err + told.out
     assert contextd("proxy", "list", cwd=project).code == 1
+
+
+def test_adding_says_where_clients_find_the_proxy(home: Path, contextd: Callable[..., Run]) -> None:
+    contextd("config", "set", "engine.port", "8755")
+    first = contextd("proxy", "add", "ollama")
+    assert first.out.startswith("added ollama") and "contextd serve" in first.err
+    assert "http://127.0.0.1:8755/t/TOKEN/v1" in first.err and "contextd token create" in first.err
+    with announced(home, "http://127.0.0.1:9123", "1"):
+        again = contextd("proxy", "add", "ollama", "--key-env", "MY_KEY")
+        told = json.loads(contextd("proxy", "add", "ollama", "--json").out)
+    assert again.out.startswith("changed ollama") and "contextd serve" not in again.err
+    assert "http://127.0.0.1:9123/t/TOKEN/v1" in again.err
+    assert (told["changed"], told["base_url"]) == (True, "http://127.0.0.1:9123/t/TOKEN/v1")
+    contextd("config", "set", "proxy.open", "true")
+    assert contextd("proxy", "add", "ollama").err.strip().endswith("http://127.0.0.1:8755/v1")
+
+
+def test_an_upstream_is_removed_when_nothing_uses_it(home: Path, contextd: Callable[..., Run]) -> None:
+    (home / "config.toml").write_text("# mine\n")
+    for name in ("ollama", "vllm"):
+        contextd("proxy", "add", name)
+    assert contextd("config", "set", "proxy.aliases.fast", "ollama/qwen3:8b").code == 0
+    assert contextd("config", "set", "proxy.upstream", "ollama").code == 0
+    refused = contextd("proxy", "remove", "ollama")
+    assert refused.code == 2 and "contextd config unset proxy.aliases.fast" in refused.err
+    assert contextd("config", "unset", "proxy.aliases.fast").code == 0
+    assert contextd("proxy", "remove", "ollama").out == "removed ollama\n"
+    listed = json.loads(contextd("proxy", "list", "--json").out)["items"]
+    assert [(one["name"], one["default"]) for one in listed] == [("vllm", "yes")]
+    text = (home / "config.toml").read_text()
+    assert "# mine" in text and "ollama" not in text
+    gone = contextd("proxy", "remove", "ollama")
+    assert gone.code == 2 and "contextd proxy list" in gone.err
+    assert contextd("proxy", "remove", "vllm").code == 0 and contextd("proxy", "list").code == 1
+
+
+def test_a_setting_that_names_an_unknown_upstream_is_refused(home: Path, contextd: Callable[..., Run]) -> None:
+    contextd("proxy", "add", "ollama")
+    before = (home / "config.toml").read_text()
+    for key, value in (("proxy.upstream", "nope"), ("proxy.aliases.fast", "nope/qwen3"), ("proxy.aliases.fast", "nope")):
+        run = contextd("config", "set", key, value)
+        assert run.code == 2 and "no such upstream: 'nope'" in run.err, key
+    assert (home / "config.toml").read_text() == before

@@ -53,6 +53,13 @@ def choose(settings: Proxy, model: str, environment: Mapping[str, str]) -> Chose
     return ChosenUpstream(name, base_url(one.url), is_remote(one), key, there, bool(one.key_env))
 
 
+def checked_upstream(settings: Proxy, name: str) -> None:
+    """Raise InvalidInput for a name that no upstream has; an empty one means the usual upstream."""
+    if name and name not in settings.upstreams:
+        known = ", ".join(settings.upstreams)
+        raise InvalidInput(f"no such upstream: {name!r}; " + (f"there are {known}" if known else NONE))
+
+
 def added(what: str, name: str = "", key_env: str = "") -> Added:
     """Return the upstream for a preset's name or a URL. Raises InvalidInput."""
     if what in PRESETS:

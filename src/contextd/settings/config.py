@@ -6,6 +6,7 @@ file is not trusted to widen anything: it cannot name places outside the project
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -116,6 +117,11 @@ def _changed_at(path: Path) -> int:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
+
+
+def own_settings() -> Settings:
+    """Return the settings of the user: their own file and the environment, without any project."""
+    return load(home() / "config.toml", None, os.environ).settings
 
 
 def known_keys() -> dict[str, Any]:

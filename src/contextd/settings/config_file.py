@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +29,48 @@ def set_table(path: Path, keys: Sequence[str], values: Mapping[str, Any]) -> Non
     _put(path, keys, dict(values), True)
 
 
+def unset(path: Path, keys: Sequence[str], *, trusted: bool, table_too: bool = False) -> bool:
+    """Remove a setting, given by the names of the tables around it and its own. Returns whether it was there.
+
+    With `table_too` it may be a table with settings of its own.
+    """
+    _loaded(path, trusted)
+
+    def remove(document: Any) -> bool:
+        table: Any = document
+        for name in ("context", *keys[:-1]):
+            table = table.get(name) if isinstance(table, dict) else None
+        if not isinstance(table, dict) or keys[-1] not in table or (isinstance(table[keys[-1]], dict) and not table_too):
+            return False
+        del table[keys[-1]]
+        return True
+
+    return path.exists() and _changed(path, remove, trusted)
+
+
 def _put(path: Path, keys: Sequence[str], value: Any, trusted: bool) -> None:
+    import tomlkit
+
+    def put(document: Any) -> bool:
+        table: Any = document
+        for name in ("context", *keys[:-1]):
+            table = table.setdefault(name, tomlkit.table(is_super_table=name == "context"))
+        table[keys[-1]] = value
+        return True
+
+    _changed(path, put, trusted)
+
+
+def _changed(path: Path, change: Callable[[Any], bool], trusted: bool) -> bool:
+    """Change the document of a file, which is written if `change` returns true. Returns the same."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
     try:
         document = tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
-        table: Any = document
-        for name in ("context", *keys[:-1]):
-            table = table.setdefault(name, tomlkit.table(is_super_table=name == "context"))
-        table[keys[-1]] = value
-        _write(path, tomlkit.dumps(document), trusted)
+        if done := change(document):
+            _write(path, tomlkit.dumps(document), trusted)
+        return done
     except TOMLKitError as error:
         raise InvalidInput(f"cannot change {path}: {error}") from None
     except OSError as error:

@@ -25,6 +25,7 @@ def proxy() -> None:
       contextd proxy add http://192.168.1.20:8000/v1 --name vllm
       contextd proxy list
       contextd proxy test
+      contextd proxy remove vllm
     """
 
 
@@ -42,19 +43,58 @@ def add_upstream(upstream: str, name: str, key_env: str, json_output: bool) -> i
       contextd proxy add http://127.0.0.1:8080/v1 --name local
     """
     from contextd.app.upstreams import added, is_remote
-    from contextd.settings.config import home
+    from contextd.settings.config import home, own_settings
     from contextd.settings.config_file import set_table
 
     own, made = added(upstream, name, key_env)
     if not own.replace("-", "").replace("_", "").isalnum():
         raise InvalidInput(f"invalid name: {own!r}; use letters, digits, - and _")
+    was_there = own in own_settings().proxy.upstreams
     values = {"url": made.url, **({"key_env": made.key_env} if made.key_env else {})}
     set_table(home() / "config.toml", ("proxy", "upstreams", own), values)
+    url, how = _base_url()
     if json_output:
-        as_json({"name": own, "url": made.url, "remote": is_remote(made)})
+        as_json({"name": own, "url": made.url, "remote": is_remote(made), "changed": was_there, "base_url": url})
     else:
-        out(f"added {own}: {made.url} ({_place(is_remote(made))})")
-        note("Start the proxy with `contextd serve`, and use http://127.0.0.1:8710/v1 as the base URL of your client.")
+        out(f"{'changed' if was_there else 'added'} {own}: {made.url} ({_place(is_remote(made))})")
+        note(how)
+    return 0
+
+
+def _base_url() -> tuple[str, str]:
+    """Return the base URL for clients, and a sentence that says how to use it."""
+    from contextd.app.serving import running
+    from contextd.settings.config import home, own_settings
+
+    settings, service = own_settings(), running(home())
+    at = service.url if service is not None else f"http://127.0.0.1:{settings.engine.port}"
+    url = f"{at}/v1" if settings.proxy.open else f"{at}/t/TOKEN/v1"
+    start = "" if service is not None else "Start the proxy with `contextd serve --background`. "
+    token = "" if settings.proxy.open else " with the token that `contextd token create NAME` prints"
+    return url, f"{start}The base URL for your client is {url}{token}"
+
+
+@proxy.command("remove")
+@click.argument("name")
+@json_option
+def remove_upstream(name: str, json_output: bool) -> int:
+    """Remove the upstream NAME from your config.toml.
+
+    \b
+    Example:
+      contextd proxy remove vllm
+    """
+    from contextd.settings.config import home, own_settings
+    from contextd.settings.config_file import unset
+
+    settings, path = own_settings().proxy, home() / "config.toml"
+    if used := [alias for alias, target in settings.aliases.items() if target.partition("/")[0] == name]:
+        raise InvalidInput(f"the alias {used[0]} uses {name}; run `contextd config unset proxy.aliases.{used[0]}` first")
+    if not unset(path, ("proxy", "upstreams", name), trusted=True, table_too=True):
+        raise InvalidInput(f"no such upstream in {path}: {name!r}; run `contextd proxy list` for a list")
+    if settings.upstream == name:
+        unset(path, ("proxy", "upstream"), trusted=True)
+    as_json({"removed": name}) if json_output else out(f"removed {name}")
     return 0
 
 
@@ -109,9 +149,9 @@ def check_upstreams(name: str | None, json_output: bool) -> int:
 
 
 def _settings() -> Proxy:
-    from contextd.settings import config
+    from contextd.settings.config import own_settings
 
-    return config.load(config.home() / "config.toml", None, os.environ).settings.proxy
+    return own_settings().proxy
 
 
 def _place(remote: bool) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from contextd.errors import InvalidInput
 from contextd.surfaces.cli.show import as_json, out, project_options, table, warn
 
 
@@ -21,6 +22,7 @@ def config(ctx: click.Context, project: str, reader: str, json_output: bool) -> 
       contextd config
       contextd config set budget.default_max_tokens 2000
       contextd config set indexing.blocked_extensions .csv,.log --project-file
+      contextd config unset budget.default_max_tokens
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -76,11 +78,36 @@ def set_(key: str, value: str, project_file: bool, project: str, reader: str, js
     return 0
 
 
+@config.command("unset")
+@click.argument("key")
+@click.option("--project-file", is_flag=True, help="Change the project's context.toml instead of your config.toml.")
+@project_options
+def unset_(key: str, project_file: bool, project: str, reader: str, json_output: bool) -> int:
+    """Remove KEY from your config.toml, so that its default counts again. Comments in the file are kept.
+
+    \b
+    Examples:
+      contextd config unset query.default_k
+      contextd config unset proxy.aliases.fast
+    """
+    from contextd.app.assemble import project_root
+    from contextd.settings import config as settings
+    from contextd.settings.config_file import unset
+
+    path = project_root(project) / settings.FILE_NAME if project_file else settings.home() / "config.toml"
+    if not unset(path, key.split("."), trusted=not project_file):
+        raise InvalidInput(f"{key} is not set in {path}; run `contextd config` for a list")
+    as_json({"key": key, "file": str(path)}) if json_output else out(f"{key} removed from {path}")
+    return 0
+
+
 def _check(key: str, value: Any, root: Path | None) -> None:
     """Raise InvalidInput for a pattern or a path that no command could use. `root`: of the project whose file is changed."""
     from contextd.app.assemble import project_root
     from contextd.app.boundaries import watch_paths
+    from contextd.app.upstreams import checked_upstream
     from contextd.privacy import user_rules
+    from contextd.settings.config import own_settings
 
     if key == "security.secret_patterns":
         user_rules(value, ())
@@ -90,3 +117,5 @@ def _check(key: str, value: Any, root: Path | None) -> None:
         watch_paths(root, tuple(value))
     elif key.startswith("projects."):
         project_root(value)
+    elif key == "proxy.upstream" or key.startswith("proxy.aliases."):
+        checked_upstream(own_settings().proxy, value.partition("/")[0] if key != "proxy.upstream" else value)
