@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.http.conftest import Asked
+from tests.http.conftest import Asked, serving
 
 SAMPLE_LINE = re.compile(r'[a-z_]+(\{[a-z]+="[^"\n]*"(,[a-z]+="[^"\n]*")*\})? \d+(\.\d+)?(e-?\d+)?')
 
@@ -71,3 +71,21 @@ def test_tasks_of_private_tokens_are_shown_to_those_alone(fresh: Asked) -> None:
         seen = {name: fresh.api("GET", "/metrics", token=token, all_readers=readers) for name, token in tokens.items()}
         assert set(seen["me"]["tasks"]) == {"me-1", "agent-1"} and set(seen["agent"]["tasks"]) == {"agent-1"}
         assert seen["me"]["queries"] == seen["agent"]["queries"] == 2
+
+
+def test_no_secret_reaches_the_log_by_a_task_an_agent_or_a_note(fresh: Asked) -> None:
+    home = fresh.service.home.path
+    with (home / "config.toml").open("a") as file:
+        file.write('[context.security]\nsecret_patterns = ["corp-[0-9]{8}"]\n[context.metrics]\nlog_text = true\n')
+    known, own = "ghp_" + "x7Kq2LmN9pRs4TuV6wXy8ZaB1cDe3FgH5iJk", "corp-12345678"
+    service, client = serving(home)
+    with client:
+        changed = Asked(service, client, fresh.project, {})
+        where = {"project": str(fresh.project)}
+        for secret in (known, own):
+            changed.api("POST", "/task", {"title": f"load a user with {secret}", "task_id": secret, **where})
+            changed.api("POST", "/search", {"query": f"why does {secret} fail", **where})
+            changed.api("POST", "/usage", {"operation": "chat", "agent": secret, "task": secret, "notes": f"with {secret}"})
+        logged = "".join(path.read_text() for path in (home / "usage").iterdir()) + str(changed.api("GET", "/metrics"))
+    assert logged.count('"task"') >= 4 and "why does" in logged
+    assert known not in logged and own not in logged

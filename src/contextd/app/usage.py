@@ -80,7 +80,7 @@ class Usage:
         if asked is None:
             self._add(row, session.settings.metrics.keep_days)
         else:
-            whole = replace(row, operation=asked.operation, task=asked.task)
+            whole = replace(row, operation=asked.operation, task=scrub_text(asked.task, session.setup.rules)[0])
             asked.last = lambda: self._add(whole, session.settings.metrics.keep_days)
 
     def _add(self, row: QueryUsage, days: int) -> None:
@@ -117,7 +117,7 @@ def _row(session: Session, operation: str, query: Query, answer: SearchResult | 
         file_tokens=file_tokens(answer.hits) if packed is not None else 0,
         warnings=len(trace.warnings),
         public=not session.private,
-        text=scrub_text(query.text)[0] if session.settings.metrics.log_text else "",
+        text=scrub_text(query.text, session.setup.rules)[0] if session.settings.metrics.log_text else "",
     )
 
 

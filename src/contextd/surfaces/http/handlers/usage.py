@@ -34,4 +34,4 @@ def _service(caller: Caller) -> MetricsService:
         return not token.workspaces or (bool(project) and token.reaches(int(project, 16)))
 
     log, enabled = caller.service.home.usage.log, settings.metrics.enabled
-    return MetricsService(log, token.reader.name, enabled, reaches, private=token.private)
+    return MetricsService(log, token.reader.name, enabled, reaches, caller.service.rules(), token.private)
