@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from contextd.app.assemble import open_session
 from contextd.errors import InvalidInput
 from contextd.settings import config
-from contextd.settings.defaults import Embedding
+from contextd.settings.defaults import Embedding, MetricsSettings
 from tests.conftest import Run
 
 
@@ -69,6 +69,13 @@ def test_X4_a_project_cannot_widen_anything(tmp_path: Path) -> None:
     assert loaded.settings.embedding.model == Embedding().model
     assert loaded.settings.watcher.watch_paths == ("src",)
     assert len(loaded.warnings) == 5
+
+
+def test_a_project_does_not_decide_what_is_recorded_of_queries(tmp_path: Path) -> None:
+    hostile = "[context.metrics]\nenabled = true\nlog_text = true\nkeep_days = 36500\n"
+    loaded = load(tmp_path, hostile, user="[context.metrics]\nenabled = false\n")
+    assert loaded.settings.metrics == MetricsSettings(enabled=False)
+    assert "metrics.log_text is ignored: a project cannot choose what is recorded" in "\n".join(loaded.warnings)
 
 
 def test_the_user_file_may_do_what_a_project_may_not(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Load settings: defaults, the user's file, the project's `context.toml`, the environment, flags; later layers win.
 
 An unknown key is an error with a suggestion. Accepted keys without effect (`other_keys.py`) give one warning. A project's own
-file is not trusted to widen anything: it cannot name places outside the project, choose models, or switch scrubbing off.
+file is not trusted to widen anything: it cannot name places outside the project, choose models, switch scrubbing off, or have
+queries recorded.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, get_type_hints
 
 from contextd.errors import InvalidInput, Unavailable
 from contextd.settings.data_directory import home
-from contextd.settings.defaults import Engine, LanguageModel, Proxy, Settings
+from contextd.settings.defaults import Engine, LanguageModel, MetricsSettings, Proxy, Settings
 from contextd.settings.named_tables import TABLES, templates
 from contextd.settings.other_keys import BUILT_IN, NAMED_TABLES, WITHOUT_EFFECT, flattened
 
@@ -40,6 +41,7 @@ _UNTRUSTED = {
     "mode": "a project cannot choose the service",
     "mcp.tools": "a project cannot choose tools",
     **{f"engine.{one.name}": "a project cannot choose the service" for one in fields(Engine)},
+    **{f"metrics.{one.name}": "a project cannot choose what is recorded of queries" for one in fields(MetricsSettings)},
     **{f"proxy.{one.name}": "a project cannot configure the proxy" for one in fields(Proxy)},
     **{f"llm.{one.name}": "a project cannot choose models" for one in fields(LanguageModel)},
 }
@@ -274,8 +276,9 @@ def _checked(key: str, value: Any, origin: str, trusted: bool, warnings: list[st
         )
         hint = f"; did you mean {close[0]}?" if close else "; see `contextd config`"
         raise InvalidInput(f"{origin}: unknown setting {key!r}{hint}")
-    if not trusted and key in _UNTRUSTED and value != known[key]:
-        warnings.append(f"{origin}: {key} is ignored: {_UNTRUSTED[key]}")
+    if not trusted and key in _UNTRUSTED:
+        if value != known[key]:  # a file that `contextd init` wrote has all defaults
+            warnings.append(f"{origin}: {key} is ignored: {_UNTRUSTED[key]}")
         return None
     typed = _typed(key, value, known[key], origin)
     if not trusted and key == "watcher.watch_paths":
