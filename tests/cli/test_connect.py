@@ -138,6 +138,20 @@ def test_the_hook_is_added_beside_other_hooks_and_removed(person: Path, contextd
     assert json.loads(settings.read_text()) == {"model": "opus", "hooks": {"UserPromptSubmit": [other], "Stop": []}}
 
 
+def test_a_hook_of_another_program_in_the_same_group_stays(person: Path, contextd: Contextd) -> None:
+    settings = person / ".claude/settings.json"
+    contextd("install", "claude", "--hook", HOME=str(person))
+    (ours,) = json.loads(settings.read_text())["hooks"]["UserPromptSubmit"]
+    other = {"type": "command", "command": "audit --all", "timeout": 9}
+    about = {"type": "command", "command": "echo tea", "note": "runs before contextd.surfaces.client.hook"}
+    settings.write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"matcher": "*", "hooks": [other, *ours["hooks"], about]}]}}))
+    left = {"matcher": "*", "hooks": [other, about]}
+    contextd("install", "claude", "--hook", HOME=str(person))
+    assert json.loads(settings.read_text())["hooks"]["UserPromptSubmit"] == [left, ours], "it is there once"
+    contextd("uninstall", "claude", "--hook", HOME=str(person))
+    assert json.loads(settings.read_text())["hooks"]["UserPromptSubmit"] == [left]
+
+
 @pytest.fixture
 def process(home: Path, project: Path) -> Iterator[Process]:
     open_session(project, home=home, environment={}).index()

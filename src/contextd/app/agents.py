@@ -203,8 +203,12 @@ def installed_hook(path: Path) -> str | None:
     """Return the command of the hook in a settings file of Claude Code; None without one. Raises InvalidInput."""
     text = _text(path)
     groups = json_edit.entry(text, ("hooks", "UserPromptSubmit"))
-    commands = [one.get("command") for group in _list(groups) for one in _list(_get(group, "hooks")) if isinstance(one, dict)]
-    return next((str(one) for one in commands if _HOOK_MODULE in str(one)), None)
+    handlers = [one for group in _list(groups) for one in _list(_get(group, "hooks"))]
+    return next((str(_get(one, "command")) for one in handlers if _is_own(one)), None)
+
+
+def _is_own(handler: Any) -> bool:
+    return _HOOK_MODULE in str(_get(handler, "command"))
 
 
 def _get(value: Any, key: str) -> Any:
@@ -221,13 +225,22 @@ def hook_change(path: Path, *, add: bool) -> FileChange:
     known = json_edit.entry(text, ("hooks", "UserPromptSubmit")) or []
     if not isinstance(known, list):
         raise InvalidInput(f"{path}: hooks.UserPromptSubmit is not a list; mend the file first")
-    others = [one for one in known if _HOOK_MODULE not in str(one)]
+    others = [left for group in known if (left := _without_own(group)) is not None]
     wanted = [*others, _hook()] if add else others
     if wanted == known:
         return FileChange(path, text, text)
     if not wanted:
         return FileChange(path, text, json_edit.without_entry(text, ("hooks", "UserPromptSubmit")))
     return FileChange(path, text, json_edit.with_entry(text, ("hooks", "UserPromptSubmit"), wanted))
+
+
+def _without_own(group: Any) -> Any:
+    """Return a group of hooks without those of contextd; None if it has no others."""
+    handlers = _list(_get(group, "hooks"))
+    left = [one for one in handlers if not _is_own(one)]
+    if len(left) == len(handlers):
+        return group
+    return {**group, "hooks": left} if left else None
 
 
 def _text(path: Path) -> str:
