@@ -144,7 +144,9 @@ def test_a_hook_of_another_program_in_the_same_group_stays(person: Path, context
     (ours,) = json.loads(settings.read_text())["hooks"]["UserPromptSubmit"]
     other = {"type": "command", "command": "audit --all", "timeout": 9}
     about = {"type": "command", "command": "echo tea", "note": "runs before contextd.surfaces.client.hook"}
-    settings.write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"matcher": "*", "hooks": [other, *ours["hooks"], about]}]}}))
+    settings.write_text(
+        json.dumps({"hooks": {"UserPromptSubmit": [{"matcher": "*", "hooks": [other, *ours["hooks"], about]}]}})
+    )
     left = {"matcher": "*", "hooks": [other, about]}
     contextd("install", "claude", "--hook", HOME=str(person))
     assert json.loads(settings.read_text())["hooks"]["UserPromptSubmit"] == [left, ours], "it is there once"

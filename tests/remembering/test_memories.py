@@ -526,6 +526,33 @@ def test_a_topic_stays_private_however_memories_come_to_it(session: Session, con
         again.memories.delete_topic("Body")
 
 
+def test_no_merge_and_no_move_opens_a_topic_below_a_private_one(session: Session, contextd: Callable[..., Run]) -> None:
+    session.memories.add_topic("Birds", "Health")
+    session.memories.add_topic("Robins", "Birds")
+    session.memories.add_topic("Medicine", "Health")
+    contextd("topics", "private", "Health")
+    again = open_session(session.root(), home=session.home.path)
+    outside = replace(again, private=False)
+    again.remember("The heron is on Tuesday", topics=["Birds"])
+    again.remember("The robin is on Friday", topics=["Robins"])
+    again.memories.rename_topic("Birds", "Fowl")
+    opening: list[Callable[[], object]] = [
+        lambda: again.memories.merge_topic("Fowl", "Work"),
+        lambda: again.memories.add_topic("Fowl", "Work"),
+        lambda: again.memories.add_topic("Fowl", "Robins"),  # which is private by it alone
+        lambda: again.memories.merge_topic("Fowl", "Robins"),
+        lambda: again.memories.delete_topic("Robins"),
+    ]
+    for change in opening:
+        with pytest.raises(Conflict, match="`contextd topics private --off Health`"):
+            change()
+    assert not ids(outside) and {one.topics for one in again.memories.all()} == {("Fowl",), ("Robins",)}
+    assert again.memories.merge_topic("Robins", "Medicine") == 1
+    again.memories.add_topic("Fowl", "Medicine")
+    again.memories.merge_topic("Health", "Work")
+    assert not ids(outside), "what a private topic is merged into is private"
+
+
 def test_nothing_is_learned_of_a_private_topic_by_saving_something_like_it(
     session: Session, contextd: Callable[..., Run]
 ) -> None:

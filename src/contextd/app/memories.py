@@ -17,6 +17,7 @@ from contextd.app.memory_fields import (
     fault_of_text,
     with_fields,
 )
+from contextd.app.private_topics import PrivateTree
 from contextd.errors import Conflict, Forbidden, InvalidInput, NotFound
 from contextd.ports.record import Record
 from contextd.ports.world import Embedder, Tokens
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from contextd.app.session import Session
 
 _SHORTEST_ID = 4
-_OPEN = "contextd topics private --off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ class MemoryService:
         return [one for one in (*defined, *(Topic(name) for name in sorted(others))) if one.name not in hidden]
 
     def add_topic(self, name: str, parent: str = "") -> Topic:
-        """Add a topic, optionally below another."""
+        """Add a topic, optionally below another, or move it there. Raises Conflict if that opens memories."""
         name, known = self._clean(checked_topic(name)), {topic.name for topic in self.topics()}
         if name in self.hidden_topics():
             raise Forbidden(f"the topic {name!r} cannot be changed here; use the command line on this machine")
@@ -235,6 +235,7 @@ class MemoryService:
         if name in defined and not parent:
             move = f"contextd topics add {quote(name)} --below PARENT"
             raise Conflict(f"the topic {name!r} already exists; to move it, run `{move}`")
+        self._private_tree().check_moved(name, parent)
         self._store_initial_topics()
         above = [Topic(parent)] if parent and parent not in defined else []
         self.record.relations.put_topics(self.personal, self.reader.name, [*above, Topic(name, parent)])
@@ -249,23 +250,21 @@ class MemoryService:
         return self._replaced(name, new)
 
     def merge_topic(self, name: str, into: str) -> int:
-        """Merge a topic into another. Returns the number of memories that had it."""
+        """Merge a topic into another. Returns the number of memories that had it. Raises Conflict if that opens any."""
         self._known_topic(name)
         self._known_topic(into)
+        self._private_tree().check_merged(name, into)
         return self._replaced(name, into)
 
     def delete_topic(self, name: str) -> int:
         """Delete a topic. Its memories stay, without it. Returns their number. Raises Conflict for a private topic."""
         self._known_topic(name)
-        if name in self._below(self.private_topics):
-            raise Conflict(
-                f"the topic {name!r} is private, and agents would see its memories; first run `{_OPEN} {quote(name)}`"
-            )
+        self._private_tree().check_deleted(name)
         return self._replaced(name, "")
 
     def hidden_topics(self) -> frozenset[str]:
         """Return the topics that do not exist for this reader: private ones and those below them."""
-        return frozenset() if self.private else self._below(self.private_topics)
+        return frozenset() if self.private else self._private_tree().private()
 
     def hidden(self) -> frozenset[tuple[str, str]]:
         """Return which topics of whose memories do not exist for this reader: author (or ANYONE) and topic."""
@@ -373,8 +372,8 @@ class MemoryService:
         )
         return pipeline.RememberResources(self.record.memories, embedders, enricher, self.tokens, self.rules, self._shown())
 
-    def _below(self, names: Collection[str]) -> frozenset[str]:
-        return private_topics.below(names, self.record.relations, self.personal, self.reader.name)
+    def _private_tree(self) -> PrivateTree:
+        return private_topics.tree(self.private_topics, self.record.relations, self.personal, self.reader.name)
 
     def _corrected(self, workspaces: Sequence[int]) -> list[Taught]:
         found: list[Taught] = []
