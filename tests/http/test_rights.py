@@ -290,3 +290,30 @@ def test_the_language_of_a_document_stays_inside_the_frame(fresh: Asked) -> None
         fresh.api(
             "POST", "/documents", {"path": "a.txt", "text": "The tapir sleeps.", "language": language, "project": project}
         )
+
+
+def test_topics_are_changed_in_the_memories_that_a_token_sees(fresh: Asked, make_project: Callable[..., Path]) -> None:
+    home, other = fresh.service.home.path, make_project({"b.py": "b = 1\n"}, name="other")
+    owner, elsewhere = (open_session(root, home=home, environment={}) for root in (fresh.project, other))
+    ids = {
+        "here": owner.remember("The mast is tall", in_project=True, topics=["Boats"]).memory.id,
+        "hidden": owner.remember("The sail is torn", private=True, topics=["Boats", "Work"]).memory.id,
+        "there": elsewhere.remember("Acme is sold in June", in_project=True, topics=["Boats", "Merger"]).memory.id,
+    }
+    assert owner.project is not None
+    only = {"workspaces": [owner.project.workspace]}
+    limited = fresh.token("limited", may="write", private=True, **only)
+    agent = fresh.token("agent", may="write", **only)
+
+    def names(token: str) -> set[str]:
+        return {one["name"] for one in fresh.api("GET", "/topics", token=token)["items"]}
+
+    assert "Boats" in names(limited) & names(agent) and "Merger" not in names(limited) | names(agent)
+    assert fresh.call("PATCH", "/api/v1/topics/Merger", {"new": "Gone"}, token=limited).status_code == 404
+    assert fresh.api("PATCH", "/topics/Boats", {"new": "Ships"}, token=agent) == {"count": 1}
+    assert fresh.api("PATCH", "/topics/Boats", {"into": "Ships"}, token=limited) == {"count": 1}
+    assert fresh.api("DELETE", "/topics/Work", token=agent) == {"count": 0}
+    found = {name: (elsewhere if name == "there" else owner).memories.get(one).topics for name, one in ids.items()}
+    assert found == {"here": ("Ships",), "hidden": ("Ships", "Work"), "there": ("Boats", "Merger")}
+    assert fresh.api("PATCH", "/topics/Ships", {"new": "Vessels"}, token=limited) == {"count": 2}
+    assert "Ships" not in names(limited), "nobody else has it"

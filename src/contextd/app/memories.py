@@ -49,6 +49,7 @@ class MemoryService:
     tokens: Tokens
     rules: Sequence[Rule] = ()
     private: bool = True  # whether private memories may be seen
+    limited: bool = False  # whether memories of other projects do not exist for this reader
     private_topics: frozenset[str] = frozenset()  # memories of these, and of topics below them, are private
     on_erase: Callable[[], None] = lambda: None  # called after text was erased, to erase what logs say of it
     forgotten: Callable[[str, str], None] = lambda uri, text: None  # told of a memory that was erased
@@ -213,10 +214,10 @@ class MemoryService:
         The latter are stored in the memories only, so that nothing of them is left when these are forgotten.
         """
         defined = self._defined_topics()
-        if self.private:
+        if self.private and not self.limited:
             used = set(self.record.relations.used_topics(self.reader.name))
-        elif self.private_topics:
-            used = {topic for memory in self.all() if memory.author == self.reader.name for topic in memory.topics}
+        elif self.private or self.private_topics:
+            used = {topic for memory in self._written() for topic in memory.topics}
         else:
             used = set(self.record.relations.openly_used_topics(self.reader.name, self._workspaces()))
         others, hidden = used - {topic.name for topic in defined}, self.hidden_topics()
@@ -278,7 +279,7 @@ class MemoryService:
 
         `everything` includes all other memories.
         """
-        own = [memory for memory in self.all() if memory.author == self.reader.name]
+        own = self._written()
         resources = {workspace: self._resources([workspace]) for workspace in self._workspaces_of(own)}
         old = own if everything else [
             memory
@@ -292,17 +293,7 @@ class MemoryService:
 
     def quality(self) -> Quality:
         """Return statistics on kinds, attributes and verified fields."""
-        memories = self.all()
-        kinds: dict[str, int] = {}
-        for memory in memories:
-            kinds[memory.kind] = kinds.get(memory.kind, 0) + 1
-        return Quality(
-            len(memories),
-            dict(sorted(kinds.items(), key=lambda entry: (-entry[1], entry[0]))),
-            sum(bool(memory.attribute) for memory in memories),
-            kinds.get("unknown", 0),
-            sum(bool(memory.verified) for memory in memories),
-        )
+        return Quality.of(self.all())
 
     # Private
 
@@ -359,9 +350,23 @@ class MemoryService:
     def _changed_topics(self) -> bool:
         return bool(self.record.relations.topic_changes(self.reader.name))
 
+    def _written(self) -> list[Memory]:
+        return [memory for memory in self.all() if memory.author == self.reader.name]
+
     def _replaced(self, name: str, new: str) -> int:
+        """Replace a topic in memories. While memories that this reader does not see have it, it stays for those."""
         self._store_initial_topics()
-        return self.record.relations.replace_topic(self.personal, self.reader.name, name, new)
+        relations, author, sees_all = self.record.relations, self.reader.name, self.private and not self.limited
+        seen = [] if sees_all else [one for one in self._written() if name in one.topics]
+        if sees_all or len(seen) == relations.count_topic(author, name):
+            return relations.replace_topic(self.personal, author, name, new)
+        for memory in seen:
+            topics = dict.fromkeys(new if one == name else one for one in memory.topics)
+            self._changed(memory, topics=tuple(one for one in topics if one))
+        defined = {topic.name: topic.parent for topic in self._defined_topics()}
+        if new and name in defined and new not in defined:
+            relations.put_topics(self.personal, author, [Topic(new, defined[name])])
+        return len(seen)
 
     def _resources(self, workspaces: Sequence[int], *, deep: bool = True) -> pipeline.RememberResources:
         tiers = (self.static, self.deep() if deep else None)
@@ -389,6 +394,6 @@ def memory_service(session: Session) -> MemoryService:
     project = session.project.workspace if session.project is not None else None
     home, setup = session.home, session.setup
     made = (setup.static, setup.record_deep, home.tokens, setup.rules)
-    private = (session.private, frozenset(session.settings.privacy.topics))
+    private = (session.private, session.limited, frozenset(session.settings.privacy.topics))
     erased = (home.usage.log.drop_texts, home.interactions.purge)
     return MemoryService(home.record, home.personal, project, session.reader, *made, *private, *erased)

@@ -73,7 +73,7 @@ class Service:
         if token.may != ADMIN and not all(map(self._is_known, roots)):
             raise NotFound(_unknown(", ".join(one for one in (project, *also) if one is not None)))
         base = self._opened(main, others)
-        session = replace(base, reader=token.reader, private=token.private)
+        session = replace(base, reader=token.reader, private=token.private, limited=bool(token.workspaces))
         named = [one for one in (project, *also) if one is not None]
         found = projects_of(session)
         readable = token.may == ADMIN or (len(found) == len(named) and all(_reads(session, one) for one in found))

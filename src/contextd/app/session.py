@@ -57,6 +57,7 @@ class Session:
     unindexed: Path | None = None  # a queried folder that is not registered
     warnings: tuple[str, ...] = ()
     private: bool = True  # whether private memories and folders may answer; not over MCP, hooks and most tokens
+    limited: bool = False  # whether the reader's token is for some projects alone
 
     @property
     def settings(self) -> Settings:

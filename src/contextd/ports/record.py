@@ -101,6 +101,9 @@ class Relations(Protocol):
     def openly_used_topics(self, author: str, workspaces: Collection[int]) -> list[str]:
         """Return the topics of a person's memories in some workspaces that are not private."""
 
+    def count_topic(self, author: str, name: str) -> int:
+        """Return how many memories of a person have a topic, in every project."""
+
     def topic_authors(self, workspace: int) -> list[str]:
         """Return the people who defined, renamed or deleted a topic."""
 

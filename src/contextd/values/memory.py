@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from unicodedata import category
@@ -216,3 +217,15 @@ class Quality:
     with_attribute: int = 0
     unsure: int = 0
     verified: int = 0
+
+    @classmethod
+    def of(cls, memories: Sequence[Memory]) -> Quality:
+        """Return the statistics of some memories."""
+        kinds = Counter(memory.kind for memory in memories)
+        return cls(
+            len(memories),
+            dict(sorted(kinds.items(), key=lambda entry: (-entry[1], entry[0]))),
+            sum(bool(memory.attribute) for memory in memories),
+            kinds["unknown"],
+            sum(bool(memory.verified) for memory in memories),
+        )

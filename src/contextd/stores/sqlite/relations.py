@@ -27,6 +27,9 @@ _USED = "select distinct t.value from memory m, json_each(m.topics) t where m.au
 _USED_OPENLY = """
 select distinct t.value from memory m, json_each(m.topics) t where m.author = ? and m.topics != '[]'
 and not m.private and m.workspace_id in (select value from json_each(?))"""
+_COUNT = """
+select count(*) from memory m where m.author = ? and m.topics != '[]'
+and exists (select 1 from json_each(m.topics) t where t.value = ?)"""
 _UNLINKED = """
 insert into link_tombstone select workspace_id, start_id, end_id, kind, ?5 from link
 where workspace_id = ?1 and (?4 = '' or kind = ?4)
@@ -89,6 +92,10 @@ class SqliteRelations:
     def openly_used_topics(self, author: str, workspaces: Collection[int]) -> list[str]:
         """Return the topics of a person's memories in some workspaces that are not private."""
         return [row[0] for row in self._record.database.query(_USED_OPENLY, (author, json.dumps(list(workspaces))))]
+
+    def count_topic(self, author: str, name: str) -> int:
+        """Return how many memories of a person have a topic, in every project."""
+        return int(self._record.database.query(_COUNT, (author, name))[0][0])
 
     def topic_authors(self, workspace: int) -> list[str]:
         """Return the people who defined, renamed or deleted a topic."""
