@@ -261,9 +261,23 @@ def borrowed(root: Path, victim: Path, how: str) -> None:
         (fake / "commondir").write_text(f"{victim}/.git\n")
         (fake / "HEAD").write_text("ref: refs/heads/main\n")
         return
-    git.mkdir()
+    if how == "alternates of a worktree":
+        inner = root / "inner/.git"
+        own = inner / "worktrees/own"
+        own.mkdir(parents=True)
+        git.write_text(f"gitdir: {own}\n")
+        (own / "gitdir").write_text(f"{git}\n")
+        (own / "commondir").write_text("../..\n")
+        (own / "HEAD").write_text("ref: refs/heads/main\n")
+        git = inner
+    git.mkdir(exist_ok=True)
     (git / "HEAD").write_text("ref: refs/heads/main\n")
-    if how == "commondir":
+    if how.startswith("alternates"):
+        (git / "objects/info").mkdir(parents=True)
+        (git / "objects/info/alternates").write_text(f"# none\n{victim}/.git/objects\n")
+        (git / "refs/heads").mkdir(parents=True)
+        (git / "refs/heads/main").write_text((victim / ".git/refs/heads/main").read_text())
+    elif how == "commondir":
         (git / "commondir").write_text(f"{victim}/.git\n")
     elif how == "links":
         (git / "objects").symlink_to(victim / ".git/objects")
@@ -276,7 +290,16 @@ def borrowed(root: Path, victim: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "how", ["commondir", "links", "a linked ref", "a .git file of a folder below", "a worktree of its own making"]
+    "how",
+    [
+        "commondir",
+        "links",
+        "a linked ref",
+        "a .git file of a folder below",
+        "a worktree of its own making",
+        "alternates",
+        "alternates of a worktree",
+    ],
 )
 def test_a_folder_joined_another_project_through_its_git_folder(tmp_path: Path, victim: Path, home: Path, how: str) -> None:
     root = victim / "vendor/lib" if "below" in how else tmp_path / "thief"
@@ -284,10 +307,9 @@ def test_a_folder_joined_another_project_through_its_git_folder(tmp_path: Path, 
     (root / "r.md").write_text("hello\n")
     borrowed(root, victim, how)
     session = open_session(root, home=home, environment={})
-    session.index()
+    assert session.index().others == 0, how
     found = session.search("zanzibar launch code word strategy commit", min_score=0)
     assert not any("zanzibar" in hit.chunk.text for hit in found.hits), how
-    assert session.index().others == 0
     session.close()
 
 

@@ -77,7 +77,7 @@ def git_folder(root: Path) -> Path | None:
 
     A `.git` file can name any folder. It is accepted if it names a worktree's folder, which names this folder in turn and is
     listed by its repository, or the folder of a submodule of a repository above. A git folder that takes its commits from
-    elsewhere, by a common directory or by links, is rejected.
+    elsewhere, by a common directory, by links or by alternates, is rejected.
     """
     for folder in (root, *root.parents):
         place = folder / ".git"
@@ -106,7 +106,25 @@ def _pointed(folder: Path, place: Path) -> Path | None:
 
 
 def _borrows(target: Path) -> bool:
-    """Return whether a part of the git folder that defines its commits is a link."""
+    """Return whether a part of the git folder, or of the one it is a worktree of, that defines its commits is elsewhere."""
+    common = _first_line(target / "commondir")
+    folders = [target, (target / common).resolve()] if common else [target]
+    return any(_has_links(one) or _has_alternates(one) for one in folders)
+
+
+def _has_alternates(target: Path) -> bool:
+    """Return whether git takes objects from other folders, too: a clone made with `--shared` or `--reference` does."""
+    listed = target / "objects/info/alternates"
+    if not _is_regular(listed):
+        return _exists(listed)
+    try:
+        lines = listed.read_bytes().splitlines()
+    except OSError:
+        return True
+    return any(line.strip() and not line.startswith(b"#") for line in lines)
+
+
+def _has_links(target: Path) -> bool:
     ref = _first_line(target / "HEAD").removeprefix("ref:").strip()
     places = [target / name for name in _OWN]
     places += [target / Path(*Path(ref).parts[: count + 1]) for count in range(len(Path(ref).parts))] if ref else []
