@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from contextd.app.assemble import open_session
 from contextd.app.session import Session
+from contextd.surfaces.mcp import offers
 from tests.mcp.talk import Server
 
 NOISE = [b"not json\n", b"{}\n", b"[]\n", b'{"jsonrpc":"2.0","id":{},"method":"x"}\n', b'{"jsonrpc":"1.0","id":1,"method":"tools/list"}\n',
@@ -95,3 +97,16 @@ def test_M5_a_field_that_is_too_large_is_refused_by_name_and_limit(server: Serve
     for number, (arguments, message) in enumerate(TOO_MUCH, 1):
         answer = server.called(number, **arguments)
         assert answer["result"]["isError"] and message in answer["result"]["content"][0]["text"], answer
+
+
+def test_a_resource_has_no_invisible_characters(project: Path, home: Path) -> None:
+    (project / "trap.md").write_text("# Trap\n\nplain\u202etext\u200b and \x1b[31m red \U000e0041\n")
+    session = open_session(project, home=home, environment={})
+    session.index()
+    fact = session.remember("the mast\u202e is \u200btall").memory.id
+    for uri in ("context://file/trap.md", f"context://memory/{fact}"):
+        (found,) = offers.read(session, {"uri": uri})["contents"]
+        assert "\\u{202e}" in found["text"] and "\\u{200b}" in found["text"]
+        assert not set("\u202e\u200b\x1b\U000e0041") & set(found["text"])
+    assert "\\u{1b}" in offers.read(session, {"uri": "context://file/trap.md"})["contents"][0]["text"]
+    session.close()

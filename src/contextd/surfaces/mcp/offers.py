@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from contextd.errors import InvalidInput, NotFound
+from contextd.text.invisible import visible
 
 if TYPE_CHECKING:
     from contextd.app.session import Session
@@ -44,7 +45,7 @@ LISTS: Mapping[str, Mapping[str, Any]] = {
 
 
 def read(session: Session, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the text of a resource. Raises `NotFound`, also for a path that leads out of the project."""
+    """Return the text of a resource, with every character visible. Raises `NotFound`, also for a path that leads out of the project."""
     uri = str(params.get("uri", ""))
     if uri.startswith(_FILE):
         path = unquote(uri.removeprefix(_FILE))
@@ -55,7 +56,7 @@ def read(session: Session, params: Mapping[str, Any]) -> Mapping[str, Any]:
         text = session.memories.get(unquote(uri.removeprefix(_MEMORY))).text
     else:
         raise NotFound(f"no such resource: {uri!r}; the uris begin with {_FILE} or {_MEMORY}")
-    return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}
+    return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": visible(text)}]}
 
 
 def prompt(session: Session, params: Mapping[str, Any]) -> Mapping[str, Any]:
