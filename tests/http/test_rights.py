@@ -317,3 +317,32 @@ def test_topics_are_changed_in_the_memories_that_a_token_sees(fresh: Asked, make
     assert found == {"here": ("Ships",), "hidden": ("Ships", "Work"), "there": ("Boats", "Merger")}
     assert fresh.api("PATCH", "/topics/Ships", {"new": "Vessels"}, token=limited) == {"count": 2}
     assert "Ships" not in names(limited), "nobody else has it"
+
+
+def test_a_token_for_one_project_has_no_settings_file_of_another_folder_read(
+    fresh: Asked, make_project: Callable[..., Path]
+) -> None:
+    home, workspace = fresh.service.home.path, open_session(fresh.project, home=fresh.service.home.path).known().workspace
+    folder = make_project({"context.toml": "[context.zebra]\nx = 1\n"}, name="folder")
+    other = make_project({"b.py": "b = 1\n"}, name="other")
+    open_session(other, home=home, environment={}).index()
+    (other / "context.toml").write_text("[context.zebra]\nx = 1\n")
+    for may in ("read", "admin"):
+        limited = fresh.token(may, may=may, workspaces=[workspace])
+        for place in (folder, other):
+            for route in ("config", "status"):
+                answer = fresh.call("GET", f"/api/v1/{route}", token=limited, project=str(place))
+                assert answer.status_code in (403, 404) and "zebra" not in answer.text, (may, route, answer.text)
+        if may == "admin":
+            assert fresh.call("GET", "/api/v1/config", token=limited, project=str(fresh.project)).status_code == 200
+
+
+def test_names_of_private_topics_and_folders_are_shown_to_private_tokens_alone(fresh: Asked) -> None:
+    with (fresh.service.home.path / "config.toml").open("a") as file:
+        file.write('[context.privacy]\ntopics = ["Illness"]\npaths = ["diary"]\n')
+    for private in (True, False):
+        token = fresh.token(f"private {private}", may="admin", private=private)
+        for where in ({}, {"project": str(fresh.project)}):
+            found = fresh.api("GET", "/config", token=token, **where)["settings"]
+            shown = {"privacy.topics", "privacy.paths"} <= set(found)
+            assert shown is private and ("Illness" in str(found)) is private and "engine.port" in found

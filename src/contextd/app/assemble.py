@@ -194,14 +194,14 @@ def open_service(environment: Mapping[str, str] = os.environ, *, follow: bool = 
 
     if not isinstance(home.record, SqliteRecord):
         raise TypeError("the catalog of projects needs a record in SQLite")
-    return Service(home, ask, register, lambda root: _is_registered(root, home), Catalog(folder, home.record), follow)
+    return Service(home, ask, register, lambda root: _workspace_of(root, home), Catalog(folder, home.record), follow)
 
 
-def _is_registered(root: str, home: Home) -> bool:
+def _workspace_of(root: str, home: Home) -> int | None:
     try:
-        return home.record.registered("project", _place(checked_root(checked_path(root)))) is not None
+        return home.record.registered("project", _place(checked_root(checked_path(root))))
     except InvalidInput:
-        return False
+        return None
 
 
 def salvaged_record() -> tuple[dict[str, int], Path] | None:

@@ -52,7 +52,7 @@ class Service:
     home: Home
     ask: Open
     register: Open
-    is_registered: Callable[[str], bool]  # whether a folder is a project, judged without opening it
+    workspace_of: Callable[[str], int | None]  # of a folder that is a project, judged without opening it
     catalog: ProjectCatalog
     follow: bool = True  # whether files of projects in use are watched
     tokens: TokenService = field(init=False)
@@ -70,7 +70,8 @@ class Service:
             project = f"{next(iter(token.workspaces)):016x}"
         roots = [self._root(token, one) for one in (project, *also) if one is not None]
         main, others = (roots[0] if project is not None else None), roots[1 if project is not None else 0 :]
-        if token.may != ADMIN and not all(map(self._is_known, roots)):
+        everywhere = token.may == ADMIN and not token.workspaces
+        if not everywhere and not all(self._reaches(token, root) for root in roots):
             raise NotFound(_unknown(", ".join(one for one in (project, *also) if one is not None)))
         base = self._opened(main, others)
         session = replace(base, reader=token.reader, private=token.private, limited=bool(token.workspaces))
@@ -168,12 +169,13 @@ class Service:
             raise NotFound(_unknown(project))
         return root
 
-    def _is_known(self, root: str) -> bool:
-        """Return whether a folder is a project. Of other folders not even the settings file is read."""
+    def _reaches(self, token: AccessToken, root: str) -> bool:
+        """Return whether a folder is a project that a token may be used for. Of others not even the settings file is read."""
         with self._lock:
-            if (root,) in self._kept:
-                return True
-        return self.is_registered(root)
+            kept = self._kept.get((root,))
+        project = kept.session.project if kept is not None else None
+        workspace = project.workspace if project is not None else self.workspace_of(root)
+        return workspace is not None and token.reaches(workspace)
 
     def _opened(self, project: str | None, also: Sequence[str]) -> Session:
         """Return a session of the owner: the one opened before, or a new one if settings or folders have changed."""

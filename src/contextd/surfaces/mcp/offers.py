@@ -45,7 +45,7 @@ LISTS: Mapping[str, Mapping[str, Any]] = {
 
 
 def read(session: Session, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the text of a resource, with every character visible. Raises `NotFound`, also for a path that leads out of the project."""
+    """Return the text of a resource, all characters visible. Raises `NotFound`, also for a path out of the project."""
     uri = str(params.get("uri", ""))
     if uri.startswith(_FILE):
         path = unquote(uri.removeprefix(_FILE))

@@ -19,6 +19,8 @@ from contextd.values.access_token import ADMIN
 if TYPE_CHECKING:
     from contextd.ports.catalog import KnownProject
 
+_PRIVATE = ("privacy.topics", "privacy.paths")  # settings that name what is private
+
 
 def status(caller: Caller, asked: requests.InProject) -> answers.StatusAnswer:
     """Show the state of the index."""
@@ -60,7 +62,7 @@ def secrets(caller: Caller, asked: requests.Paged) -> ListAnswer[answers.SecretA
 
 
 def config(caller: Caller, asked: requests.InProject) -> answers.ConfigAnswer:
-    """Show all settings, and where they come from."""
+    """Show all settings, and where they come from. Names of what is private are for tokens that may see it."""
     from contextd.settings import config as files
 
     root = caller.session(asked).root() if asked.project is not None else None
@@ -69,6 +71,7 @@ def config(caller: Caller, asked: requests.InProject) -> answers.ConfigAnswer:
     shown = {
         key: answers.SettingAnswer(files.value_of(loaded.settings, key), loaded.origins.get(key, "default"))
         for key in files.known_keys()
+        if caller.token.private or key not in _PRIVATE
     }
     return answers.ConfigAnswer(shown, loaded.warnings)
 
