@@ -336,6 +336,28 @@ def test_an_empty_answer_says_why(indexed: Path, home: Path, contextd: Contextd,
     assert "kind nonsense" in contextd("search", "load_user", "--kind", "nonsense", cwd=indexed).err
 
 
+def test_an_empty_folder_has_no_files_to_search(tmp_path: Path, contextd: Contextd) -> None:
+    (tmp_path / "empty").mkdir()
+    contextd("index", cwd=tmp_path / "empty")
+    run = contextd("search", "x", cwd=tmp_path / "empty")
+    assert "has no files to search" in run.err and "not indexed yet" not in run.err
+    (tmp_path / "empty/a.md").write_text("# Apples\n")
+    contextd("index", cwd=tmp_path / "empty")
+    assert "no files to search" not in contextd("search", "x", cwd=tmp_path / "empty").err
+
+
+def test_an_export_counts_the_memories_that_it_has(tmp_path: Path, contextd: Contextd) -> None:
+    contextd("remember", "I like tea")
+    contextd("remember", "I am ill", "--private")
+    run = contextd("memories", "export", str(tmp_path / "m.md"))
+    assert run.out.startswith("1 memory written to ") and "1 private, silent or ended memory is left out" in run.out
+    assert "ill" not in (tmp_path / "m.md").read_text()
+    assert json.loads(contextd("memories", "export", str(tmp_path / "m.md"), "--json").out)["memories"] == 1
+    gems = contextd("memories", "export", str(tmp_path / "g.json"), "--format", "gems").out
+    assert gems.startswith("1 memory written to ")
+    assert contextd("memories", "export", str(tmp_path / "m.json")).out.startswith("2 memories written to ")
+
+
 def test_asking_creates_no_project(project: Path, home: Path, contextd: Contextd, tmp_path: Path) -> None:
     for command in (["search", "x"], ["context", "x"], ["symbols", "x"], ["stats"], ["jobs"], ["errors"], ["secrets"], ["who"]):
         run = contextd(*command, cwd=project)

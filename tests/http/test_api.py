@@ -390,3 +390,11 @@ def test_a_document_for_nobody_else_is_for_its_author_alone(fresh: Asked) -> Non
     for path, more in (("mine.md", {"principals": []}), ("ours.md", {})):
         fresh.api("POST", "/documents", {"path": path, "text": "The quokka sleeps.", "project": project, **more})
     assert [one["path"] for one in fresh.api("GET", "/documents", project=project, token=ana)["items"]] == ["ours.md"]
+
+
+def test_a_folder_that_is_no_project_gives_one_warning(asked: Asked, tmp_path: Path) -> None:
+    for route in ("search", "context"):
+        found = asked.api("POST", f"/{route}", {"query": "tea", "project": str(tmp_path)})
+        warned = [one for one in found["warnings"] if "project" in one]
+        assert warned == ["This project is not indexed yet. Run `contextd index`."]
+    assert any("no project is named" in one for one in asked.api("POST", "/search", {"query": "tea"})["warnings"])

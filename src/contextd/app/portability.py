@@ -22,7 +22,7 @@ from contextd.ports.world import Matrix
 from contextd.sandbox.reading import memory_file, read_memories
 from contextd.values.memory import Memory
 
-__all__ = ["as_gems", "as_lines", "as_markdown", "exported", "imported", "memory_file"]
+__all__ = ["as_gems", "as_lines", "as_markdown", "exported", "for_people", "imported", "memory_file"]
 
 
 def exported(session: Session, *, vectors: bool = False) -> dict[str, Any]:
@@ -82,10 +82,14 @@ def as_lines(payload: Mapping[str, Any]) -> Iterator[str]:
             yield json.dumps({"type": name, **entry}, ensure_ascii=False)
 
 
+def for_people(payload: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the memories of an export that its Markdown has."""
+    return [one for one in payload["memories"] if one["valid_to"] is None and not one["private"] and not one["silent"]]
+
+
 def as_markdown(payload: Mapping[str, Any]) -> str:
     """Return an export for people: current memories by kind, without private and silent ones."""
-    lines = ["# Memories", ""]
-    current = [one for one in payload["memories"] if one["valid_to"] is None and not one["private"] and not one["silent"]]
+    lines, current = ["# Memories", ""], for_people(payload)
     for kind in sorted({one["kind"] for one in current}):
         lines += [f"## {kind}", ""]
         for one in sorted((one for one in current if one["kind"] == kind), key=lambda one: -one["said"]):

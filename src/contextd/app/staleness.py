@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from shlex import quote
 
 from contextd.app.project import NOT_INDEXED, Project
+from contextd.app.status import indexed_at
 from contextd.values.answer import Hit
 from contextd.values.document import OWNER
 from contextd.values.job import Job
@@ -29,6 +30,8 @@ def warn(project: Project, reader: Reader, sources: frozenset[int], hits: Sequen
     elif job is not None:
         known = f": {_so_far(job)}" if job.total else ""
         trace.warn(f"This project is not indexed yet. Indexing is in progress{known}. Repeat the query in a few seconds.")
+    elif indexed_at(project) is not None and not project.store.documents(project.source.id):
+        trace.warn("This project has no files to search. Run `contextd index` when there are some.")
     else:
         trace.warn(NOT_INDEXED)
 

@@ -42,7 +42,7 @@ def status(project: Project, reader: Reader, hidden: tuple[str, ...] = ()) -> St
     return Status(
         project.name,
         str(project.root),
-        _indexed(project),
+        indexed_at(project),
         len(known),
         0 if hidden else len(store.documents(project.commits.id)),
         chunks,
@@ -55,7 +55,7 @@ def status(project: Project, reader: Reader, hidden: tuple[str, ...] = ()) -> St
     )
 
 
-def _indexed(project: Project) -> int | None:
+def indexed_at(project: Project) -> int | None:
     """Return when the last run ended. For an index of an older version, that of the last completed job."""
     if noted := project.store.notes.setting(f"indexed {project.source.id}"):
         return int(noted)

@@ -51,9 +51,16 @@ def export(file: str, shape: str | None, vectors: bool, project: str | None, rea
             target.write(f"{text}\n".encode("utf-8", "replace"))
     except OSError as error:
         raise click.UsageError(f"cannot write {file}: {error.strerror}") from None
-    as_json(payload["contextd"]) if json_output else out(
-        f"{counted(payload['contextd']['memories'], 'memory', 'memories')} written to {file}"
-    )
+    every = len(payload["memories"])
+    current = portability.as_gems(payload)["gems"] if shape == "gems" else portability.for_people(payload)
+    written = len(current) if shape in ("gems", "markdown") else every
+    if json_output:
+        as_json({**payload["contextd"], "memories": written})
+        return 0
+    out(f"{counted(written, 'memory', 'memories')} written to {file}")
+    if left := every - written:
+        kinds = "private, silent or ended"
+        out(f"{counted(left, f'{kinds} memory is', f'{kinds} memories are')} left out; JSON has all of them")
     return 0
 
 

@@ -136,7 +136,8 @@ def _context(caller: Caller, asked: requests.ContextRequest, *, explained: bool 
 
 
 def _warn_of_no_project(session: Session, asked: requests.SearchRequest, trace: Trace) -> None:
-    if session.project is None and not session.others and not asked.memories_only:
+    named = session.project is not None or session.others or session.unindexed is not None
+    if not named and not asked.memories_only:
         trace.warn("no project is named, so personal memories and chats alone were searched")
 
 
