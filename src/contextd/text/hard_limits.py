@@ -2,13 +2,14 @@
 
 Similarity does not find them: "Allergic to peanuts" is not near "what should I cook". So a fact that states a limit has domains
 (food, health, travel, gifts, sport, housing), a question has domains, and the two are compared. Both are recognized by the
-concepts of the thesaurus and by words of denial.
+concepts of the thesaurus, by words of denial, and by classes of words (`limit_words.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from contextd.text.limit_words import classes_of
 from contextd.text.patterns import pattern
 from contextd.text.thesaurus import concepts_of, widened
 
@@ -26,11 +27,15 @@ _ASKED: dict[str, frozenset[str]] = {
     "sport": frozenset({"sport"}),
     "housing": frozenset("house_flat live_home moving_house roommate".split()),
 }
-# More words by which a question names a domain.
 # Questions with these concepts are about other things, unless a word names the domain: a shirt in mustard is no food.
 _OTHER_MATTERS = frozenset(
     "computer phone email data_file_backup programming apps book_read writing_blog color tax presentation_report "
-    "post_parcel".split()
+    "post_parcel server_database".split()
+)
+# Words of everyday life mean something else there: the tests run, cookies are stored, a menu opens.
+_AT_A_COMPUTER = frozenset(
+    "computer email data_file_backup programming apps tax presentation_report server_database testing_errors code_style "
+    "internet_wifi".split()
 )
 _ALL = frozenset(DOMAINS)
 _BODY = frozenset({"health", "sport", "travel", "housing"})
@@ -63,13 +68,31 @@ _ALLERGENS: dict[str, frozenset[str]] = {
 _NOT_FOOD = frozenset({"housing", "travel", "gifts", "health", "sport"})
 _OF_FOOD = frozenset({"food", "gifts", "travel", "health"})
 _INJURED = frozenset({"back_knee_joints", "injury_pain"})
+# The domains of a limit, by the classes of its words.
+_BY_CLASS: dict[str, frozenset[str]] = {
+    "body": _BODY,
+    "digestion": _BODY | _EATING,
+    "vulnerable": _ALL,
+    "sober": _OF_FOOD,
+    "diet": _EATING,
+    "faith": _EATING,
+    "medicine": frozenset({"health", "sport"}),
+    "interacting": frozenset({"food", "travel"}),
+    "motion": frozenset({"travel"}),
+    "sight": frozenset({"gifts"}),
+}
+_BY_ALLERGEN: dict[str, frozenset[str]] = {
+    "food_allergen": _OF_FOOD,
+    "other_allergen": _NOT_FOOD,
+    "drug_allergen": frozenset({"health"}),
+}
 
 
 def limit_domains(text: str) -> frozenset[str]:
     """Return the domains in which a fact is a hard limit; none if it states no limit."""
-    concepts = concepts_of(text)
-    if "allergy" in concepts:
-        return _allergy_domains(text, concepts)
+    concepts, classes = concepts_of(text), classes_of(text)
+    if "allergy" in concepts or ("reacts" in classes and classes & _BY_ALLERGEN.keys()):
+        return _allergy_domains(text, concepts, classes) | _of_classes(classes)
     if pattern("appointment").search(text) or (pattern("favors").search(text) and not pattern("denies").search(text)):
         return frozenset()  # a date with a doctor, or a taste, limits nothing
     found = _together((_EATING,)) if pattern("diet").search(text) or pattern("consumes").search(text) else frozenset[str]()
@@ -84,7 +107,7 @@ def limit_domains(text: str) -> frozenset[str]:
         found |= {"travel", "sport", "health"} if pattern("other_allergens").search(text) else set()
     if _INJURED & widened(concepts) and pattern("denies").search(text):
         found |= _BODY
-    return found
+    return found | _of_classes(classes)
 
 
 def question_domains(text: str) -> frozenset[str]:
@@ -92,7 +115,8 @@ def question_domains(text: str) -> frozenset[str]:
     concepts = concepts_of(text)
     catered = {"food"} if "party_celebration" in concepts and "gifts" not in concepts else set[str]()
     known = frozenset[str]() if concepts & _OTHER_MATTERS else domains_of(concepts) | catered
-    return known | _named(text)
+    classes = frozenset[str]() if concepts & _AT_A_COMPUTER else classes_of(text)
+    return known | _named(text) | {domain for domain in DOMAINS if f"ask_{domain}" in classes}
 
 
 def domains_of(concepts: frozenset[str]) -> frozenset[str]:
@@ -114,9 +138,23 @@ def _of_concepts(concepts: frozenset[str]) -> frozenset[str]:
     return _together(_BY_CONCEPT[one] for one in widened(concepts) if one in _BY_CONCEPT)
 
 
-def _allergy_domains(text: str, concepts: frozenset[str]) -> frozenset[str]:
+def _of_classes(classes: frozenset[str]) -> frozenset[str]:
+    """Return the domains of a limit by its words; none if they are of somebody's work or reading."""
+    if "unrelated" in classes:
+        return frozenset()
+    found = _together(domains for name, domains in _BY_CLASS.items() if name in classes)
+    if "fear" in classes:
+        feared = {"housing", "travel", "gifts"} if "other_allergen" in classes else {"travel", "sport", "health"}
+        found |= feared | ({"housing"} if "close_space" in classes else set())
+    if "forbidden" in classes:
+        found |= _BODY if "exertion" in classes else frozenset()
+        found |= _together(domains for name, domains in _BY_ALLERGEN.items() if name in classes)
+    return found
+
+
+def _allergy_domains(text: str, concepts: frozenset[str], classes: frozenset[str]) -> frozenset[str]:
     """Return the domains of an allergy: by the allergen; food if none is known."""
-    known = _of_allergens(concepts)
+    known = _of_allergens(concepts) | _together(_BY_ALLERGEN[one] for one in classes & _BY_ALLERGEN.keys())
     if pattern("in_the_air").search(text):
         known |= _NOT_FOOD - {"gifts"}
     if pattern("other_allergens").search(text):

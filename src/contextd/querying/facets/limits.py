@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from contextd.ports.store import View
 from contextd.text.hard_limits import limit_term, question_domains
+from contextd.text.limit_words import classes_of
 from contextd.text.patterns import pattern
 from contextd.text.terms import PARTS, key
 from contextd.text.wording import is_about_world
@@ -17,7 +18,7 @@ from contextd.values.retrieval import Wanted, Words
 LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", "what harms comes before taste")
 MOST = 60
 _ALL, _NEAREST = 20, 8  # so many limits are all shown; of more, those of the best standing
-_HOUSEHOLD = frozenset("wife husband partner son daughter kid kids twins child children baby fiancé fiancée".split())
+_INTRODUCED = 4  # words at the start of a fact that say whom it is about
 _FOR_SOMEBODY = re.compile(
     r"\bfor (?:my |our )?(?!me\b|us\b|Christmas\b|Easter\b)(?:[A-Z]\w+|(?:mother|father|sister|brother|wife|husband)\b)"
 )
@@ -51,7 +52,7 @@ def _concerns(text: str, fact: str, whose: str, domains: frozenset[str]) -> bool
         return whose in named or bool(_names(fact) & named)
     return (
         not whose
-        or whose in _HOUSEHOLD
+        or "household" in classes_of(_start(fact))
         or whose in named
         or bool(_names(fact) & named)
         or bool(pattern("together").search(text))
@@ -60,4 +61,8 @@ def _concerns(text: str, fact: str, whose: str, domains: frozenset[str]) -> bool
 
 def _names(fact: str) -> set[str]:
     """Return the names in the first words of a fact: My sister Bodil."""
-    return {word.casefold() for word in re.findall(r"\b[A-Z][^\W\d_]+", " ".join(fact.split()[:4]))}
+    return {word.casefold() for word in re.findall(r"\b[A-Z][^\W\d_]+", _start(fact))}
+
+
+def _start(fact: str) -> str:
+    return " ".join(fact.split()[:_INTRODUCED])

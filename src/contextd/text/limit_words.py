@@ -1,0 +1,42 @@
+"""Words of limits and of questions that touch them, by classes, in six languages: `learned/limits.json`.
+
+An entry begins a word of the text; several words follow each other. With `$` the last word is whole, with `*` the entry may be
+inside a word. Chinese and Japanese entries are found anywhere. Entries are compared as text, so nothing has to be compiled.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+
+_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = ("zh", "ja")
+
+
+@lru_cache(maxsize=1 << 10)
+def classes_of(text: str) -> frozenset[str]:
+    """Return the classes of words that a text has: body, medicine, diet, ask_food, household …"""
+    words = f" {' '.join(_WORD.findall(unicodedata.normalize('NFKC', text).casefold()))} "
+    return frozenset(name for name, entries in _known().items() if any(entry in words for entry in entries))
+
+
+@lru_cache
+def _known() -> Mapping[str, Sequence[str]]:
+    told: dict[str, dict[str, list[str]]] = json.loads(
+        files("contextd.text").joinpath("learned", "limits.json").read_text("utf-8")
+    )
+    return {
+        name: tuple(_sought(entry, language) for language, entries in by_language.items() for entry in entries)
+        for name, by_language in told.items()
+    }
+
+
+def _sought(entry: str, language: str) -> str:
+    """Return an entry as it stands in a text whose words have single spaces around them."""
+    if language in _UNSPACED or entry.startswith("*"):
+        return entry.removeprefix("*")
+    return f" {entry[:-1]} " if entry.endswith("$") else f" {entry}"
