@@ -69,7 +69,12 @@ def test_a_plain_fact_is_no_limit(fact: str) -> None:
 
 
 def test_an_allergy_is_in_every_answer_about_food(person: Session) -> None:
-    for question in ("What should I cook tonight?", "Recommend a restaurant for Friday", "snack ideas for the office"):
+    for question in (
+        "What should I cook tonight?",
+        "Recommend a restaurant for Friday",
+        "snack ideas for the office",
+        "What's for dinner tonight?",
+    ):
         answer = person.facets(question)
         assert [hit.chunk.text for hit in answer.hits].count("Allergic to peanuts") == 1, question
         assert "Must Be Respected:\n" in answer.text
@@ -212,3 +217,19 @@ def test_a_look_up_is_answered_by_one_fact(person: Session) -> None:
 )
 def test_appointments_and_habits_are_no_limits(fact: str) -> None:
     assert not limit_domains(fact)
+
+
+def test_limits_of_the_household_count_in_every_language(tmp_path: Path) -> None:
+    session = open_session(None, home=tmp_path)
+    told = {
+        "Our youngest Mia must not eat eggs": "What's for dinner tonight?",
+        "Meine Tochter Lena verträgt keine Milch": "Was koche ich heute Abend?",
+        "Mon mari Luc est allergique aux noix": "Que cuisiner ce soir pour moi ?",
+        "Mi hijo Pablo es celíaco": "¿Qué cocino esta noche?",
+        "老公有痛风": "今晚吃什么?",
+        "娘は卵アレルギー": "今夜の夕飯は何にしよう?",
+    }
+    for fact in told:
+        session.remember(fact)
+    missed = [fact for fact, question in told.items() if fact not in {hit.chunk.text for hit in session.facets(question).hits}]
+    assert not missed

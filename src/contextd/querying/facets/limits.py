@@ -31,7 +31,8 @@ def limits_for(text: str, view: View) -> list[Chunk]:
     the limits of that person.
     """
     domains = question_domains(text)
-    if not domains or is_about_world(text) or "parts" not in view.fields:
+    elsewhere = is_about_world(text) and "at_hand" not in classes_of(text)  # what's for dinner tonight: of the person
+    if not domains or elsewhere or "parts" not in view.fields:
         return []
     terms = {key(limit_term(domain), PARTS): 1.0 for domain in domains}
     found = [one.chunk for one in view.retrieve(Wanted(MOST, {"parts": Words("parts", terms, MOST)})).found["parts"]]
