@@ -259,9 +259,9 @@ def test_a_program_that_takes_the_port_of_a_dead_service_gets_no_token(process: 
             thief.accept()
 
 
-def test_another_writer_is_told_that_the_service_holds_the_index(
-    home: Path, project: Path, monkeypatch: pytest.MonkeyPatch, contextd: Callable[..., Run]
-) -> None:
+@pytest.fixture
+def followed(home: Path, project: Path, monkeypatch: pytest.MonkeyPatch, contextd: Callable[..., Run]) -> Iterator[Path]:
+    """A project whose files the service follows."""
     monkeypatch.setenv("CONTEXTD_HOME", str(home))
     session = open_session(project, home=home, environment={})
     session.index()
@@ -269,24 +269,22 @@ def test_another_writer_is_told_that_the_service_holds_the_index(
     try:
         assert contextd("search", "load user", "--service", cwd=project).code == 0  # from now on, the project is followed
         until(lambda: "service" in session.known().writer())
-        told = contextd("watch", cwd=project)
-        assert told.code == 3 and "locked by the contextd service" in told.err and "`contextd stop`" in told.err
+        yield project
     finally:
         one.stop(signal.SIGKILL)
 
 
-def test_a_project_that_the_service_follows_can_be_removed(
-    home: Path, project: Path, monkeypatch: pytest.MonkeyPatch, contextd: Callable[..., Run]
-) -> None:
-    monkeypatch.setenv("CONTEXTD_HOME", str(home))
-    session = open_session(project, home=home, environment={})
-    session.index()
-    one = Process(home, watch=True)
-    try:
-        contextd("search", "load user", "--service", cwd=project)
-        until(lambda: "service" in session.known().writer())
-        removed = contextd("projects", "remove", str(project), "--yes")
-        assert removed.code == 0 and "1 removed" in removed.out, removed.err
-        assert not list((home / "projects").iterdir())
-    finally:
-        one.stop(signal.SIGKILL)
+def test_another_writer_is_told_that_the_service_holds_the_index(followed: Path, contextd: Callable[..., Run]) -> None:
+    told = contextd("watch", cwd=followed)
+    assert told.code == 3 and "locked by the contextd service" in told.err and "`contextd stop`" in told.err
+
+
+def test_a_project_that_the_service_follows_can_be_shared(followed: Path, contextd: Callable[..., Run]) -> None:
+    assert contextd("share", "ana", cwd=followed).code == 0
+    assert contextd("search", "load user", "--as", "ana", "--embedded", cwd=followed).code == 0
+
+
+def test_a_project_that_the_service_follows_can_be_removed(home: Path, followed: Path, contextd: Callable[..., Run]) -> None:
+    removed = contextd("projects", "remove", str(followed), "--yes")
+    assert removed.code == 0 and "1 removed" in removed.out, removed.err
+    assert not list((home / "projects").iterdir())
