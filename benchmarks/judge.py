@@ -1,8 +1,8 @@
 """How much each piece of evidence counts that a fact matters (`querying/facets/judge.py`), learned leaving persons out.
 
-`python -m benchmarks.judge` fits a logistic regression on persons with 26 facts (the examples and the items of facets) and 120
-facts (the items of people), each person judged by weights that never saw them: recall of what must be shown, precision, and the
-relevance against the share that is right. `--learn` writes the weights of a fit on all of them.
+`python -m benchmarks.judge` fits logistic regressions on persons with 26 facts (the examples and the items of facets), 40 and
+120 facts (the persons of `benchmarks/needs.py`, the items of people), each person judged by weights that never saw them: recall
+of what must be shown, precision, and the relevance against the share that is right. `--learn` writes a fit on all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import io
 import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import needs
 from benchmarks.persons import told
 from benchmarks.relevance import ITEMS, LEARNED
 from benchmarks.relevance import people as examples
@@ -27,7 +28,7 @@ from contextd.app.session import Session
 from contextd.querying import pipeline
 from contextd.querying.compete import distances, shared_words
 from contextd.querying.facets.interpret import without_amounts
-from contextd.querying.facets.judge import MOST, NAMES, enough, evidence
+from contextd.querying.facets.judge import CROWD, MOST, NAMES, among, enough, evidence
 from contextd.querying.facets.limits import limits_for
 from contextd.querying.facets.traits import shared_concepts
 from contextd.querying.retrieve import retrieve
@@ -35,15 +36,15 @@ from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
 from contextd.text.natural_language import is_foreign
+from contextd.text.needs import WORDS, Needs, needs_of, wanted
 from contextd.text.people import mentions
-from contextd.text.situations import needed_for
 from contextd.text.wording import asks_one_thing
 from contextd.values.query import Narrow
 from contextd.values.trace import Trace
 
-_FOLDS = 5
 _PENALTY, _STEPS = 1.0, 25
 _TENTH, _ENOUGH_PAIRS = 0.1, 50
+_NOTHING = np.zeros(0, np.float32)
 
 Float = NDArray[np.float64]
 
@@ -51,68 +52,118 @@ Float = NDArray[np.float64]
 class Case(NamedTuple):
     """One question of one person: the evidence for every fact, and which facts must and may be shown."""
 
-    person: int
+    fold: int
     group: str
     evidence: Float
     must: Float
     may: Float
 
 
-def persons() -> Iterator[tuple[str, list[str], list[tuple[str, set[str], set[str]]]]]:
-    """Groups of persons: their facts, and their questions with what must and may be shown."""
-    for one in json.loads((ITEMS / "people.json").read_text("utf-8"))["people"]:
+class Person(NamedTuple):
+    """A person: their facts, their questions with what must and may be shown, and weights by tier that never saw them."""
+
+    group: str
+    fold: int
+    facts: list[str]
+    asked: list[tuple[str, set[str], set[str]]]
+    needs: Mapping[str, Needs]
+
+
+def persons() -> Iterator[Person]:
+    """All persons. The weights of needs that come with the package were learned from one group of them only."""
+    known = needs.persons()
+    by_fold = _needs_by_fold(known)
+    for person, fold in zip(known, needs.folds(known), strict=True):
+        said = person["facts"]
+        asked = [
+            (q["text"], {said[i] for i in q["must"]}, {said[i] for i in q["may"]})
+            for q in person["questions"]
+            if q["kind"] != "lookup"
+        ]
+        yield Person(f"persons, {len(said)} facts", fold, said, asked, by_fold[fold])
+    shipped = {tier: needs_of(tier) for tier in by_fold[0]}
+    for number, one in enumerate(json.loads((ITEMS / "people.json").read_text("utf-8"))["people"]):
         text = {fact["id"]: fact["text"] for fact in one["facts"]}
         asked = [(q["text"], {text[i] for i in q["must"]}, {text[i] for i in q["may"]}) for q in one["questions"]]
-        yield "people", list(text.values()), asked
+        yield Person("people", number % needs.FOLDS, list(text.values()), asked, shipped)
     for group, some in (("examples", examples()), ("items", examples(ITEMS / "facets.json"))):
-        for one in some:
+        for number, one in enumerate(some):
             asked = [(q["text"], {one["facts"][int(i)] for i in q["facts"]}, set[str]()) for q in one["queries"]]
-            yield group, one["facts"], asked
+            yield Person(group, number % needs.FOLDS, one["facts"], asked, shipped)
 
 
-def cases(*, deep: bool) -> list[Case]:
-    """All requests and questions for which several facts may matter. Look-ups are answered in another way."""
-    found = []
-    for number, (group, facts, asked) in enumerate(persons()):
-        with told(facts, deep=deep) as session:
-            for text, must, may in asked:
+def _needs_by_fold(known: Sequence[needs.Person]) -> list[dict[str, Needs]]:
+    """For each fold of the persons of `benchmarks/needs.py`, weights by tier that never saw them."""
+    by_tier = {tier: needs.left_out(needs.asked_of(known, embedder)) for tier, embedder in needs.embedders().items()}
+    return [{tier: found[fold] for tier, found in by_tier.items()} for fold in range(needs.FOLDS)]
+
+
+def cases(some: Iterable[Person]) -> dict[str, list[Case]]:
+    """By tier, all requests and questions for which several facts may matter. Look-ups are answered in another way."""
+    found = dict[str, list[Case]]()
+    for person in some:
+        with told(person.facts) as session:
+            for text, must, may in person.asked:
                 if must and not asks_one_thing(text) and not is_foreign(text):
-                    texts, columns = _evidence(session, text)
-                    labels = (np.array([one in known for one in texts], float) for known in (must, may))
-                    found.append(Case(number, group, columns, *labels))
+                    texts, by_tier = _evidence(session, text, person.needs)
+                    labels = [np.array([one in known for one in texts], float) for known in (must, may)]
+                    for tier, columns in by_tier.items():
+                        found.setdefault(tier, []).append(Case(person.fold, person.group, columns, *labels))
     return found
 
 
-def _evidence(session: Session, text: str) -> tuple[list[str], Float]:
-    """The facts, and the evidence of each for a question."""
+def _evidence(session: Session, text: str, known: Mapping[str, Needs]) -> tuple[list[str], dict[str, Float]]:
+    """The facts, and the evidence of each for a question, by tier."""
     query = query_of(session, text, Narrow(memories_only=True), None)
     means, trace = resources_of(session, query), Trace(None)
     with ExitStack() as stack:
-        plan = understand(query)
+        plan, named = understand(query), without_amounts(text)
         view = next(view for view in pipeline.views_of(query, plan, means, stack, trace) if view.size)
-        vectors = vectors_of([view], replace(plan, text=without_amounts(text)), means.embedders, trace)
-        embedders = [one for one in means.embedders(set(vectors)) if one.space in vectors]
+        vectors = vectors_of([view], replace(plan, text=named), means.embedders, trace)
+        spaces = {one.space.split("/")[0]: one for one in means.embedders(set(vectors)) if one.space in vectors}
         found = retrieve(view, plan, {space: aimed(one, space) for space, one in vectors.items()})
         read = {chunk.id: chunk.text for chunk in view.get(found.chunks)}
         texts = [read[chunk] for chunk in found.chunks]
-        needed = {
-            one.space.split("/")[0]: needed_for(one.documents([text])[0], view.vectors(found.chunks, one.space), one.space)
-            for one in embedders
-        }
         limits = {chunk.id for chunk in limits_for(text, view)}
         there = np.array([chunk in limits for chunk in found.chunks], float)
         people = mentions(text, texts, [one.whose for one in view.about(found.chunks)])
-        concepts = shared_concepts(text, texts)
         every = range(len(texts))
-        shared = {**shared_words(found, every), "concepts": concepts}
-        columns = evidence(distances(found, every), shared, needed, there, people, view.size)
-        return texts, np.stack([columns[name] for name in NAMES], axis=1)
+        near, shared = distances(found, every), {**shared_words(found, every), "concepts": shared_concepts(text, texts)}
+        by_tier = {}
+        for tier, lower in (("deep", ("deep", "static")), ("static", ("static",)), (WORDS, ())):
+            one = spaces.get(tier)
+            question = wanted(known[tier], named, one.documents([named])[0] if one else _NOTHING)
+            needed = question.by_vectors(view.vectors(found.chunks, one.space if one else "")) + question.by_concepts(texts)
+            columns = evidence({name: near[name] for name in lower}, shared, needed, there, people, view.size)
+            by_tier[tier] = np.stack([columns[name] for name in NAMES], axis=1)
+        return texts, by_tier
 
 
-def fitted(some: Sequence[Case]) -> Float:
+class Weights(NamedTuple):
+    """The weights of the evidence, and those of competition among facts."""
+
+    evidence: Float
+    crowd: Float
+
+    def odds(self, columns: Float) -> Float:
+        """The log-odds of the facts of one question."""
+        return np.asarray(_among(columns @ self.evidence) @ self.crowd)
+
+
+def fitted(some: Sequence[Case]) -> Weights:
+    """Weights of the evidence first, then of competition."""
+    right = [np.maximum(one.must, one.may) for one in some]
+    weights = logistic([one.evidence for one in some], right)
+    return Weights(weights, logistic([_among(one.evidence @ weights) for one in some], right))
+
+
+def _among(odds: Float) -> Float:
+    return np.stack([among(odds)[name] for name in CROWD], axis=1)
+
+
+def logistic(rows: Sequence[Float], labels: Sequence[Float]) -> Float:
     """A logistic regression by Newton's method, with a penalty on all weights but the constant."""
-    data = np.vstack([one.evidence for one in some])
-    right = np.concatenate([np.maximum(one.must, one.may) for one in some])
+    data, right = np.vstack(rows), np.concatenate(labels)
     penalty = np.full(data.shape[1], _PENALTY)
     penalty[-1] = 1e-6
     weights = np.zeros(data.shape[1])
@@ -125,8 +176,8 @@ def fitted(some: Sequence[Case]) -> Float:
 
 def left_out(some: Sequence[Case]) -> list[Float]:
     """The probability of each fact of each case, by weights that never saw the person."""
-    by_fold = [fitted([one for one in some if one.person % _FOLDS != fold]) for fold in range(_FOLDS)]
-    return [1 / (1 + np.exp(-(one.evidence @ by_fold[one.person % _FOLDS]))) for one in some]
+    by_fold = [fitted([one for one in some if one.fold != fold]) for fold in range(needs.FOLDS)]
+    return [1 / (1 + np.exp(-by_fold[one.fold].odds(one.evidence))) for one in some]
 
 
 def report(some: Sequence[Case], likely: Sequence[Float], tier: str) -> None:
@@ -154,15 +205,16 @@ def report(some: Sequence[Case], likely: Sequence[Float], tier: str) -> None:
 
 def main() -> None:
     """Measure leaving persons out; with `--learn`, write the weights of both tiers."""
-    for tier in ("deep", "static"):
-        some = cases(deep=tier == "deep")
+    for tier, some in cases(persons()).items():
         report(some, left_out(some), tier)
-        weights = fitted(some)
-        print({name: round(float(value), 2) for name, value in zip(NAMES, weights, strict=True)})
-        assert all(math.isfinite(value) for value in weights)
+        weights = np.concatenate(fitted(some))
+        named = dict(zip((*NAMES, *CROWD), weights.tolist(), strict=True))
+        print({name: round(value, 2) for name, value in named.items()})
+        assert all(math.isfinite(value) for value in named.values())
         if "--learn" in sys.argv:
             out = io.BytesIO()
-            np.savez_compressed(out, labels=np.array(NAMES), words=np.array([], str), weights=weights[None].astype(np.float32))
+            labels = np.array(list(named))
+            np.savez_compressed(out, labels=labels, words=np.array([], str), weights=weights[None].astype(np.float32))
             (LEARNED / f"judge-{tier}.npz").write_bytes(out.getvalue())
 
 

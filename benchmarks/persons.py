@@ -173,6 +173,7 @@ def _cosines(session: Session, facts: Sequence[str]) -> Callable[[str], list[str
 RUNS: dict[str, Callable[[], Any]] = {"prefeval": prefeval, "people": people, "limits": limits}
 HELD_OUT: dict[str, Callable[[], Any]] = {  # never developed on: the misses stay unread
     "people": lambda: people(ITEMS / "people_held_out.json"),
+    "people 2": lambda: people(ITEMS / "people_held_out_2.json"),
     "limits": lambda: limits(path=ITEMS / "must_not_miss_held_out.json"),
 }
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.querying.compete import alone, likely_of, needed, standings
-from contextd.querying.facets.judge import enough, evidence, odds_of, relevant
+from contextd.querying.facets.judge import NAMES, enough, evidence, odds_of, relevant
 from contextd.text.aim import aim_of, aimed
 from contextd.text.hard_limits import limit_domains, question_domains
+from contextd.text.needs import WORDS, needs_of, tier_of, wanted
 from contextd.text.people import Mentions, mentions
-from contextd.text.situations import needed_for
 from contextd.text.wording import asks_one_thing, is_about_world, subject_of
 from contextd.values.answer import Retrieved, Spread
 from contextd.values.document import ChunkId
@@ -152,20 +152,41 @@ def test_advice_is_not_looked_up() -> None:
     assert not asks_one_thing("What should I cook tonight?")
 
 
-def test_a_trip_needs_the_passport_and_a_meal_does_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tier", ["deep", "static", WORDS])
+def test_a_trip_needs_the_passport_and_a_meal_does_not(tier: str, tmp_path: Path) -> None:
     from tests.conftest import WEIGHTS
 
     (tmp_path / "models").symlink_to(WEIGHTS.absolute())
-    embedder = open_session(None, home=tmp_path).setup.static
-    assert embedder is not None
-    facts = np.vstack([embedder.documents([text]) for text in ("My passport runs out in April", "I can't stand olives")])
+    setup = open_session(None, home=tmp_path).setup
+    embedder = {"deep": setup.deep(), "static": setup.static, WORDS: None}[tier]
+    texts = ["My passport runs out in April", "I can't stand olives"]
+
+    def vectors(texts: list[str]) -> NDArray[np.float32]:
+        return (
+            np.zeros((len(texts), 0), np.float32)
+            if embedder is None
+            else np.vstack([embedder.documents([one]) for one in texts])
+        )
 
     def needed(question: str) -> NDArray[np.float64]:
-        return needed_for(embedder.documents([question])[0], facts, embedder.space)
+        asked = wanted(needs_of(tier), question, vectors([question])[0])
+        return asked.by_vectors(vectors(texts)) + asked.by_concepts(texts)
 
-    assert needed("Plan a week in Portugal")[0] > needed("Plan a week in Portugal")[1]
-    assert needed("What should I cook tonight?")[1] > needed("What should I cook tonight?")[0]
-    assert not needed_for(np.ones(3, np.float32), np.ones((2, 3), np.float32), "static/mine/3/1").any()
+    trip, meal = needed("Plan a week abroad"), needed("What should I cook tonight?")
+    assert trip[0] > trip[1] and meal[1] > meal[0]
+
+
+def test_vectors_of_another_model_are_not_judged_by_our_weights() -> None:
+    assert tier_of("static/potion", len(needs_of("static").fact.mean)) == "static"
+    assert tier_of("static/mine", 3) == tier_of("server/mine", 384) == tier_of("", 0) == WORDS
+
+
+def test_a_fact_without_a_vector_is_judged_by_its_concepts() -> None:
+    needs = needs_of("static")
+    size = len(needs.fact.mean)
+    asked = wanted(needs, "Plan a week abroad", np.ones(size, np.float32))
+    missing, constant = asked.by_vectors(np.zeros((1, size), np.float32)), needs.fact.weights[-1] @ asked.projected
+    assert missing[0] == pytest.approx(constant, abs=1e-4)
 
 
 def test_my_sister_means_the_sister_whose_name_a_fact_says() -> None:
@@ -181,13 +202,18 @@ def test_the_same_evidence_counts_less_among_more_facts() -> None:
     nobody = Mentions(zero, zero, zero)
 
     def odds(near: float, size: int) -> float:
-        columns = evidence(
-            {"static": near * one, "deep": near * one}, shared, {"static": -one, "deep": -one}, zero, nobody, size
-        )
+        columns = evidence({"static": near * one, "deep": near * one}, shared, -one, zero, nobody, size)
         return float(odds_of(columns, "deep")[0])
 
     assert odds(3, 20) > odds(3, 120) > odds(3, 505)
     assert odds(3, 120) > odds(1, 120)
+
+
+def test_a_fact_is_less_likely_if_many_others_are_likely() -> None:
+    alone, crowd = (np.array([1.0, *others]) for others in ([-6.0] * 20, [1.0] * 20))
+    columns = [{name: odds if name == "near" else np.zeros(21) for name in NAMES} for odds in (alone, crowd)]
+    first, second = (float(odds_of(one, "deep")[0]) for one in columns)
+    assert first > second
 
 
 @pytest.mark.parametrize(

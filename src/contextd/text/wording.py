@@ -22,6 +22,11 @@ def speaks_of_oneself(text: str) -> bool:
     return bool(pattern("own").search(text))
 
 
+def is_for_oneself(text: str) -> bool:
+    """Whether a text asks for something for the person alone: "lunch for me"."""
+    return bool(pattern("alone").search(text)) and not pattern("together").search(text)
+
+
 def act_of(text: str) -> str:
     """Return what a text does: recall, task, question or preference_update."""
     if pattern("update").search(text):

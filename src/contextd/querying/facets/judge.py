@@ -1,8 +1,9 @@
 """Judge whether a fact matters for a question: its log-odds among all facts of the person.
 
-The evidence: how near the fact is among the person's facts, shared words and concepts, whether facts like it are needed in the
-situation of the question, the people meant, whether it is a limit in the domain, and how many facts there are. The weights are
-a logistic regression on questions of persons with 26 and 120 facts (`python -m benchmarks.judge --learn`).
+The evidence: how near the fact is among the person's facts, shared words and concepts, whether facts like it are needed for
+such a question, the people meant, whether it is a limit in the domain, and how many facts there are. Facts compete: the more
+of them are likely, the less each of them is. The weights are logistic regressions on questions of persons with 26 to 120 facts
+(`python -m benchmarks.judge --learn`).
 """
 
 from __future__ import annotations
@@ -18,39 +19,34 @@ from contextd.text.people import Mentions
 
 Float = NDArray[np.float64]
 
-NAMES = ("near", "near static", "parts", "coverage", "concepts", "needed", "needed static", "limit", "named", "meant", "others",
-         "size", "constant")  # fmt: skip
+NAMES = ("near", "near static", "parts", "coverage", "concepts", "needed", "limit", "named", "meant", "others", "size",
+         "constant")  # fmt: skip
+CROWD = ("odds", "crowd", "constant among others")
 MOST = 12  # facts that are shown by their relevance
-_ENOUGH = 0.3  # probability from which a fact is shown; more facts than judged: less, see `enough`
+_ENOUGH, _AMONG_FEW = 0.2, 0.38  # probability from which a fact is shown, among as many as were judged and among few
+_RISE = 0.36  # exponent: among 20 facts the probability is that of `_AMONG_FEW`
 _TOUCHES = 0.1  # share of that from which a limit in the domain of the question is shown
 _JUDGED = 120  # facts of the largest persons with several facts per answer
 
 
 def enough(size: int) -> float:
     """Return the probability from which a fact is shown: among very many facts no single one is likely."""
-    return _ENOUGH * min(1.0, _JUDGED / max(1, size))
+    share = _JUDGED / max(1, size)
+    return float(min(_AMONG_FEW, _ENOUGH * share ** (_RISE if share > 1 else 1.0)))
 
 
 def evidence(
-    near: Mapping[str, Float],
-    shared: Mapping[str, Float],
-    needed: Mapping[str, Float],
-    limits: Float,
-    people: Mentions,
-    size: int,
-) -> dict[str, Float]:
+    near: Mapping[str, Float], shared: Mapping[str, Float], needed: Float, limits: Float, people: Mentions, size: int
+) -> dict[str, Float]:  # fmt: skip
     """Return the features of some facts, by name.
 
-    `near` (standard deviations above the mean fact) and `needed` (in the situation of the question) are by tier of vectors;
-    `shared` has word parts, words and concepts.
+    `near` (standard deviations above the mean fact) is by tier of vectors; `needed` has log-odds (`text/needs.py`); `shared`
+    has word parts, words and concepts.
     """
     zero = np.zeros(len(limits))
-    crowd = min(1.0, _JUDGED / max(1, size))  # among very many facts, too many are of the same situation
-    faded = {tier: values.mean() + crowd * (values - values.mean()) for tier, values in needed.items() if len(values)}
     columns = (
-        near.get("deep", zero), near.get("static", zero), shared["parts"], shared["coverage"], shared["concepts"],
-        faded.get("deep", zero), faded.get("static", zero), limits, people.named, people.meant, people.others,
-        zero + math.log(max(1, size)), zero + 1.0,
+        near.get("deep", zero), near.get("static", zero), shared["parts"], shared["coverage"], shared["concepts"], needed,
+        limits, people.named, people.meant, people.others, zero + math.log(max(1, size)), zero + 1.0,
     )  # fmt: skip
     return dict(zip(NAMES, columns, strict=True))
 
@@ -58,7 +54,16 @@ def evidence(
 def odds_of(columns: Mapping[str, Float], tier: str) -> Float:
     """Return the log-odds that each fact matters, by the weights of the best tier of vectors."""
     model = learned(f"judge-{tier}")
-    return np.asarray(sum(weight * columns[name] for name, weight in zip(model.labels, model.weights[0], strict=True)))
+    weights = dict(zip(model.labels, model.weights[0].tolist(), strict=True))
+    odds = np.asarray(sum(weights[name] * columns[name] for name in NAMES))
+    return np.asarray(sum(weights[name] * column for name, column in among(odds).items()))
+
+
+def among(odds: Float) -> dict[str, Float]:
+    """Return the features of facts that compete: their log-odds, and how many facts are likely."""
+    one = np.ones(len(odds))
+    likely = 1 / (1 + np.exp(-np.clip(odds, -30, 30)))
+    return dict(zip(CROWD, (odds, one * math.log1p(float(likely.sum())), one), strict=True))
 
 
 def relevant(odds: Float, size: int) -> list[int]:

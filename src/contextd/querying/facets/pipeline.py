@@ -40,11 +40,10 @@ from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
-from contextd.text.classifiers import TIERS
 from contextd.text.natural_language import is_foreign
+from contextd.text.needs import needs_of, tier_of, wanted
 from contextd.text.people import Mentions, mentions
-from contextd.text.situations import needed_for
-from contextd.text.wording import asks_one_thing, speaks_of_oneself
+from contextd.text.wording import asks_one_thing, is_for_oneself, speaks_of_oneself
 from contextd.values.answer import Candidate, Context, Hit, Retrieved
 from contextd.values.document import About, Chunk, ChunkId
 from contextd.values.query import Facet, Plan, Query
@@ -91,7 +90,9 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
         asked = replace(asked, own=asked.own or plan.facets)
         divided = trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own))
         plan = replace(plan, facets=divided or (replace(_KNOWN, topics=plan.topics if plan.model else ()),))
-        asking = _Asking(plan, query, asked, embedders, {space: aimed(one, space) for space, one in vectors.items()}, as_text)
+        aims = {space: aimed(one, space) for space, one in vectors.items()}
+        as_named = as_text if named.text == plan.text else _as_text(named.text, embedders)
+        asking = _Asking(plan, query, asked, embedders, aims, as_text, named.text, as_named)
         hits = list[Hit]()
         for view in views:
             hits += trace.attempt("facts", partial(_found, view, asking, trace), [])
@@ -186,6 +187,8 @@ class _Asking:
     embedders: Sequence[Embedder]
     vectors: Mapping[str, Matrix]
     as_text: Mapping[str, NDArray[np.float32]]
+    named: str  # the question without amounts, which name nothing
+    as_named: Mapping[str, NDArray[np.float32]]
 
     def held(self, view: View) -> list[Embedder]:
         """The embedders whose vectors the view has. English models embed all facts of another language alike."""
@@ -217,8 +220,13 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
         best = relevant(odds, view.size) if gate >= _MATTERS else []
     limits = [_limit(chunk, shown.get(chunk.id, 0.0)) for chunk in must]
     taken = {chunk.id for chunk in must}
+    own = is_for_oneself(plan.text)
     kept = [
-        place for place in best if shown[facts.chunks[place]] >= asking.query.min_score and facts.chunks[place] not in taken
+        place
+        for place in best
+        if shown[facts.chunks[place]] >= asking.query.min_score
+        and facts.chunks[place] not in taken
+        and not (own and facts.people.others[place])
     ]
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
     return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
@@ -250,8 +258,9 @@ class _Facts:
     standing: NDArray[np.float64]  # with the concepts and people that they share with the question
     concepts: NDArray[np.float64]
     people: Mentions
-    needed: Mapping[str, NDArray[np.float64]]  # in the situation of the question, by tier
+    needed: NDArray[np.float64]  # for such a question, log-odds
     space: str  # the best one
+    tier: str  # whose weights are used
     vectors: Matrix
     traits: Traits | None
 
@@ -264,13 +273,14 @@ def _read(
     held: Sequence[Embedder],
     asking: _Asking,
 ) -> _Facts:
-    """Read the limits, the facts of the best standing, and those that are needed in the situation of the question."""
-    needed = {
-        one.space.split("/")[0]: needed_for(asking.as_text[one.space], view.vectors(found.chunks, one.space), one.space)
-        for one in held
-    }
+    """Read the limits, the facts of the best standing, and those that are needed for such a question."""
+    space = held[-1].space if held else ""
+    vector = asking.as_named.get(space, np.zeros(0, np.float32))
+    tier = tier_of(space, len(vector))
+    question = wanted(needs_of(tier), asking.named, vector)
+    needed = question.by_vectors(view.vectors(found.chunks, space))
     limits = {chunk.id for chunk in must}
-    promising = standing + sum(needed.values()) + np.array([np.inf if chunk in limits else 0.0 for chunk in found.chunks])
+    promising = standing + needed + np.array([np.inf if chunk in limits else 0.0 for chunk in found.chunks])
     best = np.argsort(-promising, kind="stable")[:_LOOKED_AT]
     read = {chunk.id: chunk for chunk in view.get([found.chunks[place] for place in best.tolist()])}
     places = [place for place in best.tolist() if found.chunks[place] in read]
@@ -279,23 +289,23 @@ def _read(
         key=lambda one: (-round(float(promising[one]), _DIGITS), -said[one], read[found.chunks[one]].text, found.chunks[one])
     )
     chunks = [found.chunks[place] for place in places]
-    about, space, texts = view.about(chunks), held[-1].space if held else "", [read[chunk].text for chunk in chunks]
+    about, texts = view.about(chunks), [read[chunk].text for chunk in chunks]
     vectors, concepts = view.vectors(chunks, space), shared_concepts(asking.plan.text, texts)
     people = mentions(asking.plan.text, texts, [one.whose for one in about])
     raised = np.round(standing[places] + _CONCEPTS * concepts + _PERSON * (people.meant - people.others), _DIGITS)
     traits = traits_of(texts, [one.kind for one in about], space, vectors) if held else None
-    by_tier = {tier: values[places] for tier, values in needed.items()}
-    return _Facts(places, chunks, read, about, raised, concepts, people, by_tier, space, vectors, traits)
+    needed = needed[places] + question.by_concepts(texts)
+    return _Facts(places, chunks, read, about, raised, concepts, people, needed, space, tier, vectors, traits)
 
 
 def _odds(view: View, found: Retrieved, facts: _Facts, must: Sequence[Chunk], asking: _Asking) -> NDArray[np.float64]:
-    """Return the log-odds that each fact matters; by its standing alone without vectors, or for the caller's own facets."""
-    if not facts.space or asking.asked.own or facts.space.split("/")[0] not in TIERS:
+    """Return the log-odds that each fact matters; for the caller's own facets by its standing alone."""
+    if asking.asked.own:
         return odds_by_standing(facts.standing, view.size)
     limits = np.array([chunk in {one.id for one in must} for chunk in facts.chunks], float)
     shared = {**shared_words(found, facts.places), "concepts": facts.concepts}
     columns = evidence(distances(found, facts.places), shared, facts.needed, limits, facts.people, view.size)
-    return odds_of(columns, facts.space.split("/")[0])
+    return odds_of(columns, facts.tier)
 
 
 def _facets_of(facts: _Facts, kept: Sequence[int], asking: _Asking) -> list[str]:
