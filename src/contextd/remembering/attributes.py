@@ -53,8 +53,8 @@ QUANTITY = re.compile(
 MOST = re.compile(rf"(?<!\w)(?:{_MOST})(?!\w)", re.IGNORECASE)
 LEAST = re.compile(rf"(?<!\w)(?:{_LEAST})(?!\w)", re.IGNORECASE)
 DENIED = re.compile(r"\b(?:no|not|never|nothing|anything|forbids?|doesn'?t|don'?t|can'?t|cannot|kein\w*)\b", re.IGNORECASE)
-_AT_MOST_AFTER = re.compile(
-    r"\s*(?:,\s*)?(?:max(?:imum)?\b|tops\b|(?:is |are )?the (?:limit|maximum|ceiling)\b|not a cent more|(?:\w+ ){0,2}(?:at (?:the )?most|or (?:less|fewer|smaller|below|lower)))",
+AT_MOST_AFTER = re.compile(
+    r"\s*(?:,\s*)?(?:max(?:imum)?\b|tops\b|at the latest\b|spätestens\b|(?:is |are )?the (?:limit|maximum|ceiling)\b|not a cent more|(?:\w+ ){0,2}(?:at (?:the )?most|or (?:less|fewer|smaller|below|lower)))",
     re.IGNORECASE,
 )
 _NOT_PAST = re.compile(
@@ -63,7 +63,7 @@ _NOT_PAST = re.compile(
 )
 # Words by which a value may be a limit at all.
 LIMITED = re.compile(
-    rf"(?<!\w)(?:{_MOST}|{_LEAST})(?!\w)|{_AT_MOST_AFTER.pattern}|\b(?:limit\w*|cap(?:ped)?|ceiling|budget\w*|spend|afford|exceed\w*|only|"
+    rf"(?<!\w)(?:{_MOST}|{_LEAST})(?!\w)|{AT_MOST_AFTER.pattern}|\b(?:limit\w*|cap(?:ped)?|ceiling|budget\w*|spend|afford|exceed\w*|only|"
     r"longer|over|past|most|least|grenze|obergrenze|plafond|límite|tope|nothing|no|not|never|kein\w*)\b|[<>≤≥]|n't\b|不|最|以[内下上]",
     re.IGNORECASE,
 )
@@ -73,6 +73,7 @@ _TIMES = re.compile(
     r"\b(?P<adverb>daily|weekly|monthly|yearly|nightly|täglich|wöchentlich)\b",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(rf"(?P<count>{_NUMBER}) (?P<noun>[a-z]{{3,}}s) {_PERIOD}\b", re.IGNORECASE)
 _COUNTS = {"once": "1", "twice": "2", "thrice": "3", "einmal": "1", "zweimal": "2", "dreimal": "3"}
 _SPANS = {
     "morning": "day", "evening": "day", "night": "day", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
@@ -320,11 +321,16 @@ def _keyed(text: str) -> Found:
             and name not in ("it", "this", "that", "there", "he", "she")
         ):
             quantity = QUANTITY.match(match["value"])
-            if quantity and quantity.end() >= len(match["value"].rstrip(" .!")) - 12:
+            if quantity and (_is_measure(quantity) or quantity.end() >= len(match["value"].rstrip(" .!")) - 12):
                 return name, *_amount(quantity, match["value"])
             if pattern is _KEYED or len(match["value"].split()) <= 6:
                 return name, _listed(match["value"]), ""
     return None
+
+
+def _is_measure(match: re.Match[str]) -> bool:
+    """Return whether a quantity is complete by itself: it has a unit, a currency or a limit."""
+    return bool(match["unit"] or match["before"] or match["limit"])
 
 
 def _decided(text: str) -> Found:
@@ -350,6 +356,10 @@ def _dated(text: str) -> Found:
 
 def _measured(text: str) -> Found:
     """Parse a number with a unit, named by the noun before or after it."""
+    if match := _COUNTED.search(text):
+        doing = _activity(text[: match.start()])
+        period = match["period"].casefold()
+        return f"{doing}_{match['noun']}".strip("_"), match["count"], f"{match['noun']}/{_SPANS.get(period, period)}"
     for match in QUANTITY.finditer(text):
         bare = not (match["unit"] or match["before"] or match["period"] or match["limit"])
         if bare or match["low"].casefold() == "one":  # a number alone may be the name of something: "note 3"
@@ -379,7 +389,7 @@ def _amount(match: re.Match[str], text: str) -> tuple[str, str]:
     if limit := match["limit"]:
         most = bool(MOST.fullmatch(limit)) != bool(DENIED.search(text[: match.start()]))
         value = f"{'≤' if most else '≥'} {value}"
-    elif _AT_MOST_AFTER.match(text[match.end() :]) or _NOT_PAST.search(text[: match.start()]):
+    elif AT_MOST_AFTER.match(text[match.end() :]) or _NOT_PAST.search(text[: match.start()]):
         value = f"≤ {value}"
     period = match["period"]
     unit = match["unit"] or match["before"] or ""

@@ -20,6 +20,7 @@ from contextd.remembering.values import valued
 from contextd.text.classifiers import guess
 from contextd.text.hard_limits import limit_domains
 from contextd.text.natural_language import language_of
+from contextd.text.relative_times import lasting_since
 from contextd.text.times import windows
 from contextd.text.wording import kind_of
 from contextd.values.memory import GUESSED, UNKNOWN, Memory, fault_of
@@ -40,7 +41,7 @@ _BEGINS = re.compile(
 def began(text: str, said: int) -> int:
     """Return since when a fact holds, if it says so and that is past: "I moved to Lyon in March"; else 0."""
     times = windows(text, said) if _BEGINS.search(text) else ()
-    return max((start for start, _ in times if 0 < start < said), default=0)  # of several, the last
+    return max((start for start, _ in times if 0 < start < said), default=lasting_since(text, said))  # of several, the last
 
 
 def _stated(text: str) -> dict[str, str]:

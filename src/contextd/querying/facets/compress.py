@@ -1,7 +1,8 @@
 """Shorten facts: `@attribute value` where that says it all, duplicates once, limits on one thing joined.
 
 No information is lost. A fact that says more than its attribute and value stays as it is. Contradictory limits are all listed.
-Attributes whose words mean the same (`budget_shoes`, `budget_sneaker`) are one statement that names both.
+Attributes whose words mean the same (`budget_shoes`, `budget_sneaker`) are one statement that names both. Relative times have
+their date beside them, counted from the day the fact was told.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from contextd.text.natural_language import ANY_SMALL
+from contextd.text.relative_times import resolved
 from contextd.text.terms import plain, split
 from contextd.text.thesaurus import concepts_of
 from contextd.values.answer import Hit
@@ -80,8 +82,8 @@ def _stated(hit: Hit) -> tuple[str, str]:
     if chunk.label and chunk.value:
         text, weak = _weakened(chunk.text) if chunk.value[0].isdigit() else (chunk.text, "")
         if _says_all(text, chunk.label, chunk.value):
-            return chunk.label, weak + chunk.value
-    return "", " ".join(chunk.text.split())
+            return chunk.label, weak + resolved(chunk.value, chunk.modified)
+    return "", resolved(" ".join(chunk.text.split()), chunk.modified)
 
 
 def _weakened(text: str) -> tuple[str, str]:
