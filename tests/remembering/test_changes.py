@@ -1,4 +1,4 @@
-"""Later facts that end earlier ones: moved, married, changed jobs, bought, stopped, no longer, used to; in English and German."""
+"""Later facts that end earlier ones: moved, married, changed jobs, bought, stopped, no longer, used to."""
 
 from __future__ import annotations
 
@@ -74,8 +74,31 @@ ENDED = (
     ("I have a cat called Miso", "Miso passed away in spring"),
     ("I'm learning Dutch", "I gave up learning Dutch"),
     ("Ich lerne Klavier", "Mit dem Klavier habe ich aufgehört"),
+    ("I take the 7:42 train", "I take the 8:12 train now"),
+    ("My phone number is 555 1234", "New phone number: 555 9999"),
+    ("We bank with HSBC", "Moved our account from HSBC to Monzo"),
+    ("J'habite à Lyon", "On a déménagé à Nantes"),
+    ("Je fume", "J'ai arrêté de fumer"),
+    ("J'ai une Clio", "J'ai vendu la Clio"),
+    ("我住在北京", "我搬到上海了"),
+    ("我每天抽烟", "我戒烟了"),
+    ("我开一辆丰田", "我把丰田卖了"),
+    ("Trabajo en Telefónica", "Ahora trabajo en Iberdrola"),
+    ("Vivo en Sevilla", "Me mudé a Bilbao"),
+    ("東京に住んでいる", "大阪に引っ越した"),
+    ("I'm 34", "Turned 35 yesterday"),
+    ("Favorite band: Radiohead", "My favorite band is now The Smile"),
+    ("The API listens on port 8080", "The API now listens on port 9090"),
+    ("The deadline is 3 May", "Deadline moved to 10 May"),
+    ("I train at FitX", "Cancelled FitX, training at home now"),
+    ("Ich fahre einen Passat", "Passat verkauft, jetzt Fahrrad"),
+    ("Je travaille chez Orange", "Je travaille maintenant chez Free"),
+    ("Budget for the trip is 2000 euros", "Trip budget raised to 2500 euros"),
 )
 BOTH_HOLD = (
+    ("I like tea in the morning", "I like coffee now"),
+    ("My cousin lives in Lyon", "On a déménagé à Nantes"),
+    ("我喜欢喝茶", "我戒烟了"),
     ("My girlfriend is called Ines", "Ines and I got married"),
     ("I play tennis on Mondays", "I stopped at the tennis shop"),
     ("I live in Leipzig", "My sister moved to Bremen"),

@@ -122,7 +122,7 @@ _PHRASES = tuple(
         ("bedtime", rf"\b(?:go to bed|bedtime|asleep)\b.{{0,14}}?(?P<value>{_CLOCK})"),
         ("blood_type", r"\bblood (?:type|group):? (?:is )?(?P<value>(?:a|b|ab|o|0)\b ?(?:\+|-|\u2212|positive|negative|pos|neg)?)"),
         ("job", r"\b(?:work|works|working|arbeite|travaille|trabajo)(?: now| jetzt| inzwischen)? (?:as|als|comme|como) (?:an? |the |de )?(?P<value>[\w -]+?)(?= at | in | for | bei | since |[.,;]|$)"),
-        ("employer", r"\b(?:work|works|working|(?:started|start|got|have) (?:a )?(?:new )?job|joined|arbeite|angefangen|travaille|trabajo)(?: now| jetzt)?"
+        ("employer", r"\b(?:work|works|working|(?:started|start|got|have) (?:a )?(?:new )?job|new job: started|joined|started|arbeite|angefangen|travaille|trabajo)(?: now| jetzt| maintenant)?"
                      r" (?:at |for |bei |chez |en |(?<=joined ))(?P<value>(?-i:[A-Z])[\w&']*(?: (?-i:[A-Z&])[\w&']*)*)"),
         ("relationship", r"\b(?:i'?m|i am|we are|we're|(?:i|we) (?:just )?got|ich bin|wir sind|je suis|estoy|soy) (?:now |newly |jetzt |seit \w+ )?"
                          r"(?P<value>single|married|engaged|divorced|widowed|ledig|verheiratet|verlobt|geschieden|verwitwet|célibataire|mariée?|divorcée?|solter[oa]|casad[oa]|divorciad[oa])\b(?!-)"),
@@ -135,6 +135,7 @@ _PHRASES = tuple(
         ("version_{what}", r"\b(?:use|using|run|running|on|upgraded to|moved to|updated to) (?P<what>(?-i:[A-Z])[\w+#.-]*) v?(?P<value>\d+(?:\.\d+)*)(?= now\b| for\b| in\b|[.,;]?$)"),
         ("weight", r"\b(?:i'?m|i am) (?:now )?(?:down|up) to (?P<value>\d+(?:[.,]\d+)?) ?(?P<unit>kg|kilos?|lbs?|pounds|stone)"),
         ("home", r"\b(?:nach " + _PLACE + r" (?:um)?gezogen|(?:déménagé|emménagé) à (?P<in_fr>(?-i:[A-Z])[\w'-]+)|me mudé a (?P<in_es>(?-i:[A-Z])[\w'-]+))"),
+        ("home", r"(?:住在|搬到了?|搬去)(?P<value>[\u4e00-\u9fff]{2,4}?)(?=了|[\uff0c\u3002,.]|$)|(?P<in_fr>[\u4e00-\u9fff]{2,4})に(?:住んで|引っ越し)"),
         ("port", r"\b(?:listens? on|runs? on|on|at) port (?P<value>\d{2,5})"),
         ("email", r"(?P<value>[\w.+-]+@[\w-]+\.[\w.]+)"),
         ("phone", r"\b(?:phone|mobile|call|tel)\b\D{0,20}(?P<value>\+?\d[\d /-]{6,}\d)"),
@@ -359,7 +360,7 @@ def _measured(text: str) -> Found:
     if match := _COUNTED.search(text):
         doing = _activity(text[: match.start()])
         period = match["period"].casefold()
-        return f"{doing}_{match['noun']}".strip("_"), match["count"], f"{match['noun']}/{_SPANS.get(period, period)}"
+        return f"{doing}_{match['noun']}".strip("_"), _counted(match, text), f"{match['noun']}/{_SPANS.get(period, period)}"
     for match in QUANTITY.finditer(text):
         bare = not (match["unit"] or match["before"] or match["period"] or match["limit"])
         if bare or match["low"].casefold() == "one":  # a number alone may be the name of something: "note 3"
@@ -377,6 +378,12 @@ def _measured(text: str) -> Found:
         name = "_".join(words[-2:]) or "_".join(after[:1])
         return (name, value, unit) if name else None
     return None
+
+
+def _counted(match: re.Match[str], text: str) -> str:
+    """Return the number of a count with its limit: "at most two coffees a day"."""
+    quantity = next((one for one in QUANTITY.finditer(text) if one.span("low") == match.span("count")), None)
+    return _amount(quantity, text)[0] if quantity else match["count"]
 
 
 def _is_money(match: re.Match[str]) -> bool:

@@ -17,7 +17,8 @@ from contextd.values.memory import Decided, Memory
 
 # A person has one value of each of these at a time, however it is worded.
 _I = re.compile(
-    r"\s*(?:(?-i:[A-Z])\w+ (?:and|und) )?(?:i|i'm|i\u2019m|we|moved|ich|bin|wir|je|j'|j\u2019|nous|yo|me)\b"
+    r"\s*(?:(?-i:[A-Z])\w+ (?:and|und) )?(?:i|i'm|i\u2019m|we|moved|turned|started|joined|new job|ich|bin|wir|je|j'|j\u2019|nous"
+    r"|on|yo|me|vivo|trabajo|ahora)\b|\s*我|[\u4e00-\u9fff]+に(?:住|引)"
     r"|.*\b(?:wohne|lebe|arbeite) (?:ich|wir)\b",
     re.IGNORECASE,
 )
@@ -56,7 +57,7 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
     if unsure:
         return Decided(new, against=tuple(over))
     current = [old for old in alike if old.id != new.id and _same_attribute(old, new) and old.valid_to is None]
-    if over or not current or not _one_value(new.attribute):
+    if over or not current or not (_one_value(new.attribute) or LATER & set(new.text.casefold().split())):
         return Decided(new, ended=tuple(_ended(old, new) for old in over))
     others = [old for old in current if _same_thing(old, new) and (new.trusted or not old.trusted)]
     against = tuple(old for old in current if old not in others and old.value != new.value and _contradicts(old, new))

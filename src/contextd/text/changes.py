@@ -54,6 +54,9 @@ _OVER = tuple(
         r"\bne .+? plus (?:de |d'|à |chez )?(?P<thing>[\w' -]+?)(?=[.,;!?]|$)",
         rf"\b(?:vendí|dejé|cancelé|abandoné) (?:de |mi |mis |la |el |los |las )*(?P<thing>.+?){_STOP}",
         rf"\bya no (?:\w+ )?(?:en |a |de |el |la )*(?P<thing>[\w' -]+?){_STOP}",
+        r"^(?P<thing>[\w' -]+?) (?:verkauft|gekündigt|aufgegeben|abgeschafft)\b",
+        r"把(?P<thing>[^\uff0c\u3002]{1,6}?)(?:卖|取消|停|扔)",
+        r"戒(?P<thing>[^了\uff0c\u3002]{1,3})了",
         rf"(?:卖了|卖掉了?|戒了|停了|取消了|不再)(?P<thing>{_CLAUSE})",
         rf"(?P<thing>{_CLAUSE}?)(?:はやめた|をやめた|を辞めた|を売った|は解約した)",
     )
@@ -84,6 +87,8 @@ _MOVED = tuple(
         r"(?:auf|um) .+ (?:verschoben|erhöht|gestiegen|gesenkt)",
     )
 )
+_NUMBER = re.compile(r"\S*\d\S*")
+_NOW = re.compile(r"^(?P<thing>[^,;]{4,60}?),? (?:now|jetzt|maintenant|ahora)[.!]?$", re.IGNORECASE)
 _NEW = re.compile(
     r"^(?:i |we )?(?:have |'ve |just )*(?:got|bought|have) (?:a |an |my |our )?new (?P<thing>[\w' -]+?)(?=[.,:;!]|$)",
     re.IGNORECASE,
@@ -112,6 +117,7 @@ _CHANGES = (
     (_OVER, _NOTHING),
     (_GONE, _NOTHING._replace(gone=True)),
     (_MOVED, _NOTHING._replace(moved=True)),
+    ((_NOW,), _NOTHING._replace(moved=True)),
     ((_NEW,), _NOTHING._replace(moved=True, unsure=True)),
 )
 
@@ -124,7 +130,7 @@ def change_of(text: str) -> Ending | None:
     for patterns, change in _CHANGES:
         for pattern in patterns:
             if match := pattern.search(line):
-                thing = telling(match["thing"], line)
+                thing = telling(_NUMBER.sub(" ", match["thing"]) if pattern is _NOW else match["thing"], line)
                 if 0 < len(thing) <= _LONGEST:
                     return change._replace(thing=thing)
     return None
@@ -149,4 +155,6 @@ def speaks_of(thing: frozenset[str], text: str) -> bool:
 
 def _same_word(one: str, other: str) -> bool:
     """Return whether two terms are forms of one word. Stems are English; words of other languages keep their endings."""
-    return one[:_FAMILY] == other[:_FAMILY] and len(one[:_FAMILY]) == _FAMILY and abs(len(one) - len(other)) <= _ENDING
+    short, long = sorted((one, other), key=len)
+    whole = len(short) >= _FAMILY - 1 and long.startswith(short)  # fume, fumer
+    return (whole or (len(short) >= _FAMILY and short[:_FAMILY] == long[:_FAMILY])) and len(long) - len(short) <= _ENDING
