@@ -58,6 +58,7 @@ def test_attribute_value_and_unit(text: str, attribute: str, value: str, unit: s
 def test_whose_fact_it_is() -> None:
     assert stated("Tom's shoe size is 39")[:3] == ("tom", "shoe_size", "39")
     assert stated("My wife is allergic to nuts")[:3] == ("wife", "allergy", "nuts")
+    assert stated("Biscuit is a beagle").about == "biscuit" and stated("Standup is at 10").about == ""
 
 
 @pytest.mark.parametrize(

@@ -212,14 +212,15 @@ def stated(text: str) -> Stated:
         if found := pattern(rest):
             if _NOT_NOW.search(rest) and found[1][:1] not in ("≤", "≥"):  # a limit may be negated: "not over 10 kg"
                 break
-            about = "" if pattern is _keyed and _is_thing(about, line, found[0]) else about
+            about = "" if pattern is _keyed and _is_thing(about, line, found) else about
             return Stated(about, *found, loose=pattern in (_keyed, _dated))
     return Stated()
 
 
-def _is_thing(about: str, line: str, attribute: str) -> bool:
-    """Return whether a capital letter was that of a sentence about a thing: "Standup is at ten"."""
-    return attribute.split("_")[0] == about and bool(_NAMED.match(line)) and not concepts_of(about) & RELATIONS
+def _is_thing(about: str, line: str, found: tuple[str, str, str]) -> bool:
+    """Return whether a capital letter was that of a sentence about a thing with a time or number: "Standup is at ten"."""
+    timed = bool(QUANTITY.match(found[1]) or DATE.match(found[1]))
+    return timed and found[0].split("_")[0] == about and bool(_NAMED.match(line)) and not concepts_of(about) & RELATIONS
 
 
 Found = tuple[str, str, str] | None

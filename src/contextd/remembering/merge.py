@@ -17,8 +17,8 @@ from contextd.values.memory import Decided, Memory
 
 # A person has one value of each of these at a time, however it is worded.
 _I = re.compile(
-    r"\s*(?:(?-i:[A-Z])\w+ (?:and|und) )?(?:i|i'm|i\u2019m|we|moved|turned|started|joined|new job|ich|bin|wir|je|j'|j\u2019|nous"
-    r"|on|yo|me|vivo|trabajo|ahora)\b|\s*我|[\u4e00-\u9fff]+に(?:住|引)"
+    r"\s*(?:(?-i:[A-Z])\w+ (?:and|und) )?(?:i|i'm|i\u2019m|we|moved|turned|started|joined|new job|ich|bin|wir|je|j'|j\u2019"
+    r"|nous|on|yo|me|vivo|trabajo|ahora)\b|\s*我|[\u4e00-\u9fff]+に(?:住|引)"
     r"|.*\b(?:wohne|lebe|arbeite) (?:ich|wir)\b",
     re.IGNORECASE,
 )
