@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from contextd.remembering.sizes import SIZE, size_name
 from contextd.text.people import RELATIONS
 from contextd.text.thesaurus import concepts_of, languages_of
 
@@ -79,19 +80,6 @@ _SPANS = {
     "morning": "day", "evening": "day", "night": "day", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
     "yearly": "year", "tag": "day", "jour": "day", "día": "day", "woche": "week", "semaine": "week", "semana": "week",
     "täglich": "day", "wöchentlich": "week", "monat": "month", "mois": "month", "mes": "month", "jahr": "year", "an": "year", "año": "year",
-}  # fmt: skip
-_SIZE = re.compile(
-    r"\b(?P<what>(?:\w+ )?size|\w*(?:größe|grösse)|(?:pointure|(?:talla|taille)(?: d(?:e |el |'|\u2019))?)(?:(?<=[ '\u2019])[^\W\d]+)?):?"
-    r"\s(?:is |ist |est |es |de |in )?(?P<unit>EU|US|UK|FR|IT|JP)?\s?"
-    r"(?P<value>\d+(?:[.,]\d)?(?:[A-K]{1,2}\b)?|x{0,3}[sml]\b|[sml]/[ml])(?![\d.,]*\s?(?:cm|mm|m|kg)\b)(?:\s?(?P<after>EU|US|UK)\b)?",
-    re.IGNORECASE,
-)
-# Things that have a size, by the first letters of their names in German, French and Spanish.
-_SIZED = {
-    "handschuh": "glove", "gant": "glove", "guante": "glove", "schuh": "shoe", "chaussure": "shoe", "zapato": "shoe", "pointure": "shoe",
-    "ring": "ring", "bague": "ring", "anillo": "ring", "hemd": "shirt", "chemise": "shirt", "camisa": "shirt", "hose": "trousers",
-    "pantal": "trousers", "hut": "hat", "chapeau": "hat", "sombrero": "hat", "kleider": "clothing", "konfektion": "clothing",
-    "kleid": "dress", "robe": "dress", "vestido": "dress", "jacke": "jacket", "veste": "jacket", "chaqueta": "jacket", "bh": "bra",
 }  # fmt: skip
 _DATE = (
     r"(?:\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*(?: \d{4})?|"
@@ -239,19 +227,14 @@ def whose(line: str) -> tuple[str, str]:
 
 
 def _sized(text: str) -> Found:
-    match = _SIZE.search(text)
+    match = SIZE.search(text)
     if match is None:
         return None
-    return _size_name(match["what"].casefold()), match["value"], (match["unit"] or match["after"] or "").upper()
-
-
-def _size_name(what: str) -> str:
-    """Return the attribute of a size in English: Ringgröße and "taille de bague" are ring_size."""
-    if what.endswith("size"):
-        return name_of(what)
-    thing = re.sub(r"gr(?:ö|oe)sse$|^(?:talla|taille)(?: d(?:e |el |['\u2019]))?", "", what)
-    known = next((name for start, name in _SIZED.items() if thing.startswith(start)), thing)
-    return f"{known}_size".strip("_ ")
+    return (
+        size_name(match["what"].casefold()) or name_of(match["what"]),
+        match["value"],
+        (match["unit"] or match["after"] or "").upper(),
+    )
 
 
 def _frequency(text: str) -> Found:
