@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from benchmarks.data import linked_home
 from contextd.app.assemble import open_session
 from contextd.ports.world import Embedder
-from contextd.text.classifiers import grams, guess
+from contextd.text.classifiers import RULE, RULED, grams, guess, rules
 
 LEARNED = Path(__file__).parent.parent / "src/contextd/text/learned"
 EXAMPLES = Path(__file__).parent / "examples"
@@ -34,6 +34,7 @@ SURE = {
 }  # by examples of one hand, learned from those of two others: 95 % right above
 _SCALE = {"deep": 6.0, "static": 4.0}  # of a vector beside words that are there or not
 _WORD = 1.0
+_RULE = 0.5  # of a mark of a rule
 _LEAST = 3  # examples a word or a pair of words must be in
 _PENALTY = 1e-3
 
@@ -56,14 +57,16 @@ def learn(embedders: dict[str, Embedder]) -> None:
         known = examples(name)
         texts, labels = [one["text"] for one in known], sorted({str(one[what]) for one in known})
         target = np.array([labels.index(str(one[what])) for one in known])
-        found = Counter(gram for text in texts for gram in grams(text))
-        words = sorted(gram for gram, count in found.items() if count >= _LEAST)
+        marks = [grams(text) | (rules(text) if what in RULED else set()) for text in texts]
+        found = Counter(mark for one in marks for mark in one)
+        words = sorted(mark for mark, count in found.items() if count >= _LEAST)
+        scale = np.array([_RULE if mark.startswith(RULE) else _WORD for mark in words])
         for tier, embedder in embedders.items():
-            features = np.hstack([_SCALE[tier] * _vectors(embedder, texts), _WORD * _there(texts, words)])
+            features = np.hstack([_SCALE[tier] * _vectors(embedder, texts), scale * _there(marks, words)])
             weights = fitted(features, target, len(labels))
             size = features.shape[1] - len(words)
             weights[:size] *= _SCALE[tier]
-            weights[size:-1] *= _WORD
+            weights[size:-1] *= scale[:, None]
             data = io.BytesIO()
             np.savez_compressed(data, labels=np.array(labels), words=np.array(words), weights=weights.astype(np.float16))
             (LEARNED / f"{what}-{tier}.npz").write_bytes(data.getvalue())
@@ -74,11 +77,11 @@ def _vectors(embedder: Embedder, texts: Sequence[str]) -> Float:
     return np.vstack([embedder.documents([text]) for text in texts]).astype(np.float64)
 
 
-def _there(texts: Sequence[str], words: Sequence[str]) -> Float:
+def _there(marks: Sequence[set[str]], words: Sequence[str]) -> Float:
     place = {word: number for number, word in enumerate(words)}
-    found = np.zeros((len(texts), len(words)))
-    for row, text in enumerate(texts):
-        found[row, [place[gram] for gram in grams(text) if gram in place]] = 1
+    found = np.zeros((len(marks), len(words)))
+    for row, here in enumerate(marks):
+        found[row, [place[mark] for mark in here if mark in place]] = 1
     return found
 
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -217,8 +218,17 @@ def test_limits_on_one_thing_are_joined_and_none_is_lost() -> None:
     assert said(
         ("Shoes at most 1234567 €", "budget_shoes", "≤ 1234567 €"), ("Shoes at least 900000 €", "budget_shoes", "≥ 900000 €")
     ) == ["@budget_shoes 900000\u20131234567 €"], "numbers stay as they were written"
-    assert said(("Shoes: around 150 €", "shoes", "150 €")) == ["Shoes: around 150 €"], "about so much is not so much"
+    assert said(("Shoes: around 150 €", "shoes", "150 €")) == ["@shoes ~ 150 €"], "about so much is not so much"
     assert said(("No budget for shoes above 150€", "budget_shoes", "≤ 150 €"))[0].startswith("No budget")
+
+
+def test_a_relative_time_is_shown_with_the_date_it_meant_when_it_was_told(home: Path) -> None:
+    session = open_session(None, home=home, environment={})
+    told = int(datetime(2024, 11, 18, 12).timestamp() * 1e6)
+    session.remember("My driving test is next March", said=told)
+    assert "next March (2025-03)" in session.facets("when is my driving test?").text
+    lived = session.remember("I've lived here for three years", said=told).memory
+    assert datetime.fromtimestamp(lived.valid_from / 1e6).year == 2021
 
 
 @settings(max_examples=60)

@@ -41,6 +41,14 @@ ITEMS = Path(__file__).parent / "items"
         ("no pets over 10 kilos", "no_pets", "≤ 10", "kilos"),
         ("I want to weigh 70 kg", "", "", ""),
         ("My birthday is 3 May", "birthday", "3 May", ""),
+        ("Meine Ringgröße ist 54", "ring_size", "54", ""),
+        ("Pointure 39", "shoe_size", "39", ""),
+        ("Talla de camisa M", "shirt_size", "M", ""),
+        ("Meine Größe ist 180 cm", "grösse", "180", "cm"),
+        ("Meine Tochter ist 5", "age", "5", ""),
+        ("Our Lily is 9", "age", "9", ""),
+        ("My gate is 12", "gate", "12", ""),
+        ("Hausnummer ist 12", "hausnummer", "12", ""),
     ],
 )
 def test_attribute_value_and_unit(text: str, attribute: str, value: str, unit: str) -> None:
@@ -50,6 +58,7 @@ def test_attribute_value_and_unit(text: str, attribute: str, value: str, unit: s
 def test_whose_fact_it_is() -> None:
     assert stated("Tom's shoe size is 39")[:3] == ("tom", "shoe_size", "39")
     assert stated("My wife is allergic to nuts")[:3] == ("wife", "allergy", "nuts")
+    assert stated("Biscuit is a beagle").about == "biscuit" and stated("Standup is at 10").about == ""
 
 
 @pytest.mark.parametrize(
@@ -97,6 +106,13 @@ def test_other_languages_find_inflected_and_compound_words(home: Path) -> None:
         ("Un menu pour une personne vegetarienne", "Je suis végétarienne"),
     ):
         assert session.recall(question, min_score=0, k=1).hits[0].chunk.text == fact
+
+
+def test_a_size_in_another_language_is_found_by_its_english_name(home: Path) -> None:
+    session = open_session(None, home=home, environment={})
+    for fact in ("Ringgröße: 54", "Mein Fahrrad ist rot", "My laptop is a ThinkPad", "Ich wohne in Hamburg"):
+        session.remember(fact)
+    assert session.recall("ring size").hits[0].chunk.text == "Ringgröße: 54"
 
 
 class Noting:

@@ -99,3 +99,14 @@ def test_most_values_of_the_items_are_exactly_right() -> None:
 def test_a_value_is_whole_and_a_plain_measure_is_no_limit(text: str, value: str, unit: str) -> None:
     found = valued(text)
     assert (found.value, found.unit) == (value, unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "value"),
+    [
+        ("The shop is closed on Mondays", "shop_closed", "Mondays"),
+        ("My sister is visiting on Friday", "sister_visiting", "Friday"),
+    ],
+)
+def test_an_attribute_has_the_words_between_it_and_its_value(text: str, attribute: str, value: str) -> None:
+    assert valued(text)[1:3] == (attribute, value)

@@ -28,6 +28,7 @@ def test_stems_whole_words_and_compounds() -> None:
     assert "allergy" in concepts_of("ALLERGIC")
     assert "tea" in concepts_of("a cup of tea") and "tea" not in concepts_of("the teaspoon and my teammate")
     assert {"shoes", "size"} <= concepts_of("Schuhgröße 42")
+    assert {"jewelry_watch", "size"} <= concepts_of("Ringgröße 54") and "size" not in concepts_of("grossartige Dinge")
     assert concepts_of("") == concepts_of("42 % xyzzy") == concepts_of("allergic" * 9000) == frozenset()
     assert concepts_of("Schuhgro\u0308ße") == concepts_of("Schuhgröße")
 

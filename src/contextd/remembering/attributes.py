@@ -9,6 +9,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from contextd.remembering.sizes import SIZE, size_name
+from contextd.text.people import RELATIONS
+from contextd.text.thesaurus import concepts_of, languages_of
+
 
 def _any(*words: str) -> str:
     return "|".join(words)
@@ -50,8 +54,8 @@ QUANTITY = re.compile(
 MOST = re.compile(rf"(?<!\w)(?:{_MOST})(?!\w)", re.IGNORECASE)
 LEAST = re.compile(rf"(?<!\w)(?:{_LEAST})(?!\w)", re.IGNORECASE)
 DENIED = re.compile(r"\b(?:no|not|never|nothing|anything|forbids?|doesn'?t|don'?t|can'?t|cannot|kein\w*)\b", re.IGNORECASE)
-_AT_MOST_AFTER = re.compile(
-    r"\s*(?:,\s*)?(?:max(?:imum)?\b|tops\b|(?:is |are )?the (?:limit|maximum|ceiling)\b|not a cent more|(?:\w+ ){0,2}(?:at (?:the )?most|or (?:less|fewer|smaller|below|lower)))",
+AT_MOST_AFTER = re.compile(
+    r"\s*(?:,\s*)?(?:max(?:imum)?\b|tops\b|at the latest\b|spätestens\b|(?:is |are )?the (?:limit|maximum|ceiling)\b|not a cent more|(?:\w+ ){0,2}(?:at (?:the )?most|or (?:less|fewer|smaller|below|lower)))",
     re.IGNORECASE,
 )
 _NOT_PAST = re.compile(
@@ -60,7 +64,7 @@ _NOT_PAST = re.compile(
 )
 # Words by which a value may be a limit at all.
 LIMITED = re.compile(
-    rf"(?<!\w)(?:{_MOST}|{_LEAST})(?!\w)|{_AT_MOST_AFTER.pattern}|\b(?:limit\w*|cap(?:ped)?|ceiling|budget\w*|spend|afford|exceed\w*|only|"
+    rf"(?<!\w)(?:{_MOST}|{_LEAST})(?!\w)|{AT_MOST_AFTER.pattern}|\b(?:limit\w*|cap(?:ped)?|ceiling|budget\w*|spend|afford|exceed\w*|only|"
     r"longer|over|past|most|least|grenze|obergrenze|plafond|límite|tope|nothing|no|not|never|kein\w*)\b|[<>≤≥]|n't\b|不|最|以[内下上]",
     re.IGNORECASE,
 )
@@ -70,16 +74,13 @@ _TIMES = re.compile(
     r"\b(?P<adverb>daily|weekly|monthly|yearly|nightly|täglich|wöchentlich)\b",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(rf"(?P<count>{_NUMBER}) (?P<noun>[a-z]{{3,}}s) {_PERIOD}\b", re.IGNORECASE)
 _COUNTS = {"once": "1", "twice": "2", "thrice": "3", "einmal": "1", "zweimal": "2", "dreimal": "3"}
 _SPANS = {
     "morning": "day", "evening": "day", "night": "day", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
     "yearly": "year", "tag": "day", "jour": "day", "día": "day", "woche": "week", "semaine": "week", "semana": "week",
     "täglich": "day", "wöchentlich": "week", "monat": "month", "mois": "month", "mes": "month", "jahr": "year", "an": "year", "año": "year",
 }  # fmt: skip
-_SIZE = re.compile(
-    r"\b(?P<what>(?:\w+ )?(?:size|talla|größe|grösse|pointure|taille)):?\s(?:is |de |in )?(?P<unit>EU|US|UK|FR|IT|JP)?\s?(?P<value>\d+(?:[.,]\d)?(?:[A-K]{1,2}\b)?|x{0,3}[sml]\b|[sml]/[ml])(?:\s?(?P<after>EU|US|UK)\b)?",
-    re.IGNORECASE,
-)
 _DATE = (
     r"(?:\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*(?: \d{4})?|"
     r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}(?!\d)(?:st|nd|rd|th)?(?:,? \d{4})?|\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|"
@@ -90,6 +91,7 @@ _CLOCK = r"\d{1,2}(?::\d\d)?\s?(?:am|pm|h|uhr)|\d{1,2}[:.]\d\d"
 DATE, CLOCK = (re.compile(pattern, re.IGNORECASE) for pattern in (_DATE, _CLOCK))
 _LIST = r"(?P<value>[^.;!?(),]+?(?:,? (?:and|or|und|et|y) [^.;!?(),]+?|, \w+(?=,|$| and| or| und| et| y))*)(?=[.;!?(),]| so | since | because |$)"
 _PLACE = r"(?P<value>(?-i:[A-Z])[\w'\u2019-]+(?: (?-i:[A-Z])[\w'\u2019-]+)*)"
+_LATER = r"(?:now|currently|nowadays|jetzt|inzwischen|mittlerweile|maintenant|ahora)"
 _OWNER = r"(?:(?:my|our|the|mein|meine|mon|ma|mi)\s+)?"
 # Attribute, and a pattern whose group `value` is the value; `who` and `what` are added to the name.
 _PHRASES = tuple(
@@ -107,24 +109,31 @@ _PHRASES = tuple(
         ("wake_up_time", rf"\b(?:wake|get|getting|waking) up (?:at|around|by) (?P<value>{_CLOCK}|\d{{1,2}})"),
         ("bedtime", rf"\b(?:go to bed|bedtime|asleep)\b.{{0,14}}?(?P<value>{_CLOCK})"),
         ("blood_type", r"\bblood (?:type|group):? (?:is )?(?P<value>(?:a|b|ab|o|0)\b ?(?:\+|-|\u2212|positive|negative|pos|neg)?)"),
-        ("job", r"\b(?:work|works|working|arbeite|travaille|trabajo) (?:as|als|comme|como) (?:an? |the |de )?(?P<value>[\w -]+?)(?= at | in | for | bei | since |[.,;]|$)"),
-        ("employer", r"\b(?:work|works|working) (?:at|for) (?P<value>(?-i:[A-Z])[\w&']*(?: (?-i:[A-Z&])[\w&']*)*)"),
-        ("home", r"\b(?:live|lives|living|based|wohne|wohnen|habite|vivo|moved) (?:in|to|à|en) " + _PLACE),
+        ("job", r"\b(?:work|works|working|arbeite|travaille|trabajo)(?: now| jetzt| inzwischen)? (?:as|als|comme|como) (?:an? |the |de )?(?P<value>[\w -]+?)(?= at | in | for | bei | since |[.,;]|$)"),
+        ("employer", r"\b(?:work|works|working|(?:started|start|got|have) (?:a )?(?:new )?job|new job: started|joined|started|arbeite|angefangen|travaille|trabajo)(?: now| jetzt| maintenant)?"
+                     r" (?:at |for |bei |chez |en |(?<=joined ))(?P<value>(?-i:[A-Z])[\w&']*(?: (?-i:[A-Z&])[\w&']*)*)"),
+        ("relationship", r"\b(?:i'?m|i am|we are|we're|(?:i|we) (?:just )?got|ich bin|wir sind|je suis|estoy|soy) (?:now |newly |jetzt |seit \w+ )?"
+                         r"(?P<value>single|married|engaged|divorced|widowed|ledig|verheiratet|verlobt|geschieden|verwitwet|célibataire|mariée?|divorcée?|solter[oa]|casad[oa]|divorciad[oa])\b(?!-)"),
+        ("relationship", r"\b(?:ich habe|wir haben)(?: uns)? (?:.+ )?(?P<value>geheiratet|verlobt|scheiden lassen)\b|\bi (?:tied|have tied) (?P<in_es>the knot)\b"),
+        ("home", r"\b(?:live|lives|living|based|wohne|wohnen|lebe|leben|habite|vivo|moved|relocated)(?: ich| wir)?(?: now| jetzt)? (?:in|to|à|en) "
+                 r"(?:an? (?:[\w-]+ ){1,3}in )?" + _PLACE),
         ("birthplace", r"\b(?:born(?: and raised)?|grew up|raised) in " + _PLACE),
         ("language", r"\bspeaks? (?:fluent |some |a little |basic )?(?P<value>(?-i:[A-Z])\w+(?:(?:, | and )(?-i:[A-Z])\w+)*)"),
         ("medication", r"\b(?:take|takes|taking|on) (?P<value>\w+(?: \d+ ?mg)?) (?:for my|daily|every|each)"),
         ("version_{what}", r"\b(?:use|using|run|running|on|upgraded to|moved to|updated to) (?P<what>(?-i:[A-Z])[\w+#.-]*) v?(?P<value>\d+(?:\.\d+)*)(?= now\b| for\b| in\b|[.,;]?$)"),
         ("weight", r"\b(?:i'?m|i am) (?:now )?(?:down|up) to (?P<value>\d+(?:[.,]\d+)?) ?(?P<unit>kg|kilos?|lbs?|pounds|stone)"),
         ("home", r"\b(?:nach " + _PLACE + r" (?:um)?gezogen|(?:déménagé|emménagé) à (?P<in_fr>(?-i:[A-Z])[\w'-]+)|me mudé a (?P<in_es>(?-i:[A-Z])[\w'-]+))"),
+        ("home", r"(?:住在|搬到了?|搬去)(?P<value>[\u4e00-\u9fff]{2,4}?)(?=了|[\uff0c\u3002,.]|$)|(?P<in_fr>[\u4e00-\u9fff]{2,4})に(?:住んで|引っ越し)"),
         ("port", r"\b(?:listens? on|runs? on|on|at) port (?P<value>\d{2,5})"),
         ("email", r"(?P<value>[\w.+-]+@[\w-]+\.[\w.]+)"),
         ("phone", r"\b(?:phone|mobile|call|tel)\b\D{0,20}(?P<value>\+?\d[\d /-]{6,}\d)"),
         ("favorite_{what}", r"\bfavou?rite (?P<what>\w+(?: \w+)?)(?: of all)?(?: is| are|:| =) (?P<value>[^.;]+)"),
         ("favorite_{what}", r"(?P<value>[\w' -]+?) (?:is|are) (?:my|our) favou?rite (?P<what>\w+)"),
-        ("age", r"(?:\b(?:i'?m|i am|she'?s|he'?s|turns?|turned|aged?|bin|j'ai|tengo)|^(?:my |our )?(?!rent|budget|shoe|size|price)\w+ is) (?P<value>1?\d{1,2})(?![.,]\d)(?= years?(?: old)?\b| jahre\b| ans\b| años\b| and\b| und\b|[.,;]|$)"),
+        ("age", r"(?:\b(?:i'?m|i am|she'?s|he'?s|turns?|turned|aged?|bin|j'ai|tengo)|^(?P<person>(?:(?:my|our) )?\w+) is) (?P<value>1?\d{1,2})(?![.,]\d)(?= years?(?: old)?\b| jahre\b| ans\b| años\b| and\b| und\b|[.,;]|$)"),
         ("age", r"\b(?P<value>\d{1,3})[- ](?:years?|yrs?)[- ]old"),
         ("age", r"\b(?:turned|turns|turning) (?P<value>1?\d{1,2})(?! ?(?:%|€|\$|km|kg|pages))\b|\b(?:a|ai|avons) (?P<in_fr>1?\d{1,2}) ans\b|\b(?:tiene|tengo|cumple|cumplió) (?P<in_es>1?\d{1,2})(?: años)?\b"),
-        ("age", r"\bist (?P<value>1?\d{1,2})(?: Jahre(?: alt)?)?(?=[.,;]|$)|(?P<in_fr>\d{1,3}|[一二三四五六七八九十]{1,3})(?:岁|歳|才)"),
+        ("age", r"\bist (?P<value>1?\d{1,2}) Jahre(?: alt)?(?=[.,;]|$)|(?P<in_fr>\d{1,3}|[一二三四五六七八九十]{1,3})(?:岁|歳|才)"),
+        ("age", r"^(?P<person>(?:(?:meine?|unsere?) )?\w+) ist (?P<value>1?\d{1,2})(?=[.,;]|$)"),
         ("name_{what}", rf"{_OWNER}(?P<what>[\w' ]{{2,24}}?) is (?:called|named) (?P<value>[^\W\d]\w+(?: (?-i:[A-Z])\w+)?)"),
     )
 )  # fmt: skip
@@ -135,7 +144,8 @@ _DECIDED = re.compile(
 )
 _KEYED = re.compile(r"^(?P<what>[^\W\d][\w '\u2019/&-]{1,40}?)\s*(?::|=|→)\s+(?P<value>[^:].*)$")
 _IS = re.compile(
-    rf"^(?:{_OWNER})(?P<what>[\w'\u2019 -]{{2,40}}?) (?:is|are|was|ist|est|es|remains?)(?: now| currently| always| still| set to| on| at)? (?P<value>[^.;]{{1,60}})[.!]?$",
+    rf"^(?:{_OWNER})(?P<what>[\w'\u2019 -]{{2,40}}?) (?:is|are|was|ist|est|es|remains?|beträgt)"
+    rf"(?: {_LATER}| always| still| set to| on| at)* (?P<value>(?:[^.;]|(?<=\b(?-i:Dr|Mr|Ms|St))\.|(?<=\bProf)\.|(?<=\bMrs)\.){{1,60}}?)(?: {_LATER})?[.!]?$",
     re.IGNORECASE,
 )
 _POSSESSIVE = re.compile(r"^(?:my |our |the )?(?P<who>[\w-]+)(?:'s|\u2019s|s') (?P<rest>.+)$", re.IGNORECASE)
@@ -146,12 +156,14 @@ _PEOPLE = re.compile(
 )
 _NAMED = re.compile(
     r"^(?P<who>[A-Z][a-z]+)(?:'s|\u2019s)? (?:is|has|likes|hates|loves|prefers|wants|turns|works|lives|needs|can't|must|speaks|takes|was|went|eats|won't"
-    r"|doesn't|gets|reacts|carries|avoids|uses)\b"
+    r"|doesn't|gets|reacts|carries|avoids|uses|sold|left|quit|stopped|gave|got|joined|bought)\b"
 )
 _NOT_NAMES = frozenset(
     "The This That There It My Our He She We They What Who Our Your Its All Every Each One No Not Shoe Budget Rent".split()
 )
-_FILLER = frozenset("a an the my our your of for to in on at is are was be new current usual own total monthly weekly".split())
+_FILLER = frozenset(
+    "a an the my our your of for to in on at is are was be new current usual own total monthly weekly neu neue neuer neues neuen".split()
+)
 _ABOUT_MONEY = re.compile(
     r"\b(?:for|on|für|pour|para)\s+(?:the |a |an |my |our |new |les |la |le |den |die |das )*(?P<what>[^\W\d]\w+(?: [^\W\d]\w+)?)",
     re.IGNORECASE,
@@ -188,8 +200,15 @@ def stated(text: str) -> Stated:
         if found := pattern(rest):
             if _NOT_NOW.search(rest) and found[1][:1] not in ("≤", "≥"):  # a limit may be negated: "not over 10 kg"
                 break
+            about = "" if pattern is _keyed and _is_thing(about, line, found) else about
             return Stated(about, *found, loose=pattern in (_keyed, _dated))
     return Stated()
+
+
+def _is_thing(about: str, line: str, found: tuple[str, str, str]) -> bool:
+    """Return whether a capital letter was that of a sentence about a thing with a time or number: "Standup is at ten"."""
+    timed = bool(QUANTITY.match(found[1]) or DATE.match(found[1]))
+    return timed and found[0].split("_")[0] == about and bool(_NAMED.match(line)) and not concepts_of(about) & RELATIONS
 
 
 Found = tuple[str, str, str] | None
@@ -208,11 +227,14 @@ def whose(line: str) -> tuple[str, str]:
 
 
 def _sized(text: str) -> Found:
-    match = _SIZE.search(text)
+    match = SIZE.search(text)
     if match is None:
         return None
-    what = _name(match["what"])
-    return what, match["value"], (match["unit"] or match["after"] or "").upper()
+    return (
+        size_name(match["what"].casefold()) or name_of(match["what"]),
+        match["value"],
+        (match["unit"] or match["after"] or "").upper(),
+    )
 
 
 def _frequency(text: str) -> Found:
@@ -240,12 +262,24 @@ def _phrased(text: str) -> Found:
     if _NOT_NOW.search(text):
         return None
     for name, pattern in _PHRASES:
-        if match := pattern.search(text):
+        if (match := pattern.search(text)) and _of_person(match):
             groups = match.groupdict()
-            attribute = name.format(what=_name(groups.get("what") or ""))
+            attribute = name.format(what=name_of(groups.get("what") or ""))
             value = groups["value"] or groups.get("in_fr") or groups.get("in_es") or ""
             return attribute, _listed(value), groups.get("unit") or ""
     return None
+
+
+def _of_person(match: re.Match[str]) -> bool:
+    """Return whether the one whose age a pattern finds is a person or an animal: a relative, or a name."""
+    who = match.groupdict().get("person")
+    if not who:
+        return True
+    word = who.split()[-1]
+    if concepts_of(word) & RELATIONS or _PEOPLE.fullmatch(word):
+        return True
+    german = who.casefold().startswith(("mein", "unser"))  # all nouns have a capital letter
+    return word[0].isupper() and word not in _NOT_NAMES and not german and not languages_of(word.casefold())
 
 
 def _budget(text: str) -> Found:
@@ -256,7 +290,7 @@ def _budget(text: str) -> Found:
     ):
         return None
     what = _ABOUT_MONEY.search(text)
-    named = _name(what["what"]) if what else _name(re.sub(r"\bbudget\b", " ", text[: match.start()], flags=re.IGNORECASE))
+    named = name_of(what["what"]) if what else name_of(re.sub(r"\bbudget\b", " ", text[: match.start()], flags=re.IGNORECASE))
     value, unit = _amount(match, text)
     return f"budget_{named}".rstrip("_"), value, unit
 
@@ -268,22 +302,27 @@ def _keyed(text: str) -> Found:
     for pattern in (_KEYED, _IS):
         if (
             (match := pattern.match(text))
-            and (name := _name(match["what"]))
+            and (name := name_of(match["what"]))
             and name not in ("it", "this", "that", "there", "he", "she")
         ):
             quantity = QUANTITY.match(match["value"])
-            if quantity and quantity.end() >= len(match["value"].rstrip(" .!")) - 12:
+            if quantity and (_is_measure(quantity) or quantity.end() >= len(match["value"].rstrip(" .!")) - 12):
                 return name, *_amount(quantity, match["value"])
             if pattern is _KEYED or len(match["value"].split()) <= 6:
                 return name, _listed(match["value"]), ""
     return None
 
 
+def _is_measure(match: re.Match[str]) -> bool:
+    """Return whether a quantity is complete by itself: it has a unit, a currency or a limit."""
+    return bool(match["unit"] or match["before"] or match["limit"])
+
+
 def _decided(text: str) -> Found:
     match = _DECIDED.search(text)
     if match is None or not match["what"]:
         return None
-    return _name(match["what"]), match["value"].strip(), ""
+    return name_of(match["what"]), match["value"].strip(), ""
 
 
 def _dated(text: str) -> Found:
@@ -302,6 +341,10 @@ def _dated(text: str) -> Found:
 
 def _measured(text: str) -> Found:
     """Parse a number with a unit, named by the noun before or after it."""
+    if match := _COUNTED.search(text):
+        doing = _activity(text[: match.start()])
+        period = match["period"].casefold()
+        return f"{doing}_{match['noun']}".strip("_"), _counted(match, text), f"{match['noun']}/{_SPANS.get(period, period)}"
     for match in QUANTITY.finditer(text):
         bare = not (match["unit"] or match["before"] or match["period"] or match["limit"])
         if bare or match["low"].casefold() == "one":  # a number alone may be the name of something: "note 3"
@@ -321,6 +364,12 @@ def _measured(text: str) -> Found:
     return None
 
 
+def _counted(match: re.Match[str], text: str) -> str:
+    """Return the number of a count with its limit: "at most two coffees a day"."""
+    quantity = next((one for one in QUANTITY.finditer(text) if one.span("low") == match.span("count")), None)
+    return _amount(quantity, text)[0] if quantity else match["count"]
+
+
 def _is_money(match: re.Match[str]) -> bool:
     return bool(re.fullmatch(_MONEY, match["before"] or match["unit"] or "", re.IGNORECASE))
 
@@ -331,14 +380,14 @@ def _amount(match: re.Match[str], text: str) -> tuple[str, str]:
     if limit := match["limit"]:
         most = bool(MOST.fullmatch(limit)) != bool(DENIED.search(text[: match.start()]))
         value = f"{'≤' if most else '≥'} {value}"
-    elif _AT_MOST_AFTER.match(text[match.end() :]) or _NOT_PAST.search(text[: match.start()]):
+    elif AT_MOST_AFTER.match(text[match.end() :]) or _NOT_PAST.search(text[: match.start()]):
         value = f"≤ {value}"
     period = match["period"]
     unit = match["unit"] or match["before"] or ""
     return value.strip(), f"{unit}/{_SPANS.get(period.casefold(), period.casefold())}" if period else unit
 
 
-def _name(words: str) -> str:
+def name_of(words: str) -> str:
     """Return a snake_case name of at most three content words."""
     parts = [word for word in re.findall(r"[^\W_]+", words.casefold()) if word not in _FILLER]
     return "_".join(parts[:3])

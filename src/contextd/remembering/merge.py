@@ -10,22 +10,35 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from contextd.text.changes import change_of, speaks_of
+from contextd.text.changes import LATER, Ending, change_of, speaks_of
 from contextd.text.natural_language import small_words
 from contextd.text.terms import plain, split
 from contextd.values.memory import Decided, Memory
 
 # A person has one value of each of these at a time, however it is worded.
-_I = re.compile(r"\s*(?:i|i'm|i\u2019m|we|moved|ich|bin|wir|je|j'|j\u2019|nous|yo|me)\b", re.IGNORECASE)
-_ONE_EACH = frozenset(
-    "home job employer age height weight birthday birthplace blood_type wake_up_time bedtime shoe_size".split()
+_I = re.compile(
+    r"\s*(?:(?-i:[A-Z])\w+ (?:and|und) )?(?:i|i'm|i\u2019m|we|moved|turned|started|joined|new job|ich|bin|wir|je|j'|j\u2019"
+    r"|nous|on|yo|me|vivo|trabajo|ahora)\b|\s*我|[\u4e00-\u9fff]+に(?:住|引)"
+    r"|.*\b(?:wohne|lebe|arbeite) (?:ich|wir)\b",
+    re.IGNORECASE,
 )
+_ONE_EACH = frozenset(
+    "home job employer relationship age height weight birthday birthplace blood_type wake_up_time bedtime shoe_size".split()
+)
+_CALLED = {"job": "job", "employer": "job company"}  # other words for an attribute, in sentences that end it
 _OCCASION = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|week(?:day|end)s?|holidays?|vacations?|summer|winter|when|if|except|unless|also"
     r"|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|wochenende)s?|auch|wenn|außer|lundi|mardi|mercredi|jeudi"
     r"|vendredi|samedi|dimanche|aussi|lunes|martes|miércoles|jueves|viernes|sábado|domingo|también)\b",
     re.IGNORECASE,
 )
+# Words that a statement of an attribute may have beside its value, without being about anything else.
+_SAYS = {
+    "age": frozenset(split("turn turns turned turning is years year old jahre jahr alt geworden wird")),
+    "version": frozenset(
+        split("use using run running upgraded upgrade updated update moved switched migrated nutzen verwenden")
+    ),
+}
 # Attributes that may have several values at once: a new value is added to the others.
 _SEVERAL = (
     "allergy", "intolerance", "avoids", "diet", "likes", "dislikes", "hobby", "language", "pet", "child", "skill", "brand",
@@ -40,9 +53,11 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
             continue
         if plain(old.text) == plain(new.text):
             return Decided(_confirmed(old, new), known=True)
-    over = _over(new, alike)
+    over, unsure = _over(new, alike)
+    if unsure:
+        return Decided(new, against=tuple(over))
     current = [old for old in alike if old.id != new.id and _same_attribute(old, new) and old.valid_to is None]
-    if over or not current or not _one_value(new.attribute):
+    if over or not current or not (_one_value(new.attribute) or LATER & set(new.text.casefold().split())):
         return Decided(new, ended=tuple(_ended(old, new) for old in over))
     others = [old for old in current if _same_thing(old, new) and (new.trusted or not old.trusted)]
     against = tuple(old for old in current if old not in others and old.value != new.value and _contradicts(old, new))
@@ -59,21 +74,36 @@ def _ended(old: Memory, new: Memory) -> Memory:
     return replace(old, valid_to=max(old.valid_from, new.valid_from), replaced_by=new.id, changed=new.changed)
 
 
-def _over(new: Memory, alike: Sequence[Memory]) -> list[Memory]:
-    """Return the facts that a sentence such as "I switched from Neovim to Zed" ends.
+def _over(new: Memory, alike: Sequence[Memory]) -> tuple[list[Memory], bool]:
+    """Return the facts that a sentence such as "I switched from Neovim to Zed" ends, and whether that is unsure.
 
     A thing that is over ends all facts about it. A thing that only has another value ends a fact that says its value and
     nothing more.
     """
     change = change_of(new.text)
     if change is None:
-        return []
-    told = [
-        old for old in alike
-        if old.id != new.id and old.valid_to is None and old.about == new.about and old.said <= new.said
-        and (new.trusted or not old.trusted) and change_of(old.text) is None and speaks_of(change.thing, old.text)
-    ]  # fmt: skip
-    return [old for old in told if not change.moved or (old.value and _words(old) <= change.thing)]
+        return [], False
+    told = [old for old in alike if _may_end(old, new, change) and _is_about(change, old)]
+    ended = [old for old in told if not change.moved or (old.value and _words(old) <= change.thing)]
+    return ended, change.unsure and bool(ended)
+
+
+def _may_end(old: Memory, new: Memory, change: Ending) -> bool:
+    """Return whether a change may end a fact: one of the same person that holds, told before, and no change itself."""
+    holds = old.id != new.id and old.valid_to is None and old.said <= new.said and (new.trusted or not old.trusted)
+    return holds and (change.gone or _same_owner(old, new, change.thing)) and change_of(old.text) is None
+
+
+def _same_owner(old: Memory, new: Memory, thing: frozenset[str]) -> bool:
+    """Return whether two facts are about the same person. The thing itself is nobody: "Standup has been pushed"."""
+    owners = [frozenset(split(memory.about)) - thing for memory in (old, new)]
+    return owners[0] == owners[1]
+
+
+def _is_about(change: Ending, old: Memory) -> bool:
+    """Return whether a fact is about the thing that is over: by its words, or by its attribute ("I quit my job")."""
+    named = _CALLED.get(old.attribute, "") if not old.about else ""
+    return speaks_of(change.thing, old.text) or (bool(named) and speaks_of(change.thing, named))
 
 
 def _came_after(old: Memory, new: Memory) -> bool:
@@ -104,7 +134,13 @@ def _contradicts(old: Memory, new: Memory) -> bool:
 
 
 def _of_oneself(*memories: Memory) -> bool:
-    return all(memory.attribute in _ONE_EACH and _I.match(memory.text) for memory in memories)
+    return all(memory.attribute in _ONE_EACH and _says_i(memory) for memory in memories)
+
+
+def _says_i(memory: Memory) -> bool:
+    """Return whether a fact is of the person: "I …", or "My weight …" for the attribute of that name."""
+    own = re.match(rf"\s*my (?:current )?{memory.attribute.replace('_', ' ')}\b", memory.text, re.IGNORECASE)
+    return bool(_I.match(memory.text) or own)
 
 
 def _when(memory: Memory) -> frozenset[str]:
@@ -115,8 +151,9 @@ def _when(memory: Memory) -> frozenset[str]:
 def _words(memory: Memory) -> frozenset[str]:
     """Return the content words of a statement, without those of its value."""
     small = small_words(memory.text)
-    telling = " ".join(word for word in memory.text.casefold().split() if word.strip(".,:;!?") not in small)
-    value = set(split(f"{memory.value} {memory.unit}"))
+    telling = " ".join(word for word in memory.text.casefold().split() if word.strip(".,:;!?") not in small | LATER)
+    value = set(split(f"{memory.value} {memory.unit}".casefold()))
+    value |= _SAYS.get(memory.attribute.split("_")[0], frozenset())
     return frozenset(term for term in split(telling) if term not in value)
 
 

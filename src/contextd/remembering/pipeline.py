@@ -28,7 +28,7 @@ _ASKED_BY = {
     "home": "where I live home address city", "job": "what I work as job profession", "employer": "where I work company",
     "age": "how old I am age", "height": "how tall I am height", "weight": "how much I weigh weight",
     "birthday": "when I was born birthday", "birthplace": "where I was born", "blood_type": "my blood type group",
-    "wake_up_time": "when I get up wake", "bedtime": "when I go to bed sleep", "shoe_size": "my shoe size",
+    "wake_up_time": "when I get up wake", "bedtime": "when I go to bed sleep",
 }  # fmt: skip
 
 Vectors = Mapping[str, Matrix]
@@ -134,8 +134,14 @@ def scrubbed(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
 def parsed(text: str, tokens: Tokens, memory: Memory | None = None) -> Parsed:
     """Return a memory's text as a document of one chunk, indexed by its own words and those of the usual question."""
     piece = Piece(0, len(text), 1, text.count("\n") + 1, "memory", "", (), tokens.count(text))
-    asked = _ASKED_BY.get(memory.attribute, "") if memory is not None and not memory.about else ""
+    asked = _asked_by(memory.attribute) if memory is not None and not memory.about else ""
     return Parsed(text, (piece,), (words_of(replace(piece, heading=(asked,) if asked else ()), text),), ())
+
+
+def _asked_by(attribute: str) -> str:
+    """Return the words of the usual question for an attribute; a size is asked for by its English name in any language."""
+    size = f"my {attribute.replace('_', ' ')}" if attribute.endswith("_size") else ""
+    return _ASKED_BY.get(attribute, size)
 
 
 def _embedded(texts: Sequence[str], embedders: Sequence[Embedder]) -> tuple[list[dict[str, Matrix]], list[str]]:

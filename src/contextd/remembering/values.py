@@ -17,7 +17,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.remembering.attributes import CLOCK, DATE, DENIED, LEAST, LIMITED, MOST, QUANTITY, Stated, stated, whose
+from contextd.remembering.attributes import (
+    AT_MOST_AFTER,
+    CLOCK,
+    DATE,
+    DENIED,
+    LEAST,
+    LIMITED,
+    MOST,
+    QUANTITY,
+    Stated,
+    name_of,
+    stated,
+    whose,
+)
+from contextd.text.natural_language import ANY_SMALL
 from contextd.text.times import MONTHS, NUMBERS, SEASONS, UNITS, WEEKDAYS
 
 PARTS = ("none", "value", "on", "most", "least", "unit", "period", "times")  # `on` continues the part before it
@@ -71,9 +85,9 @@ def valued(text: str, chain: Chain | None = None) -> Stated:
     value, unit = read(line, words, parts_of(marks_of(line, words, found), chain or learned()))
     if not value or (found.attribute and (not _fits(value, found.value) or _says_more(found.value, value))):
         return found
-    if value[0] in "≤≥" and not LIMITED.search(line):
-        value = value.lstrip("≤≥ ")  # a plain measure is no limit
-    return Stated(found.about or whose(line)[0], found.attribute, value, unit, loose=True)
+    value = _with_limit(value, unit, line)
+    about = found.about if found.attribute else whose(line)[0]
+    return Stated(about, _attribute(found, value), value, unit, loose=True)
 
 
 def words_of(text: str) -> list[Word]:
@@ -242,10 +256,29 @@ def _fits(value: str, loose: str) -> bool:
     return one in other or (other in one and bool(DATE.fullmatch(other)))
 
 
+def _with_limit(value: str, unit: str, line: str) -> str:
+    """Return a value as a limit if words behind it say so ("16:30 at the latest"); a plain measure is no limit."""
+    if value[0] in "≤≥":
+        return value if LIMITED.search(line) else value.lstrip("≤≥ ")
+    behind = line.partition(value)[2].removeprefix(f" {unit}" if unit else "")
+    return f"≤ {value}" if value[0].isdigit() and AT_MOST_AFTER.match(behind) else value
+
+
+def _attribute(found: Stated, value: str) -> str:
+    """Return the attribute of a value that ends a longer one: "the shop is closed on Mondays" is shop_closed."""
+    head, matched, rest = found.value.partition(value)
+    if not matched or rest or DATE.fullmatch(found.value):
+        return found.attribute
+    telling = " ".join(word for word in head.split() if word.casefold().strip(".,:;") not in ANY_SMALL)
+    return name_of(f"{found.attribute} {telling}") if telling and found.attribute else found.attribute
+
+
 def _says_more(pattern: str, value: str) -> bool:
-    """Return whether a pattern found a limit or alternatives ("white or neutral tones") of which the value has only a part."""
+    """Return whether a pattern found a limit, a list or alternatives of which the value has only a part."""
     limited = pattern[:1] in ("≤", "≥") and value[:1] not in ("≤", "≥")
-    return limited or bool(_OR.search(pattern) and not _OR.search(value))
+    listed = ", " in pattern and value in pattern.split(", ")
+    listed = listed or (bool(DATE.fullmatch(pattern)) and value != pattern and value in pattern)
+    return limited or listed or bool(_OR.search(pattern) and not _OR.search(value))
 
 
 @lru_cache

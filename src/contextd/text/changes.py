@@ -12,32 +12,66 @@ from contextd.text.natural_language import small_words
 from contextd.text.terms import split
 
 _LONGEST = 4  # content words of a thing; a longer one is a clause
+_FAMILY = 5  # letters that two forms of a word share: Rauchen, rauche
+_ENDING = 3  # maximum letters by which they differ in length
 _SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _STOP = (
     r"(?=[.,;:!?()\uff0c\u3002\u3001]"
-    r"| (?:and|und|et|y|so|because|since|in|last|this|after|for good|now|ago|instead|depuis|desde|seit|im|am)\b|$)"
+    r"| (?:and|und|et|y|so|because|since|in|last|this|after|for good|now|ago|instead|depuis|desde|seit|im|am|on|jetzt|but)\b|$)"
 )
+_MY = r"(?:my |our |the |old |mein\w* |unser\w* |den |die |das |dem |der |alte[ns]? )*"
 _CLAUSE = r"[^\uff0c\u3002,.]{1,8}"  # of text without spaces
-_ENDED = "sold|gave up|given up|quit|stopped|dropped|cancell?ed|got rid of|gave away|ditched|finished with|broke up with"
+_ENDED = (
+    "sold|gave up|given up|quit|stopped|ended|dropped|cancell?ed|got rid of|gave away|ditched|finished with|broke up with"
+    "|split up with|unsubscribed from|resigned from|dropped out of|took me off|taken me off|came off"
+)
 _OVER = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?:switched|changed|moved|migrated|went) (?:\w+ )?from (?P<thing>.+?) (?:to|over to) ",
+        r"\b(?:switched|changed|moved|migrated|went|converted) (?:[\w']+ ){0,3}from (?P<thing>.+?) (?:to|over to) ",
+        rf"\b(?:replaced|swapped|exchanged|traded(?: in)?) {_MY}(?P<thing>.+?) (?:with|by|for|against) ",
         r"\b(?:gewechselt|umgestiegen|wechselte\w*) von (?P<thing>.+?) (?:zu|auf) ",
-        r"\bvon (?P<thing>.+?) (?:zu|auf) .+? (?:gewechselt|umgestiegen)",
+        r"\bvon (?P<thing>.+?) (?:zu|auf|nach) .+? (?:gewechselt|umgestiegen|umgezogen|gezogen)",
+        rf"\b{_MY}(?P<thing>[\w' -]+?) (?:durch|gegen) .+? (?:ersetzt|getauscht|eingetauscht|ausgetauscht)",
         r"\b(?:passé|changé) d(?:e |')(?P<thing>.+?) à ",
         r"\b(?:cambié|pasé) de (?P<thing>.+?) a ",
         rf"\b(?:{_ENDED})"
-        rf" (?:my |our |the |with |using |drinking |eating |playing |doing |going to |all )*(?P<thing>.+?){_STOP}",
-        r"\b(?:no longer|don'?t|doesn'?t) (?P<thing>[\w' -]+?)(?: any ?more)(?!\w)",
-        rf"\bno longer (?P<thing>[\w' -]+?){_STOP}",
-        r"\b(?:habe|hab|haben) (?:mein\w* |den |die |das |mit dem )*(?P<thing>.+?)"
-        r" (?:verkauft|aufgegeben|gekündigt|aufgehört|abgeschafft)",
+        rf" (?:my |our |the |with |using |taking |drinking |eating |playing |doing |going to |all )*(?P<thing>.+?){_STOP}",
+        rf"\b(?:i|we|i've|we've|have) left (?P<thing>(?-i:[A-Z])[\w&'-]*(?: (?-i:[A-Z])[\w&'-]*)*){_STOP}",
+        r"\b(?:no longer|not|don'?t|doesn'?t|isn'?t|aren'?t) (?P<thing>[\w' -]+?)(?: any ?(?:more|longer))(?!\w)",
+        rf"\b(?:no longer|used to) (?P<thing>\w+ (?:in|at|on|for|with|as|to) [\w' -]+?){_STOP}",
+        rf"\b(?:no longer|used to) (?P<thing>[\w' -]+?){_STOP}",
+        r"\b(?:habe|hab|haben) (?:mein\w* |den |die |das |mit dem |mit der |mit )*(?P<thing>.+?)"
+        r" (?:verkauft|aufgegeben|gekündigt|aufgehört|abgeschafft|abgesetzt|abbestellt|verschenkt|verloren|beendet)",
+        r"\bmit (?:dem |der |den )?(?P<thing>[\w' -]+?) (?:habe|hab|haben) (?:ich|wir) (?:\w+ )?aufgehört",
+        r"\bkein(?:e|en|er)? (?P<thing>[\w' -]+?) mehr\b",
+        r"\bnicht mehr (?:bei |in |im |an |auf |mit |zum |zur )?(?P<thing>[\w' -]+?)(?=[.,;!?]| seit\b|$)",
+        r"\b(?:habe|nehme|trage|spiele|nutze|benutze|verwende|esse|trinke|brauche|fahre|mache|besuche)"
+        rf" {_MY}(?P<thing>[\w' -]+?) nicht mehr",
+        r"^früher (?:habe|hab|bin|war|hatte) ich (?:bei |in |im |mit |viel |oft )?(?P<thing>[\w' -]+?)"
+        r"(?: ge\w+(?:t|en)| \w+iert)?(?=[.,;!?]|$)",
         rf"\b(?:vendu|arrêté|abandonné|résilié) (?:de |d'|ma |mon |mes |la |le |les )*(?P<thing>.+?){_STOP}",
+        r"\bne .+? plus (?:de |d'|à |chez )?(?P<thing>[\w' -]+?)(?=[.,;!?]|$)",
         rf"\b(?:vendí|dejé|cancelé|abandoné) (?:de |mi |mis |la |el |los |las )*(?P<thing>.+?){_STOP}",
+        rf"\bya no (?:\w+ )?(?:en |a |de |el |la )*(?P<thing>[\w' -]+?){_STOP}",
+        r"^(?P<thing>[\w' -]+?) (?:verkauft|gekündigt|aufgegeben|abgeschafft)\b",
+        r"把(?P<thing>[^\uff0c\u3002]{1,6}?)(?:卖|取消|停|扔)",
+        r"戒(?P<thing>[^了\uff0c\u3002]{1,3})了",
         rf"(?:卖了|卖掉了?|戒了|停了|取消了|不再)(?P<thing>{_CLAUSE})",
         rf"(?P<thing>{_CLAUSE}?)(?:はやめた|をやめた|を辞めた|を売った|は解約した)",
     )
+)
+_GONE = tuple(  # the thing is the subject of the sentence
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"^{_MY}(?P<thing>[\w' -]+?) (?:has |have |just |sadly )*"
+        r"(?:died|passed away|(?:was|got|been) stolen|is gone|closed down)\b",
+        rf"^{_MY}(?P<thing>[\w' -]+?) (?:ist|wurde|sind) (?:.+ )?(?:gestorben|verstorben|gestohlen|geklaut|kaputtgegangen)\b",
+    )
+)
+_JOBLESS = re.compile(
+    r"\b(?:i|we)(?:'ve| have| just| recently)* retired\b|\blost my job\b|\bbin (?:\w+ ){0,2}in Rente\b|\bsuis à la retraite\b",
+    re.IGNORECASE,
 )
 _MOVES = "pushed|moved|changed|raised|went up|gone up|went down|dropped|rose|increased|lowered|postponed|brought forward"
 _MOVED = tuple(
@@ -46,29 +80,59 @@ _MOVED = tuple(
         r"^(?:my |our |the )?(?P<thing>[\w' -]+?) (?:has (?:been |now )?|was |is |got )?"
         rf"(?:{_MOVES})(?: back| forward| up| down)? to\b",
         rf"^(?:i |we |i've |we've )?(?:have )?(?:changed|switched) (?:my |our |the )?(?P<thing>[\w' -]+?){_STOP}",
+        r"^(?:i |we )?(?:have |'ve )?(?:upgraded|updated|changed|switched|moved) (?:my |our |the )(?P<thing>[\w' -]+?) to\b",
         r"^(?:my |our |the )?(?:new )(?P<thing>[\w' -]+?)(?: is|:) ",
+        r"^(?:mein\w* |unser\w* |der |die |das )?(?:neue[rsn]? )(?P<thing>[\w' -]+?)(?: ist|:) ",
         r"^(?:mein\w* |unser\w* |der |die |das )?(?P<thing>[\w' -]+?) (?:ist|wurde|wird) (?:\w+ )?"
         r"(?:auf|um) .+ (?:verschoben|erhöht|gestiegen|gesenkt)",
     )
 )
+_NUMBER = re.compile(r"\S*\d\S*")
+_NOW = re.compile(r"^(?P<thing>[^,;]{4,60}?),? (?:now|jetzt|maintenant|ahora)[.!]?$", re.IGNORECASE)
+_NEW = re.compile(
+    r"^(?:i |we )?(?:have |'ve |just )*(?:got|bought|have) (?:a |an |my |our )?new (?P<thing>[\w' -]+?)(?=[.,:;!]|$)",
+    re.IGNORECASE,
+)
+# Words that say that a value is a later one, not what it is a value of.
+LATER = frozenset(
+    "now currently nowadays today new meanwhile jetzt inzwischen mittlerweile nun neuerdings neu neue neuer neues neuen"
+    " maintenant désormais nouveau nouvelle ahora nuevo nueva".split()
+)
 
 
 class Ending(NamedTuple):
-    """What a sentence says is over. `moved` if it continues with another value."""
+    """What a sentence says is over.
+
+    `moved` if it continues with another value, `gone` if nobody has it any more, `unsure` if the old one may be kept beside.
+    """
 
     thing: frozenset[str]
     moved: bool = False
+    gone: bool = False
+    unsure: bool = False
+
+
+_NOTHING = Ending(frozenset())
+_CHANGES = (
+    (_OVER, _NOTHING),
+    (_GONE, _NOTHING._replace(gone=True)),
+    (_MOVED, _NOTHING._replace(moved=True)),
+    ((_NOW,), _NOTHING._replace(moved=True)),
+    ((_NEW,), _NOTHING._replace(moved=True, unsure=True)),
+)
 
 
 def change_of(text: str) -> Ending | None:
     """Return the thing that a sentence says is over or has changed; None if it says nothing of that kind."""
     line = " ".join(text.split())
-    for patterns, moved in ((_OVER, False), (_MOVED, True)):
+    if _JOBLESS.search(line):
+        return Ending(frozenset({"job"}))
+    for patterns, change in _CHANGES:
         for pattern in patterns:
             if match := pattern.search(line):
-                thing = telling(match["thing"], line)
+                thing = telling(_NUMBER.sub(" ", match["thing"]) if pattern is _NOW else match["thing"], line)
                 if 0 < len(thing) <= _LONGEST:
-                    return Ending(thing, moved)
+                    return change._replace(thing=thing)
     return None
 
 
@@ -82,7 +146,15 @@ def telling(words: str, line: str) -> frozenset[str]:
 
 
 def speaks_of(thing: frozenset[str], text: str) -> bool:
-    """Return whether a text has all words of a thing."""
+    """Return whether a text has all words of a thing, in any form."""
     if any(_SPACELESS.search(word) for word in thing):
         return all(word in text for word in thing)
-    return thing <= frozenset(split(text.casefold()))
+    words = frozenset(split(text.casefold()))
+    return all(word in words or any(_same_word(word, other) for other in words) for word in thing)
+
+
+def _same_word(one: str, other: str) -> bool:
+    """Return whether two terms are forms of one word. Stems are English; words of other languages keep their endings."""
+    short, long = sorted((one, other), key=len)
+    whole = len(short) >= _FAMILY - 1 and long.startswith(short)  # fume, fumer
+    return (whole or (len(short) >= _FAMILY and short[:_FAMILY] == long[:_FAMILY])) and len(long) - len(short) <= _ENDING

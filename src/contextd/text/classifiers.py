@@ -1,7 +1,8 @@
 """Classifiers learned from examples: the kind of a fact, and the act and subject of a text.
 
-Each is a softmax regression on the vector and the words of a text, one per tier of vectors. `python -m benchmarks.guesses
---learn` learns the weights from `benchmarks/examples`; the benchmarks page reports the accuracy on items written independently.
+Each is a softmax regression on the vector and the words of a text, one per tier of vectors; for the act also on what the rules
+of `wording.py` say. `python -m benchmarks.guesses --learn` learns the weights from `benchmarks/examples`; the benchmarks page
+reports the accuracy on items written independently.
 """
 
 from __future__ import annotations
@@ -17,9 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from contextd.text.wording import act_of, asks_one_thing, speaks_of_oneself, subject_of
+
 _TOKEN = re.compile(r"[\w']+|[€$£:?>=]")
 TIERS = ("deep", "static")  # the best first
 _TOGETHER = frozenset({"act"})  # most accurate as the mean of all tiers
+RULED = frozenset({"act"})  # also by the rules of `wording.py`
+RULE = "rule "  # begins a mark of a rule; no word has a space at this place
 
 
 class Guess(NamedTuple):
@@ -54,7 +59,8 @@ def likelihoods(what: str, texts: Sequence[str], space: str, vectors: NDArray[np
     size = len(model.weights) - len(model.words) - 1
     scores = (vectors @ model.weights[:size]).astype(np.float64) + model.weights[-1]
     for row, text in enumerate(texts):
-        known = [size + model.words[gram] for gram in grams(text) if gram in model.words]
+        marks = grams(text) | rules(text) if what in RULED else grams(text)
+        known = [size + model.words[mark] for mark in marks if mark in model.words]
         scores[row] += model.weights[known].sum(axis=0)
     likely = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(likely / likely.sum(axis=1, keepdims=True))
@@ -64,6 +70,12 @@ def grams(text: str) -> set[str]:
     """Return the words and word pairs of a text; `^` and `$` are its ends, `#` is any number."""
     words = ["^", *("#" if word.isdigit() else word for word in _TOKEN.findall(text.lower())), "$"]
     return {*words[1:], *(f"{first} {second}" for first, second in pairwise(words))}
+
+
+def rules(text: str) -> set[str]:
+    """Return what the rules say of a text, as marks: its act, its subject, whether it is a look-up or about oneself."""
+    found = (act_of(text), subject_of(text), f"one {asks_one_thing(text)}", f"own {speaks_of_oneself(text)}")
+    return {f"{RULE}{number} {one}" for number, one in enumerate(found)} | {f"{RULE}long {min(len(text.split()) // 3, 5)}"}
 
 
 @lru_cache

@@ -18,7 +18,7 @@ from contextd.text.thesaurus import concepts_of
 
 Float = NDArray[np.float64]
 
-_RELATIONS = frozenset(
+RELATIONS = frozenset(
     "mother father parents siblings partner_marriage children grandparents godparents_role_models friend boss neighbour "
     "cat dog".split()
 )
@@ -37,7 +37,7 @@ class Mentions(NamedTuple):
 
 def mentions(question: str, facts: Sequence[str], whose: Sequence[str]) -> Mentions:
     """Compare the people of a question with those of facts. `whose` is whom a fact is about; empty for its author."""
-    relations = concepts_of(question) & _RELATIONS
+    relations = concepts_of(question) & RELATIONS
     names = {name.casefold() for name in _NAME.findall(question)}
     words = [frozenset(word.casefold() for word in _WORD.findall(fact)) for fact in facts]
     called = {name for fact in facts if relations for name in _introduced(fact, relations)}

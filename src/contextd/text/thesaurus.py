@@ -22,6 +22,7 @@ _COMPOUND = 9  # minimum letters of a word that may be a compound: Schuhgröße
 _LONGEST = 40  # letters; longer words are data
 _STEM = 4  # minimum letters of a stem that tells the language
 _INNER = 5  # minimum letters of a stem inside a compound
+_FIRST = 3  # minimum letters of the first word of a compound
 
 
 class _Thesaurus(NamedTuple):
@@ -73,6 +74,16 @@ def _about(word: str) -> Iterator[Sequence[str]]:
     if len(word) >= _COMPOUND:
         rests = (word[start:] for start in range(1, len(word) - _INNER + 1))
         yield from (known.stems.get(rest[:end], ()) for rest in rests for end in range(_INNER, len(rest) + 1))
+        yield from _halves(word)
+
+
+def _halves(word: str) -> Iterator[Sequence[str]]:
+    """Yield the concepts of both words of a German compound whose last word is listed: Ringgröße."""
+    known = _known()
+    for start in range(_FIRST, len(word) - _INNER + 1):
+        if "de" in known.languages.get(word[start:], ()) and word[start:] in known.words:
+            yield known.words[word[start:]]
+            yield known.words.get(word[:start], ())
 
 
 @lru_cache
