@@ -57,7 +57,7 @@ def test_the_block_is_at_the_end_of_the_last_message_and_all_other_bytes_stay(pr
     assert got.body.startswith(start) and got.body.endswith(end)
     added = json.loads(b'"' + got.body[len(start) : -len(end)] + b'"')
     assert added.startswith("\n\n" + OPENING) and added.endswith("</user_context>")
-    assert "EU 42" in added and "150" in added and "tone: direct" in added and "91,234" not in added
+    assert "42 EU" in added and "150" in added and "tone: direct" in added and "91,234" not in added
     assert answer.headers["x-contextd-status"] == "enriched" and 0 < int(answer.headers["x-contextd-tokens"]) <= 4000
 
 
@@ -116,7 +116,7 @@ def test_earlier_turns_go_out_as_they_came_in(proxied: Proxied) -> None:
     ]
     proxied.post(body={"model": "m", "messages": turns})
     got = proxied.upstream.got[0].json["messages"]
-    assert got[:2] == turns[:2] and got[2]["content"].startswith(turns[2]["content"]) and "EU 42" in got[2]["content"]
+    assert got[:2] == turns[:2] and got[2]["content"].startswith(turns[2]["content"]) and "42 EU" in got[2]["content"]
 
 
 def test_context_of_the_project_comes_with_its_place(proxied: Proxied) -> None:
@@ -126,6 +126,12 @@ def test_context_of_the_project_comes_with_its_place(proxied: Proxied) -> None:
     assert answer.headers["x-contextd-status"] == "enriched"
     block = block_of(proxied.upstream.got[0].json["messages"][1]["content"])
     assert "src/app/store.py:" in block and "def load_user(name):" in block and block.index(PROFILE) < block.index(CONTEXT)
+
+
+def test_facts_are_statements_and_nothing_is_said_twice(proxied: Proxied) -> None:
+    proxied.post(body=asked(SNEAKERS))
+    lines = block_of(proxied.upstream.got[0].json["messages"][1]["content"]).split("\n")
+    assert "- @shoe_size 42 EU" in lines and "- @budget_shoes ≤ 150 €" in lines and len(lines) == len(set(lines))
 
 
 def test_an_unrelated_question_gets_the_profile_alone(proxied: Proxied) -> None:

@@ -19,6 +19,7 @@ _RANGE = re.compile(
 _DENIES = re.compile(
     r"\b(?:no|not|never|nothing|without|except|unless|only|but|kein\w*|nicht|nie|ohne|nur|pas|jamais|sans|nunca|sin)\b", re.I
 )
+_DIGIT = re.compile(r"\d")
 _SAME = 5  # letters that two related words share: allergic, allergy
 _SAID_BY_SIGN = frozenset(
     term[:_SAME] for word in "max maximum most least min minimum under below over above up more less than limit cap within "
@@ -54,7 +55,7 @@ def compress(hits: Sequence[Hit]) -> list[Statement]:
 
 def _says_all(text: str, attribute: str, value: str) -> bool:
     """Return whether attribute and value cover every word of the text."""
-    if _DENIES.search(text):
+    if _DENIES.search(text) or _DIGIT.search(attribute):  # an attribute does not spell a name such as canary-7 as it is
         return False
     covered = {term[:_SAME] for term in split(f"{attribute.replace('_', ' ')} {value}")} | _SAID_BY_SIGN
     telling = (word for word in text.casefold().split() if word.strip(".,:;!?") not in ANY_SMALL)

@@ -100,14 +100,15 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
     while resources.tokens.count(text) > query.budget:  # enforces the budget: parts may cost more together than separately
         chosen = chosen[:-1]
         text = _text(chosen, plan.facets)
-    text = _shorter(text, chosen, plan, query, resources, trace)
+    shorter = _shorter(chosen, plan, query, resources, trace)
+    text = _headed(shorter) if shorter else text
     warn_of_hidden(chosen, trace)
     if hits and not chosen:
         found = "1 memory is" if len(hits) == 1 else f"{len(hits)} memories are"
         trace.warn(f"{found} relevant, but none fits into a budget of {query.budget} tokens; raise the budget")
     return Context(
         text, resources.tokens.count(text), query.budget, resources.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
-        len(chosen) < len(hits),
+        len(chosen) < len(hits), tuple(line for _, lines in shorter for line in lines),
     )  # fmt: skip
 
 
@@ -153,16 +154,16 @@ def _headed(blocks: Sequence[tuple[str, Sequence[str]]]) -> str:
 
 
 def _shorter(
-    text: str, hits: Sequence[Hit], plan: Plan, query: Query, resources: QueryResources, trace: Trace
-) -> str:  # fmt: skip
-    """Return the text as a language model shortens it, if there is one. What must not be missed stays as it is."""
+    hits: Sequence[Hit], plan: Plan, query: Query, resources: QueryResources, trace: Trace
+) -> list[tuple[str, Sequence[str]]]:  # fmt: skip
+    """Return the blocks as a language model shortens them; none if it does not. What must not be missed stays as it is."""
     if resources.assistant is None:
-        return text
+        return []
     blocks = [(title, [str(one) for one in statements]) for title, statements in _blocks(hits, plan.facets)]
     must, others = ([one for one in blocks if (one[0] == LIMITS.title) is there] for there in (True, False))
     shorter = shortened(others, query, resources.assistant, resources.tokens.count, trace, plan.private)
-    made = _headed([*must, *shorter])
-    return made if resources.tokens.count(made) <= query.budget else text
+    made = [*must, *shorter]
+    return made if shorter != others and resources.tokens.count(_headed(made)) <= query.budget else []
 
 
 def _costs(hits: Sequence[Hit], facets: Sequence[Facet], resources: QueryResources) -> Costs:
