@@ -184,7 +184,9 @@ class LanguageModel:
     compression: bool = False  # ask it to shorten the facts of an answer by facets
     compression_seconds: float = 3.0
     summary: bool = False  # ask it to word the summary of the profile
-    proposals: bool = False  # propose memories from what the user says in chats; they are saved after a yes
+    proposals: bool = (
+        False  # propose memories from what the user says in chats, through the proxy or imported; they are saved after a yes
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ class SqliteInteractions:
         if not self._path.exists():
             return
         database = self._database()
-        self.proposals.purge(text)
+        self.proposals.purge(uri, text)
         ids = json.dumps([row[0] for row in database.query(_USED, (uri, text))])
         if ids == "[]":
             return
