@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,13 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextd.app.assemble import open_session
+from contextd.app.enriching import _Facts
 from contextd.app.profiles import profile_service
 from contextd.app.session import Session
 from contextd.querying.compose import CONTEXT, OPENING, PROFILE
+from contextd.querying.facets.limits import LIMITS as HARD_LIMITS
 from contextd.surfaces.proxy.messages import read
 from contextd.text.json_spans import edited
+from contextd.values.answer import Hit
 from tests.proxy.conftest import Proxied
 from tests.proxy.upstream import answered
+from tests.querying.test_steps import chunk
 
 SNEAKERS = "Which sneakers should I buy?"
 FACTS = ("My shoe size is EU 42", "Budget for shoes: max 150€", "I am allergic to peanuts")
@@ -132,6 +137,20 @@ def test_facts_are_statements_and_nothing_is_said_twice(proxied: Proxied) -> Non
     proxied.post(body=asked(SNEAKERS))
     lines = block_of(proxied.upstream.got[0].json["messages"][1]["content"]).split("\n")
     assert "- @shoe_size 42 EU" in lines and "- @budget_shoes ≤ 150 €" in lines and len(lines) == len(set(lines))
+
+
+def test_facts_that_hardly_matter_are_left_out_where_the_project_answers() -> None:
+    """To a question about code, every fact about software looks related. Hard limits stay."""
+
+    def hit(text: str, score: float, workspace: int, facet: str = "") -> Hit:
+        return Hit(replace(chunk(1, text=text), workspace=workspace), score, score, facet=facet)
+
+    sure, hardly = hit("I edit with Helix", 0.8, 1), hit("My handle is tove", 0.6, 1)
+    limit = hit("I am allergic to peanuts", 0.1, 1, HARD_LIMITS.name)
+    facts, code, message = _Facts([sure, hardly, limit], ["@editor Helix"]), hit("def edit():", 0.5, 2), hit("Hi", 0.5, 1)
+    assert facts.beside([code], personal=1) == _Facts([sure, limit])
+    assert facts.beside([], personal=1) == facts.beside([message], personal=1) == facts
+    assert _Facts([sure]).beside([code], personal=1).hits == [sure]
 
 
 def test_an_unrelated_question_gets_the_profile_alone(proxied: Proxied) -> None:

@@ -17,6 +17,7 @@ from contextd.app.prompts import is_trivial
 from contextd.app.questions import query_of
 from contextd.querying.assisted.ask import fallen_back
 from contextd.querying.compose import OPENING, PROFILE, Block, compose
+from contextd.querying.facets.limits import LIMITS as HARD_LIMITS
 from contextd.querying.understand import understand
 from contextd.settings.limits import LIMITS
 from contextd.text.private_matters import is_private
@@ -34,6 +35,7 @@ T = TypeVar("T")
 
 _LOG = logging.getLogger("contextd.proxy")
 _LONGEST = 8000  # characters of a question that are searched for
+_SURE = 0.7  # probability that a fact matters
 _FACTS = 1000  # maximum number of tokens of facts
 NOTHING = Block("", 0, (), ())
 
@@ -43,6 +45,16 @@ class _Facts(NamedTuple):
 
     hits: Sequence[Hit] = ()
     statements: Sequence[str] = ()
+
+    def beside(self, pieces: Sequence[Hit], personal: int) -> _Facts:
+        """Return the facts to show beside pieces. If a project answers, only hard limits and facts that are sure to matter:
+
+        to a question about code, every fact about software looks related.
+        """
+        if all(hit.chunk.workspace == personal for hit in pieces):
+            return self
+        kept = [hit for hit in self.hits if hit.facet == HARD_LIMITS.name or hit.score >= _SURE]
+        return self if len(kept) == len(self.hits) else _Facts(kept)
 
 
 class _Incomplete(Exception):
@@ -121,6 +133,7 @@ class Enrichment:
             self.found = self._composed(summary, facts, (), count)
             room = self.budget - self.found.tokens - count(OPENING)
             pieces = self._part("context", lambda: self._pieces(session, room), pieces) if room > 0 else ()
+        facts = facts.beside(pieces, session.home.personal)
         self.found = block = self._composed(summary, facts, pieces, count)
         if self.missing:
             raise _Incomplete
