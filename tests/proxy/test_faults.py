@@ -243,7 +243,7 @@ def test_P4_parts_that_are_ready_at_the_deadline_are_used(proxied: Proxied, monk
     monkeypatch.setattr(Session, "context", lambda *_, **__: time.sleep(4.0))
     answer = proxied.post(body={"model": "m", "messages": [{"role": "user", "content": "What is my favorite loader?"}]})
     assert answer.headers["x-contextd-status"] == "degraded"
-    assert "My favorite loader is by name" in proxied.upstream.got[0].json["messages"][0]["content"]
+    assert "@favorite_loader by name" in proxied.upstream.got[0].json["messages"][0]["content"]
 
 
 def test_P4_a_failed_enrichment_is_not_kept_for_the_next_question(proxied: Proxied, monkeypatch: pytest.MonkeyPatch) -> None:

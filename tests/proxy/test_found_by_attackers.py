@@ -214,6 +214,24 @@ def test_bytes_after_an_answer_were_the_answer_to_the_next_request(proxied: Prox
             assert [proxied.post().json() for _ in range(2)] == [CHAT, CHAT], (method, together)
 
 
+def test_bytes_after_a_chunk_are_no_answer_and_no_error(proxied: Proxied) -> None:
+    """Chunks that came together are relayed together; what only looks like one, after an answer or in a broken one, is not."""
+    stream = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    looks = b"\r\n5\r\nhello"
+    for parts, body in (
+        (stream + b"3\r\nabc\r\n2;x=1\r\nde\r\n1\r\nf\r\n0\r\n\r\n" + looks, b"abcdef"),
+        (stream + b"3\r\nabc\r\n00002\r\nde\r\n0\r\nx-t: 1\r\n\r\n", b"abcde"),
+        (answered(b"abc") + looks, b"abc"),
+    ):
+        proxied.upstream.answer = lambda got, parts=parts: [parts]  # type: ignore[misc]
+        assert proxied.post(body={**HELLO, "stream": True}).content == body
+        proxied.upstream.answer = lambda got: [answered(CHAT)]
+        assert proxied.post().json() == CHAT
+    proxied.upstream.answer = lambda got: [stream + b"3\r\nabc\r\n2\r\nde5\r\nhello\r\n0\r\n\r\n"]  # no end of a chunk
+    found = proxied.post(body={**HELLO, "stream": True}).content
+    assert found.startswith(b"abcde") and b"upstream_disconnected" in found and b"hello" not in found
+
+
 def test_a_connection_is_used_again_after_an_ordinary_answer(proxied: Proxied) -> None:
     for _ in range(3):
         proxied.post()
