@@ -205,13 +205,16 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     gate = trace.step("matter", lambda: matters(plan.text, found, standing, asking.as_text))
     if gate < _HARDLY and not speaks_of_oneself(plan.text):
         must = []  # a question about the world that no pattern knows
+    may_answer = asks_one_thing(plan.text) and gate >= _MAY_MATTER
+    if not must and not may_answer and gate < _MATTERS:
+        return []  # nothing can be shown, so nothing is read
     facts = trace.step("read", lambda: _read(view, found, standing, must, held, asking))
     odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
     must = [
         chunk for chunk in must if chunk.id not in facts.chunks or could_touch(odds[facts.chunks.index(chunk.id)], view.size)
     ]
-    answer = alone(facts.standing, view.size) if asks_one_thing(plan.text) and gate >= _MAY_MATTER else []
+    answer = alone(facts.standing, view.size) if may_answer else []
     if answer:
         best, must = answer, []  # a look-up is answered by that fact alone
     else:
