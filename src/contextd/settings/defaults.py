@@ -51,6 +51,7 @@ class Embedding:
     cache_enabled: bool = True  # keep vectors of queries while the process runs
     url: str = ""  # of the server for a deep model "ollama:NAME" or "openai:NAME"; empty: Ollama on this machine
     key_env: str = ""  # environment variable with the key of that server
+    memories: bool = False  # the server embeds memories and chats, too; only one on this machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ order of the steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,7 +40,7 @@ from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
-from contextd.text.classifiers import TIERS
+from contextd.text.classifiers import fitted
 from contextd.text.natural_language import is_foreign
 from contextd.text.people import Mentions, mentions
 from contextd.text.situations import needed_for
@@ -82,8 +82,9 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
     with ExitStack() as open_views:
         views = [view for view in pipeline.views_of(query, plan, resources, open_views, trace) if view.size]
         named = replace(plan, text=without_amounts(plan.text))
-        vectors = vectors_of(views, named, resources.embedders, trace, resources.known, resources.no_model)
-        embedders = [one for one in resources.embedders(set(vectors)) if one.space in vectors]
+        own = partial(_fitted, resources.embedders)
+        vectors = vectors_of(views, named, own, trace, resources.known, resources.no_model)
+        embedders = [one for one in own(set(vectors)) if one.space in vectors]
         as_text = _as_text(plan.text, embedders)
         plan = trace.attempt("interpret", lambda: interpret(plan, as_text), plan)
         plan = _with_topics(plan, asked.topics_of)
@@ -110,6 +111,12 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
         text, resources.tokens.count(text), query.budget, resources.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
         len(chosen) < len(hits), tuple(line for _, lines in shorter for line in lines),
     )  # fmt: skip
+
+
+def _fitted(embedders: Callable[[Collection[str]], Sequence[Embedder]], spaces: Collection[str]) -> list[Embedder]:
+    """Return the models whose vectors facts can be judged by."""
+    found = {one.space: one for one in embedders(spaces)}
+    return [one for one in found.values() if one.space in fitted(found)]
 
 
 def _with_topics(plan: Plan, topics_of: Callable[[str], Sequence[str]]) -> Plan:
@@ -294,7 +301,7 @@ def _read(
 
 def _odds(view: View, found: Retrieved, facts: _Facts, must: Sequence[Chunk], asking: _Asking) -> NDArray[np.float64]:
     """Return the log-odds that each fact matters; by its standing alone without vectors, or for the caller's own facets."""
-    if not facts.space or asking.asked.own or facts.space.split("/")[0] not in TIERS:
+    if not facts.space or asking.asked.own:
         return odds_by_standing(facts.standing, view.size)
     limits = np.array([chunk in {one.id for one in must} for chunk in facts.chunks], float)
     shared = {**shared_words(found, facts.places), "concepts": facts.concepts}

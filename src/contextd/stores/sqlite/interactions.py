@@ -53,7 +53,10 @@ class SqliteInteractions:
         """Store an interaction."""
         about = {name: getattr(interaction, name) for name in _ABOUT}
         row = (interaction.id, interaction.at, interaction.reader, interaction.status, json.dumps(about))
-        pieces = [(interaction.id, place, one.uri, json.dumps({name: getattr(one, name) for name in _OF_PIECE})) for place, one in enumerate(interaction.pieces)]
+        pieces = [
+            (interaction.id, place, one.uri, json.dumps({name: getattr(one, name) for name in _OF_PIECE}))
+            for place, one in enumerate(interaction.pieces)
+        ]
 
         def write(connection: apsw.Connection) -> None:
             connection.execute(_ADD, (*row, interaction.question or None, interaction.block or None))
