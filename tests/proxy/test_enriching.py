@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +24,7 @@ from contextd.surfaces.proxy.messages import read
 from contextd.text.json_spans import edited
 from contextd.values.answer import Hit
 from tests.proxy.conftest import Proxied
-from tests.proxy.upstream import answered
+from tests.proxy.upstream import RESET, answered, chunked, events
 from tests.querying.test_steps import chunk
 
 SNEAKERS = "Which sneakers should I buy?"
@@ -225,6 +227,39 @@ def test_private_data_is_used_here_and_never_sent_away(proxied: Proxied) -> None
     assert remote.headers["x-contextd-held-back"] == open_question.headers["x-contextd-held-back"] == "private"
     assert proxied.upstream.got[1].json == question
     assert all(b"91,234" not in got.body for got in proxied.upstream.got[1:])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [*chunked(events())],
+        [*[*chunked(events(done=False))][:2], RESET],
+        [answered(b"{}", "500 Internal Server Error")],
+        [answered(b"{}", "429 Too Many Requests", retry_after="1")],
+        [RESET],
+    ],
+    ids=["stream", "cut", "error", "limited", "reset"],
+)
+def test_private_canaries_stay_here_whatever_the_upstream_does(proxied: Proxied, person: Session, answer: list[bytes]) -> None:
+    """Private memories, in both APIs, with a token that may use them here."""
+    token = proxied.service.tokens.create(f"canaries-{time.monotonic_ns()}", private=True)
+    kept = [person.remember(f"My {thing} is called canary-{thing}", private=True).memory for thing in ("barge", "mule")]
+    proxied.upstream.answer = lambda got: answer
+    proxied.configure(upstreams={"far": {"url": proxied.upstream.url, "remote": True}, "near": {"url": proxied.upstream.url}}, aliases={"near": "near"})  # fmt: skip
+    question = "What are my barge and my mule called?"
+    for model in ("far", "near"):
+        for stream in (True, False):
+            chat = {"model": model, "messages": [{"role": "user", "content": question}], "stream": stream}
+            response = {"model": model, "input": question, "stream": stream}
+            for path, body in (("/v1/chat/completions", chat), ("/v1/responses", response)):
+                with suppress(httpx2.HTTPError):
+                    proxied.post(path, body, headers={"x-contextd-token": token})
+    for memory in kept:
+        person.forget(memory.id)
+    near = [got for got in proxied.upstream.got if got.json["model"] == "near"]
+    far = [got for got in proxied.upstream.got if got.json["model"] == "far"]
+    assert len(near) == len(far) == 4 and all(b"canary" in got.body for got in near)
+    assert not any(b"canary" in got.body for got in far)
 
 
 def test_a_private_question_goes_on_as_it_is_or_is_refused(proxied: Proxied) -> None:
