@@ -32,6 +32,22 @@ _BUDGETS = (500, 1000, 2000, 4000)
 _POSITIONS = ("end_of_user", "end_of_system", "start_of_system")
 
 
+@dataclass(frozen=True)
+class Fact:
+    """A fact of the person, and its statement as blocks have it: an attribute with its value."""
+
+    text: str
+    attribute: str
+    value: str
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text says it, in full or as a statement (which may have several values)."""
+        if " ".join(self.text.split()) in " ".join(text.split()):
+            return True
+        stated = [line for line in text.splitlines() if line.startswith(f"- @{self.attribute} ")]
+        return bool(self.attribute and self.value) and any(self.value in line for line in stated)
+
+
 @dataclass
 class Tally:
     """Sums over the questions."""
@@ -46,10 +62,10 @@ class Tally:
     of_quiet: int = 0
     tokens: int = 0
 
-    def add(self, question: dict[str, Any], texts: Sequence[str], text: str, files: dict[str, list[str]], tokens: int) -> None:
+    def add(self, question: dict[str, Any], texts: Sequence[Fact], text: str, files: dict[str, list[str]], tokens: int) -> None:
         """Judge the text of one block."""
         self.tokens += tokens
-        there = [number for number, fact in enumerate(texts) if " ".join(fact.split()) in " ".join(text.split())]
+        there = [number for number, fact in enumerate(texts) if fact.is_in(text)]
         if question["facts"]:
             self.of_facts += 1
             self.facts += len(set(there) & set(question["facts"])) / len(question["facts"])
@@ -117,6 +133,8 @@ def main() -> None:
     if not session.memories.all():
         for fact in facts:
             session.remember(fact)
+    kept = {one.text: one for one in session.memories.all()}
+    known = [Fact(text, kept[text].attribute or "", kept[text].value or "") for text in facts]
     paths = {part["path"] for one in questions for part in one["files"]}
     files = {path: (folder / path).read_text().splitlines() for path in paths}
     project = session.known()
@@ -129,7 +147,7 @@ def main() -> None:
         tally = Tally()
         for one in questions:
             text = answer(one["text"])
-            tally.add(one, facts, text, files, session.count_tokens(text))
+            tally.add(one, known, text, files, session.count_tokens(text))
         print(tally.row(name, len(questions)), flush=True)
 
     judged("no enrichment", lambda question: "")

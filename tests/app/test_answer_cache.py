@@ -110,7 +110,7 @@ def test_a_rephrased_question_is_answered_from_memory_on_request_only(session: S
     assert not asked.search("how are users not loaded").trace.cache and not asked.search("who loads users").trace.cache
 
 
-def test_the_semantic_level_keeps_readers_budgets_and_writes_apart(session: Session) -> None:
+def test_C2_the_semantic_level_keeps_readers_budgets_and_writes_apart(session: Session) -> None:
     asked = semantic(session)
     asked.context("how are users loaded", budget=200)
     for other in (asked.as_reader("ana"), replace(asked, private=False)):

@@ -42,8 +42,9 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("contextd.app.engines.is_remote", lambda upstream: True)
 
 
-def opened(project: Path, home: Path, ollama: OllamaServer, **privacy: Any) -> Session:
-    lines = [f'[context.embedding]\ndeep_model = "ollama:nomic-embed-text"\nurl = "{ollama.url}"\n[context.privacy]']
+def opened(project: Path, home: Path, ollama: OllamaServer, *, memories: bool = False, **privacy: Any) -> Session:
+    lines = [f'[context.embedding]\ndeep_model = "ollama:nomic-embed-text"\nurl = "{ollama.url}"']
+    lines += [f"memories = {str(memories).lower()}", "[context.privacy]"]
     lines += [f"{name} = {list(value)!r}" for name, value in privacy.items()]
     (home / "config.toml").write_text("\n".join(lines) + "\n")
     return open_session(project, home=home, environment={})
@@ -102,6 +103,32 @@ def test_with_consent_files_leave_and_memories_and_private_questions_do_not(
     assert "def load_user" in sent(ollama) and QUESTION in sent(ollama)
     assert "teal" not in sent(ollama) and "mortgage" not in sent(ollama)
     assert any("private" in warning for warning in answer.trace.warnings)
+
+
+def test_a_server_on_this_machine_embeds_memories_on_request(project: Path, home: Path, ollama: OllamaServer) -> None:
+    """They are found by its vectors; which facts matter is judged without them, since that was fitted with other models."""
+    session = opened(project, home, ollama, memories=True)
+    facts = ("My shoe size is EU 42", "Budget for shoes: max 150€", "My favorite color is teal")
+    for fact in facts:
+        session.remember(fact)
+    assert "search_document: My favorite color is teal" in sent(ollama)
+    found = session.recall("What is my favorite color?", min_score=0.0)
+    assert found.hits[0].chunk.text == facts[2] and any("deep" in hit.why for hit in found.hits)
+    ollama.got.clear()
+    assert {hit.chunk.text for hit in session.facets("Which sneakers should I buy?").hits} >= set(facts[:2])
+    assert ollama.got == []
+    ollama.embed = lambda body: None
+    away = opened(project, home, ollama, memories=True)
+    assert away.remember("My boat is blue").memory.id and away.recall("What is my favorite color?").hits
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_server_elsewhere_never_embeds_memories(project: Path, home: Path, ollama: OllamaServer) -> None:
+    session = opened(project, home, ollama, memories=True, remote_models=[str(project), "personal"])
+    session.index(deep=True)
+    session.remember("My favorite color is teal")
+    assert "def load_user" in sent(ollama) and "teal" not in sent(ollama)
+    assert any("embedding.memories" in warning for warning in session.warnings)
 
 
 @pytest.mark.usefixtures("elsewhere")

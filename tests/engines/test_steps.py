@@ -344,6 +344,7 @@ def test_the_check_says_when_a_deadline_is_too_short(contextd: Callable[..., Run
     assert faults() == [] and "llm.engine is none" in faults(intent=True)[0]
     assert "Set it to 3800" in faults(engine="ollama", model="m", intent=True)[0]
     assert "Set it to 8800" in faults(engine="ollama", model="m", intent=True, reranking=True)[0]
+    assert "Set it to 3800" in faults(engine="ollama", model="m", compression=True)[0]
     enough = Settings(llm=LanguageModel(engine="ollama", model="m", intent=True), proxy=Proxy(deadline_ms=4000))
     assert faults_of(enough) == [] and "llm.model" in faults(engine="ollama")[0]
     (home / "config.toml").write_text('[context.llm]\nengine = "ollama"\nmodel = "m"\nintent = true\n')

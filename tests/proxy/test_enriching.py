@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import re
 import time
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextd.app.assemble import open_session
+from contextd.app.enriching import _Facts
 from contextd.app.profiles import profile_service
 from contextd.app.session import Session
 from contextd.querying.compose import CONTEXT, OPENING, PROFILE
+from contextd.querying.facets.limits import LIMITS as HARD_LIMITS
 from contextd.surfaces.proxy.messages import read
 from contextd.text.json_spans import edited
+from contextd.values.answer import Hit
 from tests.proxy.conftest import Proxied
-from tests.proxy.upstream import answered
+from tests.proxy.upstream import RESET, answered, chunked, events
+from tests.querying.test_steps import chunk
 
 SNEAKERS = "Which sneakers should I buy?"
 FACTS = ("My shoe size is EU 42", "Budget for shoes: max 150€", "I am allergic to peanuts")
@@ -57,7 +64,7 @@ def test_the_block_is_at_the_end_of_the_last_message_and_all_other_bytes_stay(pr
     assert got.body.startswith(start) and got.body.endswith(end)
     added = json.loads(b'"' + got.body[len(start) : -len(end)] + b'"')
     assert added.startswith("\n\n" + OPENING) and added.endswith("</user_context>")
-    assert "EU 42" in added and "150" in added and "tone: direct" in added and "91,234" not in added
+    assert "42 EU" in added and "150" in added and "tone: direct" in added and "91,234" not in added
     assert answer.headers["x-contextd-status"] == "enriched" and 0 < int(answer.headers["x-contextd-tokens"]) <= 4000
 
 
@@ -116,7 +123,7 @@ def test_earlier_turns_go_out_as_they_came_in(proxied: Proxied) -> None:
     ]
     proxied.post(body={"model": "m", "messages": turns})
     got = proxied.upstream.got[0].json["messages"]
-    assert got[:2] == turns[:2] and got[2]["content"].startswith(turns[2]["content"]) and "EU 42" in got[2]["content"]
+    assert got[:2] == turns[:2] and got[2]["content"].startswith(turns[2]["content"]) and "42 EU" in got[2]["content"]
 
 
 def test_context_of_the_project_comes_with_its_place(proxied: Proxied) -> None:
@@ -126,6 +133,26 @@ def test_context_of_the_project_comes_with_its_place(proxied: Proxied) -> None:
     assert answer.headers["x-contextd-status"] == "enriched"
     block = block_of(proxied.upstream.got[0].json["messages"][1]["content"])
     assert "src/app/store.py:" in block and "def load_user(name):" in block and block.index(PROFILE) < block.index(CONTEXT)
+
+
+def test_facts_are_statements_and_nothing_is_said_twice(proxied: Proxied) -> None:
+    proxied.post(body=asked(SNEAKERS))
+    lines = block_of(proxied.upstream.got[0].json["messages"][1]["content"]).split("\n")
+    assert "- @shoe_size 42 EU" in lines and "- @budget_shoes ≤ 150 €" in lines and len(lines) == len(set(lines))
+
+
+def test_facts_that_hardly_matter_are_left_out_where_the_project_answers() -> None:
+    """To a question about code, every fact about software looks related. Hard limits stay."""
+
+    def hit(text: str, score: float, workspace: int, facet: str = "") -> Hit:
+        return Hit(replace(chunk(1, text=text), workspace=workspace), score, score, facet=facet)
+
+    sure, hardly = hit("I edit with Helix", 0.8, 1), hit("My handle is tove", 0.6, 1)
+    limit = hit("I am allergic to peanuts", 0.1, 1, HARD_LIMITS.name)
+    facts, code, message = _Facts([sure, hardly, limit], ["@editor Helix"]), hit("def edit():", 0.5, 2), hit("Hi", 0.5, 1)
+    assert facts.beside([code], personal=1) == _Facts([sure, limit])
+    assert facts.beside([], personal=1) == facts.beside([message], personal=1) == facts
+    assert _Facts([sure]).beside([code], personal=1).hits == [sure]
 
 
 def test_an_unrelated_question_gets_the_profile_alone(proxied: Proxied) -> None:
@@ -200,6 +227,39 @@ def test_private_data_is_used_here_and_never_sent_away(proxied: Proxied) -> None
     assert remote.headers["x-contextd-held-back"] == open_question.headers["x-contextd-held-back"] == "private"
     assert proxied.upstream.got[1].json == question
     assert all(b"91,234" not in got.body for got in proxied.upstream.got[1:])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [*chunked(events())],
+        [*[*chunked(events(done=False))][:2], RESET],
+        [answered(b"{}", "500 Internal Server Error")],
+        [answered(b"{}", "429 Too Many Requests", retry_after="1")],
+        [RESET],
+    ],
+    ids=["stream", "cut", "error", "limited", "reset"],
+)
+def test_private_canaries_stay_here_whatever_the_upstream_does(proxied: Proxied, person: Session, answer: list[bytes]) -> None:
+    """Private memories, in both APIs, with a token that may use them here."""
+    token = proxied.service.tokens.create(f"canaries-{time.monotonic_ns()}", private=True)
+    kept = [person.remember(f"My {thing} is called canary-{thing}", private=True).memory for thing in ("barge", "mule")]
+    proxied.upstream.answer = lambda got: answer
+    proxied.configure(upstreams={"far": {"url": proxied.upstream.url, "remote": True}, "near": {"url": proxied.upstream.url}}, aliases={"near": "near"})  # fmt: skip
+    question = "What are my barge and my mule called?"
+    for model in ("far", "near"):
+        for stream in (True, False):
+            chat = {"model": model, "messages": [{"role": "user", "content": question}], "stream": stream}
+            response = {"model": model, "input": question, "stream": stream}
+            for path, body in (("/v1/chat/completions", chat), ("/v1/responses", response)):
+                with suppress(httpx2.HTTPError):
+                    proxied.post(path, body, headers={"x-contextd-token": token})
+    for memory in kept:
+        person.forget(memory.id)
+    near = [got for got in proxied.upstream.got if got.json["model"] == "near"]
+    far = [got for got in proxied.upstream.got if got.json["model"] == "far"]
+    assert len(near) == len(far) == 4 and all(b"canary" in got.body for got in near)
+    assert not any(b"canary" in got.body for got in far)
 
 
 def test_a_private_question_goes_on_as_it_is_or_is_refused(proxied: Proxied) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import resource
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +27,7 @@ from contextd.app.enriching import Enrichment
 from contextd.app.service import Service
 from contextd.app.session import Session
 from contextd.querying.compose import OPENING
+from contextd.surfaces.http.guard import RequestLimits
 from contextd.values.answer import Context
 from tests.proxy.conftest import HELLO, Proxied, serving
 from tests.proxy.upstream import CHAT, RESET, Upstream, answered, chunked, events, slowly
@@ -182,6 +187,30 @@ def test_P3_an_upstream_that_cannot_be_reached_is_a_502(proxied: Proxied, url: s
     assert answer.status_code == 502 and answer.json()["error"]["code"].startswith("upstream_") and time.monotonic() - began < 4
 
 
+def test_P3_a_certificate_that_nobody_trusts_is_a_502(proxied: Proxied, tmp_path: Path) -> None:
+    """Neither the request nor its key is sent to such a server."""
+    if (openssl := shutil.which("openssl")) is None:
+        pytest.skip("openssl makes the certificate")
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    made = "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -keyout"
+    subprocess.run([openssl, *made.split(), str(key), "-out", str(certificate)], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    got = list[bytes]()
+
+    def answer(listening: socket.socket) -> None:
+        with suppress(OSError), context.wrap_socket(listening.accept()[0], server_side=True) as connection:
+            got.append(connection.recv(1000))
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer, args=(server,), daemon=True)
+        thread.start()
+        proxied.configure(upstreams={"far": {"url": f"https://127.0.0.1:{server.getsockname()[1]}/v1"}}, connect_seconds=5.0)
+        found = proxied.post(headers={"authorization": "Bearer sk-x"})
+        thread.join(10)
+    assert (found.status_code, found.json()["error"]["code"]) == (502, "upstream_unreachable") and not got
+
+
 def test_P3_a_redirect_is_not_followed(proxied: Proxied) -> None:
     other = Upstream()
     proxied.upstream.answer = lambda got: [answered(b"", "307 Temporary Redirect", location=f"{other.url}/chat/completions")]
@@ -237,13 +266,26 @@ def test_P4_a_request_goes_on_whatever_enrichment_does(
     assert int(answer.headers.get("x-contextd-tokens", "0")) <= 4000
 
 
+@pytest.mark.parametrize("how", [_raise, _hang])
+def test_P4_a_request_without_a_block_is_the_bytes_of_the_client(
+    proxied: Proxied, monkeypatch: pytest.MonkeyPatch, how: Callable[..., Any]
+) -> None:
+    proxied.configure(deadline_ms=300)
+    monkeypatch.setattr(Service, "session", how)
+    body = b'{ "messages":[ {"content":"How is a user loaded, \\u00fc \xc3\xbc?" , "role":"user"}],"x_new": 1.50,\n"model":"m"}'
+    _OVER.clear()
+    answer = proxied.http.post(f"{proxied.url}/v1/chat/completions", content=body, headers={"content-type": "application/json"})
+    _OVER.set()
+    assert answer.headers["x-contextd-status"] == "degraded" and proxied.upstream.got[0].body == body
+
+
 def test_P4_parts_that_are_ready_at_the_deadline_are_used(proxied: Proxied, monkeypatch: pytest.MonkeyPatch) -> None:
     Session.remember(proxied.service._opened(None, ()), "My favorite loader is by name")
     proxied.configure(deadline_ms=2000)
     monkeypatch.setattr(Session, "context", lambda *_, **__: time.sleep(4.0))
     answer = proxied.post(body={"model": "m", "messages": [{"role": "user", "content": "What is my favorite loader?"}]})
     assert answer.headers["x-contextd-status"] == "degraded"
-    assert "My favorite loader is by name" in proxied.upstream.got[0].json["messages"][0]["content"]
+    assert "@favorite_loader by name" in proxied.upstream.got[0].json["messages"][0]["content"]
 
 
 def test_P4_a_failed_enrichment_is_not_kept_for_the_next_question(proxied: Proxied, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,6 +326,21 @@ def test_P5_200_slow_clients_hold_the_upstream_back(proxied: Proxied) -> None:
     assert proxied.post().status_code == 200
 
 
+def test_P5_a_client_that_takes_nothing_is_given_up(proxied: Proxied, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contextd.surfaces.proxy.relay._SEND_SECONDS", 0.5)
+    proxied.upstream.answer = lambda got: chunked([b"data: " + b"x" * 65_000 + b"\n\n"] * 320)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", proxied.port))
+        connection.sendall(_raw(STREAM))
+        assert proxied.upstream.closed.wait(20)
+    assert proxied.upstream.sent < 10 << 20  # of 20 MB
+    end = time.monotonic() + 10
+    while proxied.endpoint._active and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not proxied.endpoint._active
+
+
 def _raw(body: Any, path: str = "/v1/chat/completions") -> bytes:
     data = json.dumps(body).encode()
     return (
@@ -304,6 +361,60 @@ def test_P6_a_client_that_goes_away_ends_the_request_to_the_upstream(proxied: Pr
             time.sleep(0.05)
     assert proxied.upstream.closed.wait(1.5)
     assert proxied.upstream.sent < 100 * 16
+
+
+@pytest.fixture
+def turns_of_the_loop(proxied: Proxied, monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, str]]:
+    """Processor seconds of everything that runs on the event loop of the service; wall time would be that of other programs."""
+    found, run = list[tuple[float, str]](), asyncio.Handle._run  # type: ignore[attr-defined]
+
+    def timed(handle: asyncio.Handle) -> None:
+        began = time.thread_time()
+        run(handle)
+        if threading.current_thread() is proxied.thread:
+            found.append((time.thread_time() - began, repr(handle)))
+
+    monkeypatch.setattr(asyncio.Handle, "_run", timed)
+    return found
+
+
+def test_P6_nothing_long_runs_on_the_event_loop(proxied: Proxied, turns_of_the_loop: list[tuple[float, str]]) -> None:
+    """Large bodies, large answers, enrichment and clients that leave in the middle: each turn takes less than 50 ms."""
+    proxied.upstream.answer = lambda got: chunked([b"data: " + b"x" * 65_000 + b"\n\n"] * 80)
+    words = " ".join(f"{number * 7919 % 1_000_003:x}" for number in range(700_000))
+    long = {"model": "m", "messages": [{"role": "user", "content": "How is a user loaded? " + words}]}
+    for _ in range(3):
+        assert proxied.post(body={**long, "stream": True}).status_code == 200
+    assert gzip_posted(proxied, long).status_code == 200
+    for _ in range(10):
+        with socket.create_connection(("127.0.0.1", proxied.port)) as connection:
+            connection.sendall(_raw(STREAM))
+            connection.recv(1 << 16)
+    proxied.post(body={"model": "m", "messages": [{"role": "user", "content": "How is a user loaded by name?"}]})
+    assert len(turns_of_the_loop) > 500
+    slowest, what = max(turns_of_the_loop)
+    assert slowest < 0.05, what
+
+
+def gzip_posted(proxied: Proxied, body: Any) -> httpx2.Response:
+    packed, headers = gzip.compress(json.dumps(body).encode()), {"content-encoding": "gzip", "content-type": "application/json"}
+    return proxied.http.post(f"{proxied.url}/v1/chat/completions", content=packed, headers=headers)
+
+
+@pytest.fixture
+def impatient(running: Proxied) -> Iterator[Proxied]:
+    """A service that waits half a second for the body of a request."""
+    made = serving(running.home, running.project, Upstream(), RequestLimits(body_seconds=0.5))
+    yield made
+    made.stop()
+    running.configure()
+
+
+def test_P7_headers_and_bodies_that_come_slowly_are_given_up(impatient: Proxied, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contextd.surfaces.http.server._HEADER_SECONDS", 0.5)
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 99\r\n"
+    assert impatient.raw(head) == b""  # closed without an answer: there is no whole request
+    assert impatient.raw(head + b'\r\n{"model"').startswith(b"HTTP/1.1 408") and not impatient.upstream.got
 
 
 def test_P7_a_body_that_is_too_large_is_refused_before_it_is_read(proxied: Proxied) -> None:

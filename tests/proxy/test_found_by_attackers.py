@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from base64 import b64encode
 from dataclasses import replace
 from typing import Any
@@ -158,6 +159,25 @@ def test_a_token_in_another_shape_reached_the_upstream(proxied: Proxied) -> None
         assert found.json()["error"]["code"] == "token_in_path", shape
 
 
+def test_a_token_in_a_body_reached_the_upstream(proxied: Proxied) -> None:
+    """An agent that reads its own settings puts the token of its base URL into a result of a tool."""
+    token = proxied.service.tokens.create("body")
+    base = f"http://127.0.0.1:8710/t/{token}/v1"
+    messages = [{"role": "tool", "content": f'{{"base_url": "{base}"}}'}, {"role": "user", "content": "What is it?"}]
+    body = {"model": "m", "messages": messages}
+    clean = json.loads(json.dumps(body).replace(token, "[REDACTED]"))
+    packed = gzip.compress(json.dumps(body).encode())
+    for answer in (
+        proxied.post(body=body),
+        proxied.post(body=body, headers={"x-contextd-bypass": "1"}),
+        proxied.post("/v1/embeddings", body),
+        proxied.http.post(f"{proxied.url}/v1/chat/completions", content=packed, headers={"content-encoding": "gzip"}),
+    ):
+        assert answer.headers["x-contextd-held-back"] == "token"
+        assert proxied.upstream.got[-1].json == clean
+    assert "x-contextd-held-back" not in proxied.post(body=clean).headers
+
+
 def test_headers_that_only_look_encoded_are_passed_on(proxied: Proxied) -> None:
     values = {"x-long": b64encode(bytes(range(256)) * 4).decode(), "x-escaped": "100%25 of %E4%B8%AD", "via": "1.0 fred"}
     proxied.post(headers=values)
@@ -194,6 +214,24 @@ def test_bytes_after_an_answer_were_the_answer_to_the_next_request(proxied: Prox
             assert [proxied.post().json() for _ in range(2)] == [CHAT, CHAT], (method, together)
 
 
+def test_bytes_after_a_chunk_are_no_answer_and_no_error(proxied: Proxied) -> None:
+    """Chunks that came together are relayed together; what only looks like one, after an answer or in a broken one, is not."""
+    stream = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    looks = b"\r\n5\r\nhello"
+    for parts, body in (
+        (stream + b"3\r\nabc\r\n2;x=1\r\nde\r\n1\r\nf\r\n0\r\n\r\n" + looks, b"abcdef"),
+        (stream + b"3\r\nabc\r\n00002\r\nde\r\n0\r\nx-t: 1\r\n\r\n", b"abcde"),
+        (answered(b"abc") + looks, b"abc"),
+    ):
+        proxied.upstream.answer = lambda got, parts=parts: [parts]  # type: ignore[misc]
+        assert proxied.post(body={**HELLO, "stream": True}).content == body
+        proxied.upstream.answer = lambda got: [answered(CHAT)]
+        assert proxied.post().json() == CHAT
+    proxied.upstream.answer = lambda got: [stream + b"3\r\nabc\r\n2\r\nde5\r\nhello\r\n0\r\n\r\n"]  # no end of a chunk
+    found = proxied.post(body={**HELLO, "stream": True}).content
+    assert found.startswith(b"abcde") and b"upstream_disconnected" in found and b"hello" not in found
+
+
 def test_a_connection_is_used_again_after_an_ordinary_answer(proxied: Proxied) -> None:
     for _ in range(3):
         proxied.post()
@@ -204,10 +242,10 @@ def test_the_name_of_a_model_was_logged_as_it_came(proxied: Proxied) -> None:
     token = proxied.service.tokens.create("model")
     escaped, key = token.replace("_", "%5F"), "AKIAIOSFODNN7QWERTYU"
     sent = {"": escaped, "m" * 200: "m" * 5000, "plain:8b": "plain:8b"}
-    for logged, model in (*sent.items(), ("", token), (None, f"a model with {key}")):
+    for logged, model in (*sent.items(), ("[REDACTED]", token), (None, f"a model with {key}")):
         answer = proxied.post(body={**HELLO, "model": model})
         one = entry(proxied, answer.headers["x-contextd-trace-id"])
         assert one.model == logged or (logged is None and key not in one.model and one.model)
-        assert proxied.upstream.got[-1].json["model"] == model  # the upstream gets what the client sent
+        assert proxied.upstream.got[-1].json["model"] == model.replace(token, "[REDACTED]")  # else what the client sent
     data = b"".join(path.read_bytes() for path in proxied.home.glob("log.db*"))
     assert not [text for text in (token, escaped, key, "m" * 201) if text.encode() in data]

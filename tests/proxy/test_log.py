@@ -67,6 +67,7 @@ def test_the_block_is_made_again_if_nothing_has_changed(proxied: Proxied, sessio
     sent = proxied.upstream.got[-1].json["messages"][0]["content"]
     here = open_session(proxied.project, home=proxied.home, environment={})
     again = shown(here, one)
+    assert [piece.label for piece in one.pieces if piece.uri == f"memory:{fact.id}"] == [""]  # an attribute is text, too
     assert set(again.states) == {"unchanged"} and again.block and sent.endswith(again.block)
     session.forget(fact.id)
     one = found(session.home.interactions, "owner", one.id)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from contextd.app.interactions import shown
 from contextd.app.proposals import ProposalService
 from contextd.app.session import Session
 from contextd.surfaces.cli import main
@@ -111,7 +112,7 @@ def test_private_canaries_never_reach_a_remote_model(
     private_token = proxied.service.tokens.create(f"canary-{time.monotonic_ns()}", private=True)
     for question in ("What is my nickname for the boat?", "What is my secret nickname, canary-7141?"):
         ask(proxied, question, **{"x-contextd-token": private_token})
-    assert any("canary-7141 is my" in got.body.decode() for got in proxied.upstream.got)  # it answers here
+    assert "canary-7141" in proxied.upstream.got[0].body.decode()  # it answers here
     ask(proxied, "I owe 90000 on my mortgage canary-7141 and I take antidepressants.")
     ask(proxied, "Which boat is canary-7141?", **{"x-contextd-private": "1"})
     settle(proxied)
@@ -139,6 +140,33 @@ def settle(proxied: Proxied) -> None:
 def proposals(proxied: Proxied, person: Session) -> list[str]:
     settle(proxied)
     return [one.text for one in ProposalService(person).waiting()]
+
+
+def test_a_model_shortens_the_facts_of_a_block_without_a_loss(proxied: Proxied, ollama: OllamaServer, person: Session) -> None:
+    """A block that a model worded cannot be made again: the log says that its facts were shortened."""
+    kept = [person.remember(one).memory for one in ("I really prefer kayaks made of light wood", "I keep my kayak in Porto")]
+    kept += [person.remember("I paddle a kayak on every second Sunday").memory, person.remember("I never rent a kayak").memory]
+    question = "Which kayak should I buy?"
+    ollama.chat = lambda body: said({"lines": _shortened(body["messages"][-1]["content"])})(body)
+    configure(proxied, ollama.url, compression=True)
+    answer = ask(proxied, question)
+    assert answer.headers["x-contextd-status"] == "enriched" and "- keep my kayak in Porto" in sent(proxied)
+    one = entry(proxied, answer.headers["x-contextd-trace-id"])
+    facts = [(piece, state) for piece, state in zip(one.pieces, shown(person, one).states, strict=True)]
+    assert facts and {state for piece, state in facts if piece.uri.startswith("memory:")} == {"shortened"}
+    assert shown(person, one).block == ""
+    assert ask(proxied, question).headers["x-contextd-status"] == "enriched"
+    assert entry(proxied, answer.headers["x-contextd-trace-id"]).pieces == one.pieces
+    ollama.chat = said({"lines": ["@kayak fine"]})
+    configure(proxied, ollama.url, compression=True)
+    assert ask(proxied, "Which kayak should I buy now?").headers["x-contextd-status"] == "degraded"
+    assert "I never rent a kayak" in sent(proxied) and "@kayak fine" not in sent(proxied)
+    for memory in kept:
+        person.forget(memory.id)
+
+
+def _shortened(text: str) -> list[str]:
+    return [line[2:].removeprefix("I ") for line in text.splitlines()]
 
 
 def test_proposals_are_off_and_wait_for_a_yes(proxied: Proxied, person: Session) -> None:

@@ -94,7 +94,7 @@ def _zstd(data: bytes) -> bytes:
     return zstd.compress(data)
 
 
-def test_a_token_is_needed_and_stays_here(proxied: Proxied) -> None:
+def test_P13_a_token_is_needed_and_stays_here(proxied: Proxied) -> None:
     token = proxied.service.tokens.create(f"app{os.urandom(3).hex()}")
     proxied.configure(open=False)
     assert proxied.post().status_code == 401

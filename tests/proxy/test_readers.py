@@ -80,7 +80,7 @@ def shared(running: Proxied) -> Iterator[Proxied]:
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=_STEPS)
-def test_three_people_see_only_what_is_theirs(shared: Proxied, steps: list[tuple[str, str, int]], tmp_path: Path) -> None:
+def test_C1_three_people_see_only_what_is_theirs(shared: Proxied, steps: list[tuple[str, str, int]], tmp_path: Path) -> None:
     shared.configure(
         open=False,
         upstreams={"near": {"url": shared.upstream.url}, "far": {"url": shared.upstream.url, "remote": True}}, aliases={"far": "far", "near": "near"},

@@ -29,6 +29,21 @@ PRIVATE = (
     "Tengo depresión, ¿qué puedo hacer?",
     "My IBAN is DE89 3704 0044 0532 0130 00, is it valid?",
     "Is 536-90-4399 a valid SSN?",
+    "My left knee hurts when I climb stairs, what could it be?",
+    "Should I take the ibuprofen with my candesartan?",
+    "My father has diverticulitis and won't see anybody",
+    "We make 61,000 euros together, can we get a bigger flat?",
+    "My grandmother passed away on Sunday, help me with the speech",
+    "My daughter's grades dropped since the move",
+    "I came out to my parents yesterday and it went badly",
+    "We are three months behind on the rent",
+    "Put this on a label: Jo Marsh, 14 Alder Street, jo.marsh@example.org",
+    "Meine Frau hat eine Sehnenscheidenentzündung und ist krankgeschrieben",
+    "Mir wurde gestern gekündigt, was steht mir zu?",
+    "Ich habe 8000 Euro Schulden bei meinem Bruder",
+    "Mein Sohn wird in der Schule gemobbt",
+    "Ich nehme seit März Antidepressiva und schlafe schlecht",
+    "Mon mari est décédé en janvier, que dois-je faire ?",
 )
 ORDINARY = (
     "Which sneakers should I buy?",
@@ -47,6 +62,27 @@ ORDINARY = (
     "What does the Great Depression have to do with tariffs?",
     "Ich habe eine Liste von Zahlen, wie sortiere ich sie?",
     "I need a recipe for lentil soup",
+    "How do we pay down our technical debt?",
+    "My std vector is empty after the move",
+    "My job was aborted on node 3, why?",
+    "Our new album came out on Friday, write a post",
+    "Which extra virgin olive oil should I buy?",
+    "I diagnosed the leak, it is the valve of my radiator",
+    "We separated the concerns of our modules, was that wise?",
+    "Install it with pip for me",
+    "My lithium ion battery swells, is it safe?",
+    "Explain the symptoms of measles to a six-year-old",
+    "Is it worth it for us to live on the bleeding edge?",
+    "Wie kann ich die Heizung mit meinem Handy steuern?",
+    "Mein Kollege sucht einen Parkplatz in der Nähe",
+    "Ich habe gestern einen Vortrag gehalten, wie schreibe ich den Bericht?",
+    "Welches Gericht koche ich heute Abend für uns?",
+    "Wie lösche ich mein Benutzerkonto bei einem Forum?",
+    "Je suis prêt, par quoi commençons-nous ?",
+    "J'ai un avocat trop mûr, que faire ?",
+    "Quelle police de caractères pour ma carte de visite ?",
+    "Me paro cinco minutos, ¿qué estiramiento hago?",
+    "Call 0 800 123 4567 for support hours",
 )
 LIST = {
     "role": "user",
@@ -58,6 +94,12 @@ BACKGROUND: tuple[dict[str, Any], ...] = (
     {"messages": [{"role": "system", "content": "You are a title generator. Output only a conversation title of at most 50 characters, no quotes."}, {"role": "user", "content": "How do I bake bread?"}]},
     {"messages": [{"role": "system", "content": "Extract up to three tags for the chat. Respond with JSON only."}, LIST]},
     {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}, {"role": "user", "content": "Summarize our conversation as a title in 5 words or less, without punctuation"}], "max_tokens": 16},
+    {"messages": [{"role": "user", "content": "<fim_prefix>def add(a, b):\n    <fim_suffix>\nprint(add(1, 2))<fim_middle>"}]},
+    {"messages": [{"role": "user", "content": "Given the chat below, rephrase the follow-up as a standalone question for a search.\n\nHuman: Who wrote Dune?\nAssistant: Frank Herbert.\nFollow-up: when?"}]},
+    {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}, {"role": "system", "content": "Summarize the conversation so far. Your text replaces the messages."}]},
+    {"messages": [{"role": "user", "content": "Summarize this conversation for later prompts, in full sentences.\n\nuser: bread?\nassistant: flour"}]},
+    {"messages": [{"role": "user", "content": "Erstelle einen kurzen Titel für diese Unterhaltung, höchstens 5 Wörter, ohne Anführungszeichen.\n\nUser: Brot?\nAssistant: Mehl"}]},
+    {"messages": [{"role": "system", "content": "Generate tags for the chat."}, {"role": "user", "content": "How do I bake bread?"}], "response_format": {"type": "json_schema", "json_schema": {"name": "t", "schema": {"type": "object", "properties": {"tags": {"type": "array"}}}}}},
 )  # fmt: skip
 FOR_USERS: tuple[dict[str, Any], ...] = (
     {"messages": [{"role": "user", "content": "Suggest a title for my blog post about bread"}]},
@@ -66,6 +108,11 @@ FOR_USERS: tuple[dict[str, Any], ...] = (
     {"messages": [{"role": "user", "content": "Create a branch name helper in src/app that returns JSON"}], "tools": [{"type": "function"}]},
     {"messages": [{"role": "user", "content": "What did we decide in the last conversation about tags?"}]},
     {"messages": [{"role": "user", "content": "Write a function that generates tags for chat messages"}]},
+    {"messages": [{"role": "user", "content": "Rewrite this SQL query so that it uses a join"}]},
+    {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}, {"role": "user", "content": "Can you sum up what we said so far about my trip?"}]},
+    {"messages": [{"role": "user", "content": "What does the fim_prefix of a model mean?"}]},
+    {"messages": [{"role": "user", "content": "Summarize the attached article for my team:\n1. main points\n2. open questions"}]},
+    {"messages": [{"role": "user", "content": "Schreib mir eine Zusammenfassung des Gesprächs mit meinem Chef als Mail an Anna"}]},
 )  # fmt: skip
 
 
@@ -101,14 +148,24 @@ def test_no_text_takes_long(text: str) -> None:
 
 
 def test_messages_by_other_authors_are_recognized_as_measured() -> None:
-    """Figures on items that were not read while the rules were written, though measured three times; a change must not lose any."""
-    items = json.loads((Path(__file__).parent / "items" / "private_queries.json").read_text())
-    assert sum(map(is_private, items["private"])) >= 46 and sum(map(is_private, items["ordinary"])) <= 5
-    calls = json.loads((Path(__file__).parent / "items" / "background_calls.json").read_text())
-    found = {
-        name: sum(is_background(read(json.dumps(_given(one)), is_responses=False)) for one in calls[name]) for name in calls
+    """Figures on messages by others. Those with even numbers were read before the last change of the rules, the rest was not."""
+    items, calls = (
+        json.loads((Path(__file__).parent / "items" / name).read_text())
+        for name in ("private_queries.json", "background_calls.json")
+    )
+    read_, unread = (_counts(items, calls, start) for start in (0, 1))
+    assert read_["private"] >= 40 and read_["ordinary"] <= 1 and unread["private"] >= 28 and unread["ordinary"] <= 2
+    assert read_["background"] >= 10 and unread["background"] >= 8 and read_["for users"] == unread["for users"] == 0
+
+
+def _counts(items: dict[str, Any], calls: dict[str, Any], start: int) -> dict[str, int]:
+    """Count what is recognized among every second item."""
+    found = {name: sum(map(is_private, items[name][start::2])) for name in items}
+    asked = {
+        name: sum(is_background(read(json.dumps(_given(one)), is_responses=False)) for one in calls[name][start::2])
+        for name in calls
     }
-    assert found["background"] >= 13 and found["ordinary"] == 0
+    return found | {"background": asked["background"], "for users": asked["ordinary"]}
 
 
 def _given(body: dict[str, Any]) -> dict[str, Any]:

@@ -68,10 +68,9 @@ def faults_of(settings: Settings) -> list[str]:
     if llm.engine == "none":
         return [f"llm.{name} is on, but llm.engine is none: rules decide" for name in on]
     found = [] if llm.model or llm.engine == "openai" else ["llm.model is empty; name a model of the engine"]
-    in_proxy = {step: one for step, one in seconds.items() if step != COMPRESSION}  # the proxy shows facts as they are
-    needed = sum(in_proxy.values()) + _RULES
-    if in_proxy and proxy.deadline_ms / 1000 < needed:
-        steps = ", ".join(f"llm.{step}_seconds = {one:g}" for step, one in in_proxy.items())
+    needed = sum(seconds.values()) + _RULES
+    if seconds and proxy.deadline_ms / 1000 < needed:
+        steps = ", ".join(f"llm.{step}_seconds = {one:g}" for step, one in seconds.items())
         found.append(
             f"proxy.deadline_ms = {proxy.deadline_ms} is too short for {steps}; a step that is late is left to the rules. "
             f"Set it to {needed * 1000:.0f}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from contextd.errors import Forbidden, NotFound, Unavailable
 from contextd.importing import pipeline
@@ -19,7 +19,16 @@ from contextd.values.query import Reader
 
 _LINE = 1 << 20  # characters of messages on a line of an export
 _MARKS = 10_000  # marks of forgotten chats on a line
+USER = "user"  # role of a message
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Utterance(NamedTuple):
+    """A message of the user: the uri of its chat session, its time (0 if unknown), and its text."""
+
+    uri: str
+    at: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,13 @@ class ChatService:
     def all(self) -> list[ChatSession]:
         """Return every chat session and note this reader may see, newest first."""
         return self.store.sessions(self.reader)
+
+    def said_by_user(self) -> Iterator[Utterance]:
+        """Yield the messages of the user in chats with an assistant that this reader imported. Who others are is not known."""
+        for one in self.store.written(self.reader.name, self.reader):
+            if isinstance(one, Conversation):
+                uri = f"chat:{one.place}#{one.sitting}"
+                yield from (Utterance(uri, each.at, each.text) for each in one.messages if each.role == USER)
 
     def forget(self, name: str) -> tuple[int, str]:
         """Erase a conversation with sessions and branches, or one session or note. Returns the count, `gone` or `pending`."""

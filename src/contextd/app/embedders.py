@@ -16,6 +16,7 @@ from contextd.settings.defaults import Embedding, Settings
 if TYPE_CHECKING:
     from contextd.app.home import Home
 
+_NOT_THERE = "embedding.memories is for servers on this machine; memories and chats are not embedded by {}"
 _PLUGIN = "plugin:"  # prefix of the name of an embedder plug-in
 
 
@@ -43,7 +44,7 @@ def static_model(home: Home, settings: Settings) -> tuple[Embedder | None, tuple
 def deep_model(home: Home, settings: Settings, root: Path | None) -> DeepModel:
     """Return the deep model for a project. A remote one is for projects that the user named, without private folders.
 
-    The model of a server embeds files alone: what is known about facts was fitted with the model of our own.
+    The model of a server embeds files alone, unless the settings say otherwise: which facts matter was fitted with our own.
     """
     name = settings.embedding.deep_model
     if name.startswith(_PLUGIN):
@@ -54,7 +55,10 @@ def deep_model(home: Home, settings: Settings, root: Path | None) -> DeepModel:
     own, why = home.models.deep(Embedding().deep_model), _refused(settings, root) if remote else ""
     if why:
         return DeepModel(lambda: None, own, (f"the model {name} is on another machine, and {why}",) if root else ())
-    return DeepModel(lambda: _answering(embedder), own)
+    if settings.embedding.memories and not remote:
+        return DeepModel(lambda: _answering(embedder))
+    warnings = (_NOT_THERE.format(name),) if settings.embedding.memories else ()
+    return DeepModel(lambda: _answering(embedder), own, warnings)
 
 
 def _refused(settings: Settings, root: Path | None) -> str:

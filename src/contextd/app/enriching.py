@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from contextd.app.asking import Asked
 from contextd.app.profiles import profile_service
@@ -17,6 +17,7 @@ from contextd.app.prompts import is_trivial
 from contextd.app.questions import query_of
 from contextd.querying.assisted.ask import fallen_back
 from contextd.querying.compose import OPENING, PROFILE, Block, compose
+from contextd.querying.facets.limits import LIMITS as HARD_LIMITS
 from contextd.querying.understand import understand
 from contextd.settings.limits import LIMITS
 from contextd.text.private_matters import is_private
@@ -34,8 +35,26 @@ T = TypeVar("T")
 
 _LOG = logging.getLogger("contextd.proxy")
 _LONGEST = 8000  # characters of a question that are searched for
+_SURE = 0.7  # probability that a fact matters
 _FACTS = 1000  # maximum number of tokens of facts
 NOTHING = Block("", 0, (), ())
+
+
+class _Facts(NamedTuple):
+    """The facts of a question, and the statements in which a language model said them."""
+
+    hits: Sequence[Hit] = ()
+    statements: Sequence[str] = ()
+
+    def beside(self, pieces: Sequence[Hit], personal: int) -> _Facts:
+        """Return the facts to show beside pieces. If a project answers, only hard limits and facts that are sure to matter:
+
+        to a question about code, every fact about software looks related.
+        """
+        if all(hit.chunk.workspace == personal for hit in pieces):
+            return self
+        kept = [hit for hit in self.hits if hit.facet == HARD_LIMITS.name or hit.score >= _SURE]
+        return self if len(kept) == len(self.hits) else _Facts(kept)
 
 
 class _Incomplete(Exception):
@@ -97,10 +116,10 @@ class Enrichment:
             template=f"proxy:{self.settings.profile}",
         )
         answer = session.home.answers.get(session, query, Asked(self.history), "context", lambda: self._made(session, query))
-        facts = tuple(hit for hit in answer.hits if hit.chunk.kind == "memory")
-        pieces = tuple(hit for hit in answer.hits if hit.chunk.kind != "memory")
+        facts = tuple(hit for hit in answer.hits if hit.chunk.is_memory)
+        pieces = tuple(hit for hit in answer.hits if not hit.chunk.is_memory)
         self.cache = answer.trace.cache
-        self.found = Block(answer.text, answer.tokens, facts, pieces)
+        self.found = Block(answer.text, answer.tokens, facts, pieces, bool(answer.statements))
 
     def _made(self, session: Session, query: Query) -> Context:
         """Make the block. Raises `_Incomplete` if a part failed."""
@@ -108,37 +127,41 @@ class Enrichment:
         count = session.home.tokens.count
         if self.settings.profile == "always":
             self.found = compose(summary, (), (), self.budget, count)
-        facts: Sequence[Hit] = ()
-        pieces: Sequence[Hit] = ()
+        facts, pieces = _Facts(), tuple[Hit, ...]()
         if not is_trivial(self.question):
-            facts = self._part("facts", lambda: self._facts(session), ())
+            facts = self._part("facts", lambda: self._facts(session), facts)
             self.found = self._composed(summary, facts, (), count)
             room = self.budget - self.found.tokens - count(OPENING)
-            pieces = self._part("context", lambda: self._pieces(session, room), ()) if room > 0 else ()
+            pieces = self._part("context", lambda: self._pieces(session, room), pieces) if room > 0 else ()
+        facts = facts.beside(pieces, session.home.personal)
         self.found = block = self._composed(summary, facts, pieces, count)
         if self.missing:
             raise _Incomplete
         hits, name = (*block.facts, *block.pieces), session.home.tokens.name
-        return Context(block.text, block.tokens, self.budget, name, query.template, hits, understand(query), Trace())
+        statements = tuple(facts.statements) if block.reworded else ()
+        return Context(
+            block.text, block.tokens, self.budget, name, query.template, hits, understand(query), Trace(), statements=statements
+        )
 
-    def _composed(self, summary: str, facts: Sequence[Hit], pieces: Sequence[Hit], count: Callable[[str], int]) -> Block:
-        alone = self.settings.profile == "with_context" and not facts and not pieces
-        return compose("" if alone else summary, facts, pieces, self.budget, count)
+    def _composed(self, summary: str, facts: _Facts, pieces: Sequence[Hit], count: Callable[[str], int]) -> Block:
+        alone = self.settings.profile == "with_context" and not facts.hits and not pieces
+        return compose("" if alone else summary, facts.hits, pieces, self.budget, count, facts.statements)
 
     def _summary(self, session: Session) -> str:
         return "" if self.settings.profile == "off" else profile_service(session).summary()
 
-    def _facts(self, session: Session) -> Sequence[Hit]:
+    def _facts(self, session: Session) -> _Facts:
         budget = max(1, min(_FACTS, self.budget))
         text = self.question[:_LONGEST]
-        return self._seen(session.facets(text, budget=budget, history=self.history, deadline=self._left()))
+        answer = session.facets(text, budget=budget, history=self.history, deadline=self._left())
+        return _Facts(self._seen(answer), answer.statements)
 
-    def _pieces(self, session: Session, room: int) -> Sequence[Hit]:
+    def _pieces(self, session: Session, room: int) -> tuple[Hit, ...]:
         narrow = Narrow(memories=False)
         text = self.question[:_LONGEST]
         return self._seen(session.context(text, budget=room, narrow=narrow, history=self.history, deadline=self._left()))
 
-    def _seen(self, answer: Context) -> Sequence[Hit]:
+    def _seen(self, answer: Context) -> tuple[Hit, ...]:
         """Return the hits of an answer. Notes the steps that were left to the rules. Raises `_HeldBack`."""
         if self.remote and answer.plan.private:
             raise _HeldBack

@@ -47,7 +47,7 @@ class InteractionLog:
 
     def add(self, interaction: Interaction, block: Block, question: str, settings: Proxy, rules: Sequence[Rule]) -> None:
         """Store an interaction with the pieces of its block; with texts if the settings say so."""
-        pieces = tuple(_logged(hit) for hit in (*block.facts, *block.pieces))
+        pieces = (*(_logged(hit, as_it_is=not block.reworded) for hit in block.facts), *map(_logged, block.pieces))
         one = replace(interaction, pieces=pieces)
         if settings.log_text:
             one = replace(one, question=scrub_text(question, rules)[0], block=block.text)
@@ -130,9 +130,11 @@ def shown(session: Session, interaction: Interaction) -> ShownInteraction:
     if not same or not interaction.tokens:
         return ShownInteraction(interaction, states, "")
     kept = [hit for hit in hits if hit is not None]
-    facts, pieces = ([hit for hit in kept if (hit.chunk.kind == "memory") == is_fact] for is_fact in (True, False))
-    block = compose(summary, facts, pieces, interaction.tokens, session.home.tokens.count).text
-    return ShownInteraction(interaction, states, interaction.block or block)
+    facts, pieces = ([hit for hit in kept if hit.chunk.is_memory == is_fact] for is_fact in (True, False))
+    block = compose(summary, facts, pieces, interaction.tokens, session.home.tokens.count)
+    return ShownInteraction(
+        interaction, states, interaction.block or (block.text if block.tokens == interaction.tokens else "")
+    )
 
 
 def visible_to(session: Session, shown: ShownInteraction) -> ShownInteraction:
@@ -152,7 +154,7 @@ def _again(views: Sequence[View], piece: LoggedPiece) -> Hit | None:
     for view in views:
         for chunk in view.chunks_of([piece.document]).get(piece.document, ()):
             if chunk.workspace == piece.workspace and digest_of(chunk.text) == piece.digest:
-                return Hit(chunk, piece.score, piece.score)
+                return Hit(view.get([chunk.id])[0], piece.score, piece.score)  # with attribute and value of a memory
     return None
 
 
@@ -160,11 +162,11 @@ def _state(piece: LoggedPiece, hit: Hit | None) -> str:
     return "unchanged" if hit is not None else "changed or gone" if piece.digest else "shortened"
 
 
-def _logged(hit: Hit) -> LoggedPiece:
-    """Return a piece for the log. One that was shortened to fit has no digest, since it equals no stored text."""
+def _logged(hit: Hit, *, as_it_is: bool = True) -> LoggedPiece:
+    """Return a piece for the log. One that was shortened has no digest, since it equals no stored text."""
     chunk = hit.chunk
-    is_whole = chunk.kind in ("memory", "chat_message") or len(chunk.text) == chunk.end - chunk.start
-    label = "" if chunk.kind == "memory" else chunk.label
+    is_whole = as_it_is and (chunk.is_memory or chunk.kind == "chat_message" or len(chunk.text) == chunk.end - chunk.start)
+    label = "" if chunk.is_memory else chunk.label
     place = (chunk.start_line, chunk.end_line)
     return LoggedPiece(
         chunk.uri,

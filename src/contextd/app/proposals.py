@@ -29,8 +29,11 @@ _MOST_WAITING = 20  # messages; more are not read
 _LEAST_ID = 4  # characters
 
 
-def propose(session: Session, message: str) -> list[Proposal]:
-    """Store what a message of the user states about them as proposals. Nothing is read from a private message."""
+def propose(session: Session, message: str, *, at: int = 0, source: str = "") -> list[Proposal]:
+    """Store what a message of the user states about them as proposals. Nothing is read from a private message.
+
+    `at` is when it was said (0: now), `source` the uri of the imported chat that has it.
+    """
     if not session.settings.llm.proposals or is_private(message):
         return []
     chat = session.setup.chat()
@@ -41,10 +44,25 @@ def propose(session: Session, message: str) -> list[Proposal]:
     if fault:
         _LOG.warning("rules propose memories: %s", fault)
     clean = [scrub_text(text, session.setup.rules)[0] for text in found]
-    made = [Proposal(secrets.token_hex(16), time.time_ns() // 1000, session.reader.name, text) for text in clean]
+    at = at or time.time_ns() // 1000
+    made = [Proposal(secrets.token_hex(16), at, session.reader.name, text, source) for text in clean]
     for one in made:
         session.home.interactions.proposals.add(one)
     return made
+
+
+def propose_from_chats(session: Session, *, in_project: bool = False, progress: Callable[[int], None] = lambda _: None) -> int:
+    """Store what the user stated in imported chats as proposals. Returns the number of messages read. Raises InvalidInput.
+
+    `progress` gets the number of messages so far. Words of assistants, and chats among people, are not read.
+    """
+    if not session.settings.llm.proposals:
+        raise InvalidInput("llm.proposals is off; run `contextd config set llm.proposals true` to have memories proposed")
+    count = 0
+    for count, one in enumerate(session.chats(in_project=in_project).said_by_user(), 1):
+        propose(session, one.text, at=one.at, source=one.uri)
+        progress(count)
+    return count
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +78,7 @@ class ProposalService:
     def accept(self, proposal: str) -> Remembered:
         """Save a proposal as a memory. Raises `NotFound`."""
         one = self._found(proposal)
-        saved = self.session.remember(one.text)
+        saved = self.session.remember(one.text, said=one.at)
         self._stored.decide(one.reader, one.id)
         return saved
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from contextd.querying.facets.compress import compress
 from contextd.querying.render import TEMPLATES
 from contextd.text.invisible import visible
 from contextd.values.answer import Hit
@@ -31,6 +32,7 @@ class Block(NamedTuple):
     tokens: int
     facts: tuple[Hit, ...]
     pieces: tuple[Hit, ...]
+    reworded: bool = False  # a language model worded the facts
 
 
 def has_block(text: str) -> bool:
@@ -38,17 +40,26 @@ def has_block(text: str) -> bool:
     return _MARK in text
 
 
-def compose(summary: str, facts: Sequence[Hit], pieces: Sequence[Hit], budget: int, count: Callable[[str], int]) -> Block:
+def compose(
+    summary: str,
+    facts: Sequence[Hit],
+    pieces: Sequence[Hit],
+    budget: int,
+    count: Callable[[str], int],
+    statements: Sequence[str] = (),
+) -> Block:
     """Return the block within the budget. Of facts and pieces, those with the lowest scores are left out first.
 
+    Facts are shown as statements without duplicates; `statements` are those of a language model, used if all facts fit.
     The text is empty if there is nothing to say, or if not even the profile fits.
     """
-    facts, pieces = list(facts), list(pieces)
+    facts, pieces, given = list(facts), list(pieces), len(facts)
     while True:
-        text = _framed(summary, facts, pieces)
+        reworded = bool(statements) and len(facts) == given
+        text = _framed(summary, statements if reworded else list(map(str, compress(facts))), pieces)
         tokens = count(text) if text else 0
         if tokens <= budget:
-            return Block(text, tokens, tuple(facts), tuple(pieces))
+            return Block(text, tokens, tuple(facts), tuple(pieces), reworded)
         if not facts and not pieces:
             return Block("", 0, (), ())
         last = min([*facts, *pieces], key=lambda hit: hit.score)
@@ -56,8 +67,8 @@ def compose(summary: str, facts: Sequence[Hit], pieces: Sequence[Hit], budget: i
         pieces = [hit for hit in pieces if hit is not last]
 
 
-def _framed(summary: str, facts: Sequence[Hit], pieces: Sequence[Hit]) -> str:
-    context = "\n".join([*(f"- {_line(hit.chunk.text)}" for hit in facts), *([_rendered(pieces)] if pieces else [])])
+def _framed(summary: str, facts: Sequence[str], pieces: Sequence[Hit]) -> str:
+    context = "\n".join([*(f"- {_line(fact)}" for fact in facts), *([_rendered(pieces)] if pieces else [])])
     parts = [f"{PROFILE}\n{_closed(summary)}"] if summary else []
     parts += [f"{CONTEXT}\n{_closed(context)}"] if context else []
     return "\n".join([OPENING, "\n\n".join(parts), CLOSING]) if parts else ""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.text.classifiers import TIERS, learned, likelihoods
+from contextd.text.classifiers import fitted, learned, likelihoods
 from contextd.text.natural_language import is_foreign
 from contextd.text.wording import is_about_world, speaks_of_oneself
 from contextd.values.answer import Retrieved
@@ -26,7 +26,7 @@ _BY_WORDING = 0.9  # where only the wording is known
 
 def matters(text: str, found: Retrieved, standing: Float, vectors: Mapping[str, NDArray[np.float32]]) -> float:
     """Return the probability that some fact matters for a question. `vectors` has the question as a document, by space."""
-    space = next((space for tier in TIERS for space in vectors if space.startswith(f"{tier}/")), "")
+    space = next(iter(fitted(vectors)), "")
     if not space or is_foreign(text):
         return _by_wording(text, found)
     weights = learned(f"matter-{space.split('/')[0]}").weights[:, 0]

@@ -32,6 +32,7 @@ _UNTRUSTED = {
     "embedding.deep_model": "a project cannot choose models",
     "embedding.url": "a project cannot choose models",
     "embedding.key_env": "a project cannot choose models",
+    "embedding.memories": "a project cannot choose models",
     "privacy.remote_models": "a project cannot allow models on other machines",
     "indexing.follow_symlinks": "a project cannot have links followed",
     "providers": "a project cannot switch plug-ins on",

@@ -51,6 +51,7 @@ class Embedding:
     cache_enabled: bool = True  # keep vectors of queries while the process runs
     url: str = ""  # of the server for a deep model "ollama:NAME" or "openai:NAME"; empty: Ollama on this machine
     key_env: str = ""  # environment variable with the key of that server
+    memories: bool = False  # the server embeds memories and chats, too; only one on this machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,9 @@ class LanguageModel:
     compression: bool = False  # ask it to shorten the facts of an answer by facets
     compression_seconds: float = 3.0
     summary: bool = False  # ask it to word the summary of the profile
-    proposals: bool = False  # propose memories from what the user says in chats; they are saved after a yes
+    proposals: bool = (
+        False  # propose memories from what the user says in chats, through the proxy or imported; they are saved after a yes
+    )
 
 
 @dataclass(frozen=True, slots=True)

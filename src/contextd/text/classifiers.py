@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
@@ -22,6 +22,7 @@ from contextd.text.wording import act_of, asks_one_thing, speaks_of_oneself, sub
 
 _TOKEN = re.compile(r"[\w']+|[€$£:?>=]")
 TIERS = ("deep", "static")  # the best first
+_FITTED = {"deep": "snowflake-arctic-embed-s", "static": "potion-base-8M"}  # the models whose vectors the weights are for
 _TOGETHER = frozenset({"act"})  # most accurate as the mean of all tiers
 RULED = frozenset({"act"})  # also by the rules of `wording.py`
 RULE = "rule "  # begins a mark of a rule; no word has a space at this place
@@ -44,13 +45,19 @@ class Learned(NamedTuple):
 
 def guess(what: str, text: str, vectors: Mapping[str, NDArray[np.float32]]) -> Guess | None:
     """Return the most likely label of a text, by its best tier, or by all tiers if that is better; None without vectors."""
-    spaces = [space for tier in TIERS for space in vectors if space.startswith(f"{tier}/")]
+    spaces = fitted(vectors)
     if not spaces:
         return None
     used = spaces if what in _TOGETHER else spaces[:1]
     likely = np.mean([likelihoods(what, [text], space, vectors[space].reshape(1, -1))[0] for space in used], axis=0)
     best = int(likely.argmax())
     return Guess(learned(f"{what}-{used[0].split('/')[0]}").labels[best], float(likely[best]))
+
+
+def fitted(spaces: Iterable[str]) -> list[str]:
+    """Return the spaces of the models that the weights were learned with, the best first. Others mean nothing to them."""
+    known = list(spaces)
+    return [space for tier in TIERS for space in known if space.startswith(f"{tier}/{_FITTED[tier]}/")]
 
 
 def likelihoods(what: str, texts: Sequence[str], space: str, vectors: NDArray[np.float32]) -> NDArray[np.float64]:

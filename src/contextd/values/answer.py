@@ -105,6 +105,7 @@ class Context:
     plan: Plan
     trace: Trace
     truncated: bool = False
+    statements: tuple[str, ...] = ()  # the facts as a language model shortened them; empty if it did not
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ COMMIT = "commit"  # language of a commit as a document
 MEMORY = "memory"  # language of a memory
 
 CHAT = "chat"  # language of a chat session
+MEMORY = "memory"  # language of a memory
 
 
 class ChunkId(NamedTuple):
@@ -153,6 +154,11 @@ class Chunk:
     value: str = ""  # value of a memory's attribute, with the unit
     kinds: tuple[str, ...] = ()  # of all units in it, since small neighbors share a chunk; the first is `kind`
     document_length: int = 0  # characters of the whole document; 0 if it is no file
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether it is a memory, of whatever kind. By the language, since a file may be named like one."""
+        return self.language == MEMORY
 
     @property
     def unit(self) -> ChunkId:

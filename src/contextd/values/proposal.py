@@ -12,3 +12,4 @@ class Proposal(NamedTuple):
     at: int  # microseconds
     reader: str
     text: str
+    source: str = ""  # uri of the imported chat in which it was said

@@ -13,7 +13,7 @@ from contextd.values.trace import Trace
 
 Titled = tuple[str, Sequence[str]]  # a title, and the statements below it
 
-_FEWEST = 3  # statements of a block worth shortening
+_FEWEST = 2  # statements of a block worth shortening
 _TELLING = re.compile(r"\d[\d.,:/-]*|\b(?:no|not|never|without|except|unless|only|kein\w*|nicht|nie|ohne|nur)\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][\w-]+")
 _SCHEMA: Schema = {
@@ -37,21 +37,19 @@ def shortened(
     trace: Trace,
     private: bool,
 ) -> list[Titled]:
-    """Return the blocks, each shortened if the model can do it without a loss."""
-    if assistant is None or COMPRESSION not in assistant.seconds:
+    """Return the blocks, each shortened if the model can do it without a loss. The time of the step is for all of them."""
+    if assistant is None or COMPRESSION not in assistant.seconds or all(len(one[1]) < _FEWEST for one in blocks):
         return list(blocks)
-    return [_attempted(one, query, assistant, count, trace, private) for one in blocks]
+    end = trace.attempt("compress", lambda: assistant.end_of(COMPRESSION, query.deadline, private=private), 0.0)
+    return [_attempted(one, end, assistant, count, trace) for one in blocks] if end else list(blocks)
 
 
-def _attempted(
-    block: Titled, query: Query, assistant: Assistant, count: Callable[[str], int], trace: Trace, private: bool
-) -> Titled:  # fmt: skip
+def _attempted(block: Titled, end: float, assistant: Assistant, count: Callable[[str], int], trace: Trace) -> Titled:
     title, statements = block
     if len(statements) < _FEWEST:
         return block
 
     def work() -> Titled:
-        end = assistant.end_of(COMPRESSION, query.deadline, private=private)
         turns = [ChatTurn("system", _INSTRUCTIONS), ChatTurn("user", "\n".join(f"- {one}" for one in statements))]
         found = assistant.ask(turns, _SCHEMA, end)["lines"]
         lines = [" ".join(visible(line).split()) for line in found if line.strip()]

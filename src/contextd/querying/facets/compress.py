@@ -23,6 +23,7 @@ _RANGE = re.compile(
 _DENIES = re.compile(
     r"\b(?:no|not|never|nothing|without|except|unless|only|but|kein\w*|nicht|nie|ohne|nur|pas|jamais|sans|nunca|sin)\b", re.I
 )
+_DIGIT = re.compile(r"\d")
 _SAME = 5  # letters that two related words share: allergic, allergy
 # Words that weaken a value, and how a statement writes them.
 _WEAKENED = tuple(
@@ -109,7 +110,7 @@ def _name(old: str, new: str) -> str:
 
 def _says_all(text: str, attribute: str, value: str) -> bool:
     """Return whether attribute and value cover every word of the text."""
-    if _DENIES.search(text):
+    if _DENIES.search(text) or _DIGIT.search(attribute):  # an attribute does not spell a name such as canary-7 as it is
         return False
     covered = {term[:_SAME] for term in split(f"{attribute.replace('_', ' ')} {value}")} | _SAID_BY_SIGN
     if attribute.startswith("budget"):

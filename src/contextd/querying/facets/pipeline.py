@@ -7,7 +7,7 @@ order of the steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,6 +40,7 @@ from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
+from contextd.text.classifiers import fitted
 from contextd.text.natural_language import is_foreign
 from contextd.text.needs import needs_of, tier_of, wanted
 from contextd.text.people import Mentions, mentions
@@ -81,8 +82,9 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
     with ExitStack() as open_views:
         views = [view for view in pipeline.views_of(query, plan, resources, open_views, trace) if view.size]
         named = replace(plan, text=without_amounts(plan.text))
-        vectors = vectors_of(views, named, resources.embedders, trace, resources.known, resources.no_model)
-        embedders = [one for one in resources.embedders(set(vectors)) if one.space in vectors]
+        own = partial(_fitted, resources.embedders)
+        vectors = vectors_of(views, named, own, trace, resources.known, resources.no_model)
+        embedders = [one for one in own(set(vectors)) if one.space in vectors]
         as_text = _as_text(plan.text, embedders)
         plan = trace.attempt("interpret", lambda: interpret(plan, as_text), plan)
         plan = _with_topics(plan, asked.topics_of)
@@ -101,15 +103,22 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
     while resources.tokens.count(text) > query.budget:  # enforces the budget: parts may cost more together than separately
         chosen = chosen[:-1]
         text = _text(chosen, plan.facets)
-    text = _shorter(text, chosen, plan, query, resources, trace)
+    shorter = _shorter(chosen, plan, query, resources, trace)
+    text = _headed(shorter) if shorter else text
     warn_of_hidden(chosen, trace)
     if hits and not chosen:
         found = "1 memory is" if len(hits) == 1 else f"{len(hits)} memories are"
         trace.warn(f"{found} relevant, but none fits into a budget of {query.budget} tokens; raise the budget")
     return Context(
         text, resources.tokens.count(text), query.budget, resources.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
-        len(chosen) < len(hits),
+        len(chosen) < len(hits), tuple(line for _, lines in shorter for line in lines),
     )  # fmt: skip
+
+
+def _fitted(embedders: Callable[[Collection[str]], Sequence[Embedder]], spaces: Collection[str]) -> list[Embedder]:
+    """Return the models whose vectors facts can be judged by."""
+    found = {one.space: one for one in embedders(spaces)}
+    return [one for one in found.values() if one.space in fitted(found)]
 
 
 def _with_topics(plan: Plan, topics_of: Callable[[str], Sequence[str]]) -> Plan:
@@ -154,16 +163,16 @@ def _headed(blocks: Sequence[tuple[str, Sequence[str]]]) -> str:
 
 
 def _shorter(
-    text: str, hits: Sequence[Hit], plan: Plan, query: Query, resources: QueryResources, trace: Trace
-) -> str:  # fmt: skip
-    """Return the text as a language model shortens it, if there is one. What must not be missed stays as it is."""
+    hits: Sequence[Hit], plan: Plan, query: Query, resources: QueryResources, trace: Trace
+) -> list[tuple[str, Sequence[str]]]:  # fmt: skip
+    """Return the blocks as a language model shortens them; none if it does not. What must not be missed stays as it is."""
     if resources.assistant is None:
-        return text
+        return []
     blocks = [(title, [str(one) for one in statements]) for title, statements in _blocks(hits, plan.facets)]
     must, others = ([one for one in blocks if (one[0] == LIMITS.title) is there] for there in (True, False))
     shorter = shortened(others, query, resources.assistant, resources.tokens.count, trace, plan.private)
-    made = _headed([*must, *shorter])
-    return made if resources.tokens.count(made) <= query.budget else text
+    made = [*must, *shorter]
+    return made if shorter != others and resources.tokens.count(_headed(made)) <= query.budget else []
 
 
 def _costs(hits: Sequence[Hit], facets: Sequence[Facet], resources: QueryResources) -> Costs:
@@ -207,13 +216,16 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     gate = trace.step("matter", lambda: matters(plan.text, found, standing, asking.as_text))
     if gate < _HARDLY and not speaks_of_oneself(plan.text):
         must = []  # a question about the world that no pattern knows
+    may_answer = asks_one_thing(plan.text) and gate >= _MAY_MATTER
+    if not must and not may_answer and gate < _MATTERS:
+        return []  # nothing can be shown, so nothing is read
     facts = trace.step("read", lambda: _read(view, found, standing, must, held, asking))
     odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
     must = [
         chunk for chunk in must if chunk.id not in facts.chunks or could_touch(odds[facts.chunks.index(chunk.id)], view.size)
     ]
-    answer = alone(facts.standing, view.size) if asks_one_thing(plan.text) and gate >= _MAY_MATTER else []
+    answer = alone(facts.standing, view.size) if may_answer else []
     if answer:
         best, must = answer, []  # a look-up is answered by that fact alone
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ _TOLD_OF = f"select distinct interaction_id from piece where {_OF} in (select va
 _DROP = f"delete from piece where {_OF} in (select value from json_each(?))"  # noqa: S608
 _UNLABEL = f"update piece set about = json_set(about, '$.label', '') where {_OF} in (select value from json_each(?))"  # noqa: S608
 _KEPT = ("pieces", "question", "block", "id", "at", "reader", "status")  # have columns or rows of their own
+_ABOUT = tuple(one.name for one in fields(Interaction) if one.name not in _KEPT)
+_OF_PIECE = tuple(one.name for one in fields(LoggedPiece))
 
 
 class SqliteInteractions:
@@ -49,9 +51,12 @@ class SqliteInteractions:
 
     def add(self, interaction: Interaction) -> None:
         """Store an interaction."""
-        about = {name: value for name, value in asdict(interaction).items() if name not in _KEPT}
+        about = {name: getattr(interaction, name) for name in _ABOUT}
         row = (interaction.id, interaction.at, interaction.reader, interaction.status, json.dumps(about))
-        pieces = [(interaction.id, place, one.uri, json.dumps(asdict(one))) for place, one in enumerate(interaction.pieces)]
+        pieces = [
+            (interaction.id, place, one.uri, json.dumps({name: getattr(one, name) for name in _OF_PIECE}))
+            for place, one in enumerate(interaction.pieces)
+        ]
 
         def write(connection: apsw.Connection) -> None:
             connection.execute(_ADD, (*row, interaction.question or None, interaction.block or None))
@@ -79,7 +84,7 @@ class SqliteInteractions:
         if not self._path.exists():
             return
         database = self._database()
-        self.proposals.purge(text)
+        self.proposals.purge(uri, text)
         ids = json.dumps([row[0] for row in database.query(_USED, (uri, text))])
         if ids == "[]":
             return

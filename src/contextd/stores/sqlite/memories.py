@@ -23,7 +23,7 @@ from contextd.stores.sqlite.database import Database, packed, request_wipe, rows
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.text.changes import change_of
 from contextd.text.terms import plain
-from contextd.values.document import MEMORIES, DocumentRow, Parsed, Stamp, access_list_id
+from contextd.values.document import MEMORIES, MEMORY, DocumentRow, Parsed, Stamp, access_list_id
 from contextd.values.memory import Decided, Memory, TopicChange, Version, renamed
 from contextd.values.query import Reader
 
@@ -260,7 +260,7 @@ class SqliteMemories:
             store.writer(connection).erase(number)
         content = old[0] if parsed is None else number_of(memory.id + secrets.token_hex(8))
         acl, no_file = access_list_id(memory.principals), Stamp(0, 0, 0, 0)
-        row = DocumentRow(number, MEMORIES, f"memory:{memory.id}", content, acl, "memory", no_file, b"", memory.said)
+        row = DocumentRow(number, MEMORIES, f"memory:{memory.id}", content, acl, MEMORY, no_file, b"", memory.said)
         store.writer(connection).put(row, parsed, vectors)
 
     def keep_version(self, connection: apsw.Connection, before: Memory, at: int, by: str) -> None:

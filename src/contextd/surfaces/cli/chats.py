@@ -12,9 +12,19 @@ import click
 
 from contextd.errors import InvalidInput
 from contextd.settings.permissions import open_file
-from contextd.surfaces.cli.show import as_json, as_list, counted, limited, note, opened, out, personal_options, table, warn
-
-_EVERY = 2.0  # seconds between lines of progress
+from contextd.surfaces.cli.show import (
+    as_json,
+    as_list,
+    counted,
+    every_few_seconds,
+    limited,
+    note,
+    opened,
+    out,
+    personal_options,
+    table,
+    warn,
+)
 
 _options = personal_options("Project for --in-project.")
 
@@ -65,7 +75,8 @@ def import_(
         from contextd.surfaces.cli.memory_files import take_memories
 
         return take_memories(path, dry_run, project, reader, json_output)
-    chats = opened(project or ("." if in_project else None), reader).chats(in_project=in_project)
+    session = opened(project or ("." if in_project else None), reader)
+    chats = session.chats(in_project=in_project)
     report = chats.take(read_export(path, kind), dry_run=dry_run, progress=_progress())
     for problem in report.unread[:10]:
         note(f"warning: {problem.place}: {problem.reason}")
@@ -77,6 +88,8 @@ def import_(
         as_json(_payload(report, kind) | {"dry_run": dry_run, "embedded_deeply": deepened})
     else:
         out(_summary(report, kind, dry_run))
+    if report.written and not dry_run and session.settings.llm.proposals:
+        note("`contextd proposals find` proposes memories from what you said in them")
     if any(problem.stopped for problem in report.unread):
         return InvalidInput.exit_code
     return 0 if report.conversations or report.notes or report.erased or kind == "contextd" else 1
@@ -166,24 +179,12 @@ def deepen(in_project: bool, project: str | None, reader: str, json_output: bool
     return 0
 
 
-def _every_few_seconds(message: Callable[[Any], str]) -> Callable[[Any], None]:
-    """Return a function that prints progress every few seconds."""
-    last = [time.monotonic()]
-
-    def say(state: Any) -> None:
-        if time.monotonic() - last[0] >= _EVERY:
-            last[0] = time.monotonic()
-            note(message(state))
-
-    return say
-
-
 def _progress() -> Callable[[Any], None]:
-    return _every_few_seconds(lambda report: f"{_read(report)} read")
+    return every_few_seconds(lambda report: f"{_read(report)} read")
 
 
 def _embedded() -> Callable[[Any], None]:
-    return _every_few_seconds(lambda done: f"vectors of {counted(done, 'chunk', 'chunks')} computed")
+    return every_few_seconds(lambda done: f"vectors of {counted(done, 'chunk', 'chunks')} computed")
 
 
 def _payload(report: Any, kind: str) -> dict[str, Any]:

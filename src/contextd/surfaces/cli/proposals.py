@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import click
 
-from contextd.surfaces.cli.show import as_json, as_list, json_option, opened, out, reader_option, table
+from contextd.surfaces.cli.show import (
+    as_json,
+    as_list,
+    counted,
+    every_few_seconds,
+    json_option,
+    opened,
+    out,
+    personal_options,
+    reader_option,
+    table,
+)
 
 
 @click.group(invoke_without_command=True)
@@ -19,6 +30,7 @@ def proposals(ctx: click.Context, reader: str, json_output: bool) -> int:
     \b
     Examples:
       contextd proposals
+      contextd proposals find
       contextd proposals accept 3f2a
       contextd proposals reject 3f2a
     """
@@ -32,6 +44,31 @@ def proposals(ctx: click.Context, reader: str, json_output: bool) -> int:
         return 0
     table(("id", "text"), [(one.id[:8], one.text) for one in found])
     return 0 if found else 1
+
+
+@proposals.command("find")
+@click.option("--in-project", is_flag=True, help="Read the chats of the project instead of the personal chats.")
+@personal_options("Project for --in-project.")
+def find_proposals(in_project: bool, project: str | None, reader: str, json_output: bool) -> int:
+    """Propose memories from what you said in imported chats. Nothing is saved before `contextd proposals accept`.
+
+    Only messages of the user in chats with an assistant are read; messages about private matters are left out.
+
+    \b
+    Example:
+      contextd import chatgpt-export.zip
+      contextd proposals find
+    """
+    from contextd.app.proposals import ProposalService, propose_from_chats
+
+    session = opened(project or ("." if in_project else None), reader)
+    read = propose_from_chats(session, in_project=in_project, progress=every_few_seconds(lambda done: f"{done} messages read"))
+    waiting = len(ProposalService(session).waiting())
+    if json_output:
+        as_json({"messages": read, "waiting": waiting})
+    else:
+        out(f"{counted(read, 'message', 'messages')} read; {counted(waiting, 'proposal waits', 'proposals wait')} for you")
+    return 0 if waiting else 1
 
 
 @proposals.command("accept")

@@ -27,6 +27,21 @@ def note(text: str) -> None:
     click.echo(visible_line(text), err=True)
 
 
+_EVERY = 2.0  # seconds between lines of progress
+
+
+def every_few_seconds(message: Callable[[Any], str]) -> Callable[[Any], None]:
+    """Return a function that prints progress every few seconds."""
+    last = [time.monotonic()]
+
+    def say(state: Any) -> None:
+        if time.monotonic() - last[0] >= _EVERY:
+            last[0] = time.monotonic()
+            note(message(state))
+
+    return say
+
+
 def block(text: str) -> None:
     """Print a text of several lines."""
     click.echo(visible(text), nl=not text.endswith("\n"))

@@ -156,8 +156,8 @@ def _told(request: ProxyRequest, ready: Prepared, seconds: float) -> list[tuple[
     values = {"trace-id": request.trace_id, "status": ready.status, "ms": f"{1000 * seconds:.0f}"}
     if ready.tokens:
         values["tokens"] = str(ready.tokens)
-    if ready.held_back:
-        values["held-back"] = "private"
+    if kept := ["private"] * ready.held_back + ["token"] * ready.redacted:
+        values["held-back"] = ", ".join(kept)
     return [(f"x-contextd-{name}".encode(), value.encode()) for name, value in values.items()]
 
 

@@ -10,7 +10,7 @@ from contextd.errors import InvalidInput
 from contextd.querying.compose import has_block
 from contextd.text.json_spans import JsonSpan, TextEdit, elements, inside, members, parsed
 
-_SYSTEM = ("system", "developer")
+SYSTEM = ("system", "developer")
 _TEXT_PARTS = ("text", "input_text", "output_text")
 _HISTORY = 6  # messages before the last one of the user
 _SAID = 32_000  # characters of earlier messages of the user that may make a request private
@@ -75,7 +75,7 @@ class PromptRequest:
     def system(self) -> str:
         """The texts of the system prompt."""
         given = [str(self.instructions.value)] if self.instructions is not None else []
-        return "\n".join([*given, *(turn.text for turn in self.turns if turn.role in _SYSTEM)])
+        return "\n".join([*given, *(turn.text for turn in self.turns if turn.role in SYSTEM)])
 
     @property
     def has_block(self) -> bool:
@@ -86,7 +86,7 @@ class PromptRequest:
         """Return the edit that puts a block into the request: end_of_user, end_of_system or start_of_system."""
         if position == "end_of_user":
             return _joined(self.asked.content, block, self.is_responses, end=True) if self.asked is not None else None
-        end, first = position == "end_of_system", next((turn for turn in self.turns if turn.role in _SYSTEM), None)
+        end, first = position == "end_of_system", next((turn for turn in self.turns if turn.role in SYSTEM), None)
         if self.instructions is not None:
             return _joined(self.instructions, block, self.is_responses, end=end)
         if first is not None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from contextd.app.enriching import Enrichment, is_held_back
 from contextd.app.service import Service
+from contextd.app.tokens import without_tokens
 from contextd.app.upstreams import ChosenUpstream, choose
 from contextd.errors import ContextdError, InvalidInput
 from contextd.settings.defaults import Proxy
@@ -68,19 +69,21 @@ class Prepared:
     status: str = "bypassed"
     tokens: int = 0
     held_back: bool = False
+    redacted: bool = False  # access tokens in the body were replaced
     proposes: bool = False  # memories are proposed from the messages of the user
 
 
 def prepared(service: Service, request: ProxyRequest, token: AccessToken, body: bytes, most: int) -> Prepared:
     """Return what is sent; runs in a thread. Raises `RequestRefused`."""
-    body = decompressed(body, value_of(request.headers, b"content-encoding"), most)
+    received = decompressed(body, value_of(request.headers, b"content-encoding"), most)
+    body = without_tokens(received)
     every = service.settings()
     settings = every.proxy
     try:
         chat = _chat(request, body) if request.is_understood else None
         model = chat.model if chat is not None else None
         upstream = choose(settings, model.value if model is not None else "", os.environ)
-        ready = Prepared(upstream, settings, body, chat, proposes=every.llm.proposals)
+        ready = Prepared(upstream, settings, body, chat, proposes=every.llm.proposals, redacted=body is not received)
         return replace(_decided(service, request, token, ready), body=_edited(ready, None) or body)
     except InvalidInput as error:
         code = "invalid_request" if error.http_status == 400 else error.code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from contextd.surfaces.proxy.plain_http import PlainTransport
 _WRITE_SECONDS = 60.0  # for an upstream to take a part of a request
 _POOL = httpx2.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=15.0)
 _WITHOUT_BODY = (204, 304)
+_CHUNK = re.compile(rb"\r\n[1-9a-fA-F][0-9a-fA-F]*\r\n.", re.DOTALL)  # end of a chunk, head of the next, and data of it
 _INNER = ("_connection", "_httpcore_stream", "_stream")  # what the streams of httpx2 and httpcore2 are put around
 
 
@@ -32,10 +34,14 @@ class _AnswerStream(httpx2.AsyncByteStream):
 
     def __init__(self, response: httpx2.Response, *, may_have_body: bool) -> None:
         self._stream, self._may_have_body = response.stream, may_have_body
+        self._is_chunked = response.headers.get("transfer-encoding", "").lower() == "chunked"
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        """Return the iterator of the body."""
-        return self._stream.__aiter__()  # type: ignore[union-attr]
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the body as it comes. Chunks that were received together are one part: a proxy that is behind catches up."""
+        state = self._state() if self._is_chunked else None
+        async for part in self._stream:  # type: ignore[union-attr]
+            more = _received_chunks(state) if state is not None else []
+            yield b"".join([part, *more]) if more else part
 
     async def aclose(self) -> None:
         """Close the answer, and its connection if that is not used again."""
@@ -97,6 +103,14 @@ class UpstreamClients:
         """Close all connections."""
         for client in self._made.values():
             await client.aclose()
+
+
+def _received_chunks(state: Any) -> list[bytes]:
+    """Return the data of further chunks that are received already. An incomplete head of a chunk, or the last, is left."""
+    found = list[bytes]()
+    while _CHUNK.match(state._receive_buffer._data):  # the only way to it without a copy
+        found.append(bytes(state.next_event().data))
+    return found
 
 
 def _failure(name: str, error: Exception) -> RequestRefused:
