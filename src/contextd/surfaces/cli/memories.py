@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.ask import ordered
+from contextd.surfaces.cli.filters import ordered
 from contextd.surfaces.cli.memory_files import export, import_, show_progress
 from contextd.surfaces.cli.show import (
     WholeNumber,
