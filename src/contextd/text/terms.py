@@ -14,8 +14,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import cache, lru_cache
 from itertools import chain, pairwise
+from typing import TYPE_CHECKING
 
 import Stemmer
+
+if TYPE_CHECKING:
+    from hashlib import blake2b
 
 BODY, NAME, STEM, FOLDER, DEFINED, PARTS = "", "\x00", "\x01", "\x02", "\x03", "\x04"
 
@@ -92,9 +96,15 @@ def humps(identifier: str) -> list[str]:
 
 def key(term: str, field: str = BODY) -> int:
     """The 64-bit key of a term in a field."""
-    from hashlib import blake2b  # loaded on use: the command line shows terms and needs no keys
+    return int.from_bytes(_blake2b()((field + term).encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
-    return int.from_bytes(blake2b((field + term).encode("utf-8", "replace"), digest_size=8).digest(), "little")
+
+@cache
+def _blake2b() -> type[blake2b]:
+    """Return the hash function. It is loaded on use: the command line shows terms and needs no keys."""
+    from hashlib import blake2b
+
+    return blake2b
 
 
 class _Keys(dict[str, tuple[int, ...]]):
