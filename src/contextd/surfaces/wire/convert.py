@@ -48,7 +48,7 @@ def optional(default: Any = None) -> Any:
 
 def plain(value: Any) -> Any:
     """A value as JSON has it: dataclasses and mappings become objects, sequences lists."""
-    kind = type(value)
+    kind: type = type(value)
     if kind in _SCALARS:
         return value
     if (shape := _shape(kind)) is not None:
