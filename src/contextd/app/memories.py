@@ -23,15 +23,14 @@ from contextd.errors import Conflict, Forbidden, InvalidInput, NotFound
 from contextd.ports.record import Record
 from contextd.ports.world import Embedder, Tokens
 from contextd.privacy.formats import Rule
-from contextd.remembering.topics import STARTING, Routing
+from contextd.remembering.topics import STARTING
 from contextd.values.clock import FIRST
 from contextd.values.memory import ANYONE, GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of, renamed
 from contextd.values.query import Reader
 
 if TYPE_CHECKING:  # loaded on use: a query saves nothing, and the patterns of attributes take long to compile
     from contextd.app.session import Session
-    from contextd.remembering import pipeline
-    from contextd.remembering.enrich import Taught
+    from contextd.remembering.pipeline import RememberResources
 
 _SHORTEST_ID = 4
 
@@ -375,30 +374,13 @@ class MemoryService:
             relations.put_topics(self.personal, author, [Topic(new, defined[name])])
         return len(seen)
 
-    def _resources(self, workspaces: Sequence[int], *, deep: bool = True) -> pipeline.RememberResources:
-        from contextd.remembering import pipeline
-        from contextd.remembering.enrich import VERSION, Enricher
+    def _resources(self, workspaces: Sequence[int], *, deep: bool = True) -> RememberResources:
+        from contextd.app.saving import resources_of
 
-        tiers = (self.static, self.deep() if deep else None)
-        embedders = [embedder for embedder in tiers if embedder is not None]
-        version = VERSION if deep or self.deep() is None else -VERSION
-        enricher = Enricher(
-            self.static, Routing(self._defined_topics(), self.static), lambda: self._corrected(workspaces), version
-        )
-        return pipeline.RememberResources(self.record.memories, embedders, enricher, self.tokens, self.rules, self._shown())
+        return resources_of(self, self._defined_topics(), self._shown(), workspaces, deep=deep)
 
     def _private_tree(self) -> PrivateTree:
         return private_topics.tree(self.private_topics, self.record.relations, self.personal, self.reader.name)
-
-    def _corrected(self, workspaces: Sequence[int]) -> list[Taught]:
-        from contextd.remembering.enrich import Taught
-
-        found: list[Taught] = []
-        for workspace in workspaces:
-            memories = self.record.memories.taught(workspace, self.reader.name)
-            vectors = self.record.memories.vectors(workspace, [one.id for one in memories])
-            found += [Taught(one, vectors.get(one.id, {})) for one in memories]
-        return found
 
 
 def memory_service(session: Session) -> MemoryService:

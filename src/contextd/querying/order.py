@@ -82,18 +82,18 @@ def order(
 ) -> Ordered:
     """Return how likely each of the chunks read holds the answer."""
     weights = DEEP if any(name.startswith("deep/") for name in gathered.arms) else STATIC
-    found = signals(known, places, chunks, plan, mentions := Mentions(chunks))
+    found = signals(known, places, chunks, plan, callees_of := Callees(chunks))
     own = _sum({name: weight for name, weight in weights.items() if name not in _OF_FILE}, found)
     odds = own + _sum({name: weights[name] for name in _OF_FILE}, found) + asked_for(gathered, plan)[list(places)]
-    return Ordered(_with_callees(odds, mentions), own)
+    return Ordered(_with_callees(odds, callees_of), own)
 
 
 def signals(
-    known: Mapping[str, Float], places: Sequence[int], chunks: Sequence[Chunk], plan: Plan, mentions: Mentions | None = None
+    known: Mapping[str, Float], places: Sequence[int], chunks: Sequence[Chunk], plan: Plan, callees_of: Callees | None = None
 ) -> dict[str, Float]:
     """Return all features of the chunks read, including those from their texts."""
     some = {name: values[list(places)] for name, values in known.items()}
-    return some | _read(chunks, some, plan, mentions or Mentions(chunks))
+    return some | _read(chunks, some, plan, callees_of or Callees(chunks))
 
 
 def placed(
@@ -180,7 +180,7 @@ def _cosines(gathered: Gathered, tier: str) -> Float:
     return np.where(values > NO_VECTOR, np.maximum(below, _FARTHEST), _UNKNOWN)
 
 
-def _read(chunks: Sequence[Chunk], known: Mapping[str, Float], plan: Plan, mentions: Mentions) -> dict[str, Float]:
+def _read(chunks: Sequence[Chunk], known: Mapping[str, Float], plan: Plan, callees_of: Callees) -> dict[str, Float]:
     """Return the features that need the texts."""
     words = frozenset(plan.terms)
     code = [chunk.text if chunk.language in PROSE else without_comments(chunk.text, chunk.language) for chunk in chunks]
@@ -193,7 +193,7 @@ def _read(chunks: Sequence[Chunk], known: Mapping[str, Float], plan: Plan, menti
         "comments": np.array([_left_out(chunk.text, one) for chunk, one in zip(chunks, code, strict=True)]),
         "numbers": np.minimum(np.array(numbers), 1.0),
         "label": np.array([_share(words, f"{' '.join(chunk.heading)} {chunk.label}") for chunk in chunks]),
-        "called": _called(mentions, known["file"] + known["words"]),
+        "called": _called(callees_of, known["file"] + known["words"]),
         "best of file": _best_of_file(chunks, 4 * known["words"] + 2.5 * known["static"] + 4 * known["coverage"]),
     }
 
@@ -215,15 +215,15 @@ def _share(words: frozenset[str], text: str) -> float:
     return len(terms & words) / len(terms) if terms else 0.0
 
 
-def _called(mentions: Mentions, standing: Float) -> Float:
+def _called(callees_of: Callees, standing: Float) -> Float:
     """Return 1 / rank of the best chunk that mentions a chunk's name; 0 if none does."""
     found = np.zeros(len(standing))
-    for rank, callees in enumerate(mentions.of_best(standing).values()):
+    for rank, callees in enumerate(callees_of.of_best(standing).values()):
         found[callees] = np.maximum(found[callees], 1 / (1 + rank))
     return found
 
 
-def _with_callees(odds: Float, mentions: Mentions) -> Float:
+def _with_callees(odds: Float, callees_of: Callees) -> Float:
     """Return the log-odds after the most likely chunks pass a share of their probability to the chunks they call.
 
     The second place an answer needs often has none of the words of the question. A chunk that many call gets little from each.
@@ -231,7 +231,7 @@ def _with_callees(odds: Float, mentions: Mentions) -> Float:
     if not len(odds):
         return odds
     likely = np.exp(odds - odds.max())
-    callees = mentions.of_best(odds)
+    callees = callees_of.of_best(odds)
     popular = np.zeros(len(odds))
     for several in callees.values():
         popular[several] += 1
@@ -243,7 +243,7 @@ def _with_callees(odds: Float, mentions: Mentions) -> Float:
     return np.asarray(np.log(likely + _PASSED_ON * passed + 1e-300))
 
 
-class Mentions:
+class Callees:
     """Which of some chunks mention the names of others. The text of a chunk is searched once."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
