@@ -1,6 +1,6 @@
 """`python -m contextd` is the `contextd` command."""
 
-from contextd.surfaces.cli import main
+from contextd.surfaces.cli import run
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -326,6 +326,23 @@ def test_help_is_there_at_once(contextd: Contextd) -> None:
     assert out.strip().endswith("[]")
 
 
+UNUSED = (
+    "contextd.remembering.pipeline", "contextd.remembering.attributes", "contextd.privacy.redact", "contextd.text.changes",
+    "contextd.text.private_matters", "contextd.surfaces.wire.answers", "importlib.metadata", "email", "http.client", "asyncio",
+    "tiktoken", "mcp", "rich", "tree_sitter",
+)  # fmt: skip
+
+
+def test_a_recall_without_a_service_loads_nothing_to_save_or_to_scrub(contextd: Contextd, home: Path) -> None:
+    """Patterns of attributes and of secrets took a tenth of a second of every such command."""
+    contextd("remember", "I live in Bern")
+    code = "import sys; from contextd.surfaces.cli import main\ntry:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
+    asked = [sys.executable, "-c", code, "recall", "--embedded", "where do I live"]
+    run = subprocess.run(asked, capture_output=True, text=True, env={**os.environ, "CONTEXTD_HOME": str(home)})
+    assert "I live in Bern" in run.stdout
+    assert not {*UNUSED} & {*run.stderr.splitlines()[-1].split()}
+
+
 def test_an_empty_answer_says_why(indexed: Path, home: Path, contextd: Contextd, make_project: Callable[..., Path]) -> None:
     assert "not indexed yet" not in contextd("search", "apple pie with cinnamon", cwd=indexed).err
     assert "ana has no access to this project" in contextd("search", "x", "--as", "ana", cwd=indexed).err

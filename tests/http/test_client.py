@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from socket import SHUT_RDWR
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from contextd.app.assemble import open_service, open_session
 from contextd.app.tasks import Task
 from contextd.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from contextd.surfaces.client.connection import _answered
+from contextd.surfaces.client.http_connection import HttpConnection
 from contextd.surfaces.http.api import Api
 from contextd.surfaces.http.guard import Guard
 from contextd.surfaces.http.problems import problem
@@ -174,7 +176,7 @@ def test_a_broken_connection_is_opened_again(
 def make_broken() -> Callable[[Client], None]:
     def make(client: Client) -> None:
         for one in client.connection._idle:
-            assert one.sock is not None
-            one.sock.close()
+            assert isinstance(one, HttpConnection) and one._socket is not None
+            one._socket.shutdown(SHUT_RDWR)
 
     return make

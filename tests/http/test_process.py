@@ -85,6 +85,37 @@ def test_the_command_line_uses_the_service_by_itself_and_answers_the_same(
     assert contextd("recall", "figs", "--service").code == 0
 
 
+HEAVY = (
+    "numpy", "apsw", "onnxruntime", "tiktoken", "asyncio", "pydantic", "rich", "logging", "hashlib", "http.client", "email", "ssl",
+    "concurrent.futures", "contextd.app.assemble", "contextd.app.session", "contextd.app.tasks", "contextd.settings.config",
+    "contextd.settings.defaults", "contextd.values.memory", "contextd.surfaces.wire.convert", "contextd.querying",
+)  # fmt: skip
+
+
+def test_a_search_that_the_service_answers_loads_little(process: Process, project: Path) -> None:
+    """Loading takes most of the time of such a command."""
+    code = "import sys; from contextd.surfaces.cli import main\ntry:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
+    asked = [sys.executable, "-c", code, "search", "load user", "--service"]
+    run = subprocess.run(asked, cwd=project, env=process.environment, capture_output=True, text=True)
+    loaded = set(run.stderr.splitlines()[-1].split())
+    assert "load_user" in run.stdout and "contextd.surfaces.client.client" in loaded
+    assert not loaded & {*HEAVY}
+
+
+def test_a_command_that_the_service_answers_says_all_and_ends_with_its_code(process: Process, project: Path) -> None:
+    """The process ends without the teardown of the interpreter; its output is written all the same."""
+    for words, code, said in (
+        (["load user"], 0, "store.py"),
+        (["zzqx"], 1, "nothing found"),
+        (["x", "--min-score", "7"], 2, "error"),
+    ):
+        run = subprocess.run(
+            [sys.executable, "-m", "contextd", "search", *words, "--service"],
+            cwd=project, env=process.environment, capture_output=True, text=True,
+        )  # fmt: skip
+        assert run.returncode == code and said in run.stdout + run.stderr
+
+
 def test_a_command_falls_back_to_itself_or_fails_as_the_mode_says(
     home: Path, project: Path, contextd: Callable[..., Run]
 ) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from contextd.app.consent import may_leave
 from contextd.querying.assisted.ask import COMPRESSION, INTENT, RERANKING, Assistant
-from contextd.text.private_matters import is_private
 
 if TYPE_CHECKING:
     from contextd.app.session import Session
@@ -49,6 +48,8 @@ def held_back(session: Session, chat: Chat, texts: Sequence[str]) -> str:
     """Return why nothing of a query may go to a model; empty if it may. A model on this machine may get everything."""
     if not chat.remote:
         return ""
+    from contextd.text.private_matters import is_private  # loaded on use: most models are on this machine
+
     if session.private:
         return "the model is on another machine, and private memories and folders may answer this query"
     if any(map(is_private, texts)):

@@ -10,6 +10,26 @@ from pathlib import Path
 
 _SUPPLIES = Path("/sys/class/power_supply")
 _LOWEST = 19
+_ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
+
+
+def share_memory() -> None:
+    """Let all threads allocate from one heap, with glibc. Threads that come and go would leave gaps in heaps of their own."""
+    _allocator("mallopt", _ARENA_MAX, 1)
+
+
+def give_back_memory() -> None:
+    """Give free memory back to the system, with glibc: its allocator keeps what lies between blocks in use."""
+    _allocator("malloc_trim", 0)
+
+
+def _allocator(name: str, *values: int) -> None:
+    """Call a function of the C library, if it has it."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):
+            getattr(ctypes.CDLL(None), name)(*values)
 
 
 class LocalMachine:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from contextd import privacy
 from contextd.app import private_topics
 from contextd.app.memory_fields import (
     FLAGS,
@@ -21,17 +22,15 @@ from contextd.app.private_topics import PrivateTree
 from contextd.errors import Conflict, Forbidden, InvalidInput, NotFound
 from contextd.ports.record import Record
 from contextd.ports.world import Embedder, Tokens
-from contextd.privacy import scrub_text
 from contextd.privacy.formats import Rule
-from contextd.remembering import pipeline
-from contextd.remembering.enrich import VERSION, Enricher, Taught
-from contextd.remembering.topics import STARTING, Routing
+from contextd.remembering.topics import STARTING
 from contextd.values.clock import FIRST
 from contextd.values.memory import ANYONE, GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of, renamed
 from contextd.values.query import Reader
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded on use: a query saves nothing, and the patterns of attributes take long to compile
     from contextd.app.session import Session
+    from contextd.remembering.pipeline import RememberResources
 
 _SHORTEST_ID = 4
 
@@ -84,6 +83,8 @@ class MemoryService:
 
     def remember_all(self, memories: Sequence[Memory], *, deep: bool = True) -> list[Remembered]:
         """Save many memories at once. `deep=False` leaves deep vectors to `enrich`."""
+        from contextd.remembering import pipeline
+
         return pipeline.remember(memories, self._resources(self._workspaces_of(memories), deep=deep))
 
     # Reading
@@ -137,6 +138,9 @@ class MemoryService:
 
     def update(self, memory: str, **fields: Any) -> Remembered:
         """Change a memory. Fields set here are not guessed again; fields set for an older text are."""
+        from contextd.remembering import pipeline
+        from contextd.remembering.enrich import VERSION
+
         old = self._own(memory)
         if not any(value is not None for value in fields.values()):
             raise InvalidInput("nothing to change; give a new text, or a field such as --kind or --until")
@@ -279,6 +283,8 @@ class MemoryService:
 
         `everything` includes all other memories.
         """
+        from contextd.remembering import pipeline
+
         own = self._written()
         resources = {workspace: self._resources([workspace]) for workspace in self._workspaces_of(own)}
         old = own if everything else [
@@ -329,7 +335,7 @@ class MemoryService:
         return self.record.memories.change(changed, self.reader.name)
 
     def _clean(self, name: str) -> str:
-        return scrub_text(name.strip(), self.rules)[0]
+        return privacy.scrub_text(name.strip(), self.rules)[0]
 
     def _known_topic(self, name: str) -> None:
         if name not in (known := {topic.name for topic in self.topics()}):
@@ -368,25 +374,13 @@ class MemoryService:
             relations.put_topics(self.personal, author, [Topic(new, defined[name])])
         return len(seen)
 
-    def _resources(self, workspaces: Sequence[int], *, deep: bool = True) -> pipeline.RememberResources:
-        tiers = (self.static, self.deep() if deep else None)
-        embedders = [embedder for embedder in tiers if embedder is not None]
-        version = VERSION if deep or self.deep() is None else -VERSION
-        enricher = Enricher(
-            self.static, Routing(self._defined_topics(), self.static), lambda: self._corrected(workspaces), version
-        )
-        return pipeline.RememberResources(self.record.memories, embedders, enricher, self.tokens, self.rules, self._shown())
+    def _resources(self, workspaces: Sequence[int], *, deep: bool = True) -> RememberResources:
+        from contextd.app.saving import resources_of
+
+        return resources_of(self, self._defined_topics(), self._shown(), workspaces, deep=deep)
 
     def _private_tree(self) -> PrivateTree:
         return private_topics.tree(self.private_topics, self.record.relations, self.personal, self.reader.name)
-
-    def _corrected(self, workspaces: Sequence[int]) -> list[Taught]:
-        found: list[Taught] = []
-        for workspace in workspaces:
-            memories = self.record.memories.taught(workspace, self.reader.name)
-            vectors = self.record.memories.vectors(workspace, [one.id for one in memories])
-            found += [Taught(one, vectors.get(one.id, {})) for one in memories]
-        return found
 
 
 def memory_service(session: Session) -> MemoryService:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from contextd import privacy
 from contextd.app.assisting import held_back
 from contextd.errors import InvalidInput, NotFound, Unavailable
 from contextd.ports.engines import Chat
 from contextd.ports.record import Record
 from contextd.ports.world import Tokens
-from contextd.privacy import scrub_text
 from contextd.privacy.formats import Rule
 from contextd.querying.assisted.portray import portrayed
 from contextd.querying.compose import summarize
@@ -115,7 +115,7 @@ class ProfileService:
     def set(self, key: str, values: Sequence[str]) -> list[Memory]:
         """Set a key such as communication.tone to one text, or interests to a list. Returns the facts that contradict it."""
         section = _checked_key(key)
-        clean = tuple(scrub_text(one.strip(), self.rules)[0] for one in values if one.strip())
+        clean = tuple(privacy.scrub_text(one.strip(), self.rules)[0] for one in values if one.strip())
         if not clean or (section not in LISTS and len(clean) != 1):
             raise InvalidInput(f"{key} needs {'at least one value' if section in LISTS else 'one value'}")
         if len(clean) > _MOST or any(len(one) > _LONGEST for one in clean):

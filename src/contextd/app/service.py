@@ -12,6 +12,7 @@ from pathlib import Path
 
 from contextd.app.follower import Follower
 from contextd.app.home import Home
+from contextd.app.machine import give_back_memory
 from contextd.app.project import Project, project_named
 from contextd.app.prompts import Given
 from contextd.app.questions import projects_of
@@ -142,13 +143,14 @@ class Service:
             self._opened(None, ()).search("what is this about", cache=False)
 
     def rest(self) -> None:
-        """Stop following projects that were not used for `engine.idle_minutes`. Called from time to time."""
+        """Stop following projects that were not used for `engine.idle_minutes`, and free memory. Called from time to time."""
         limit = self._opened(None, ()).settings.engine.idle_minutes * 60
         with self._lock:
             idle = [root for root, (_, used) in self._followers.items() if time.monotonic() - used > limit]
             self._kept = {key: one for key, one in self._kept.items() if time.monotonic() - one.used <= limit}
         for root in idle:
             self._stop(root)
+        give_back_memory()
 
     def close(self) -> None:
         """End all child processes and close the data directory."""

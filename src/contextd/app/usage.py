@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from contextd.privacy import scrub_text
+from contextd import privacy
 from contextd.values.answer import Context
 from contextd.values.document import CHAT, COMMIT, MEMORY
 from contextd.values.usage import QueryUsage, purpose
@@ -80,7 +80,8 @@ class Usage:
         if asked is None:
             self._add(row, session.settings.metrics.keep_days)
         else:
-            whole = replace(row, operation=asked.operation, task=scrub_text(asked.task, session.setup.rules)[0])
+            task = privacy.scrub_text(asked.task, session.setup.rules)[0] if asked.task else ""
+            whole = replace(row, operation=asked.operation, task=task)
             asked.last = lambda: self._add(whole, session.settings.metrics.keep_days)
 
     def _add(self, row: QueryUsage, days: int) -> None:
@@ -117,7 +118,7 @@ def _row(session: Session, operation: str, query: Query, answer: SearchResult | 
         file_tokens=file_tokens(answer.hits) if packed is not None else 0,
         warnings=len(trace.warnings),
         public=not session.private,
-        text=scrub_text(query.text, session.setup.rules)[0] if session.settings.metrics.log_text else "",
+        text=privacy.scrub_text(query.text, session.setup.rules)[0] if session.settings.metrics.log_text else "",
     )
 
 

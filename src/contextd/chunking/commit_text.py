@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain, islice, takewhile
 from typing import Any
 
-from contextd.privacy import MARK, scrub, scrub_text
+from contextd import privacy
 from contextd.privacy.formats import Rule
 from contextd.values.document import Find
 
@@ -72,8 +72,8 @@ def commit_text(data: bytes, rules: Sequence[Rule]) -> tuple[str, list[Find]]:
     scrubbed: dict[str, str] = {}  # scrubbed line → rule that found its secret
 
     def clean(text: str) -> str:
-        result, finds = scrub_text(text, rules)
-        scrubbed.update({line: finds[0].rule for line in result.split("\n") if finds and MARK.decode() in line})
+        result, finds = privacy.scrub_text(text, rules)
+        scrubbed.update({line: finds[0].rule for line in result.split("\n") if finds and privacy.MARK.decode() in line})
         return result
 
     files = [clean(file.path) + file.counts for file in commit.files]
@@ -82,7 +82,9 @@ def commit_text(data: bytes, rules: Sequence[Rule]) -> tuple[str, list[Find]]:
         clean(commit.message.strip()), clean(commit.author), commit, files, list(dict.fromkeys(changed))[:_MOST_LINES]
     )
     found = [
-        Find(number, scrubbed.get(line, "commit")) for number, line in enumerate(text.split("\n"), 1) if MARK.decode() in line
+        Find(number, scrubbed.get(line, "commit"))
+        for number, line in enumerate(text.split("\n"), 1)
+        if privacy.MARK.decode() in line
     ]
     return text, found
 
@@ -126,7 +128,7 @@ def _changed(file: ChangedFile, rules: Sequence[Rule], scrubbed: dict[str, str])
 
 def _side(text: str, file: ChangedFile, rules: Sequence[Rule]) -> tuple[list[str], dict[int, str]]:
     """Return the scrubbed lines of one version of a file, and the rules that matched, by line."""
-    clean, finds = scrub(text.encode("utf-8", "replace"), file.language, rules, path=file.path)
+    clean, finds = privacy.scrub(text.encode("utf-8", "replace"), file.language, rules, path=file.path)
     return clean.decode("utf-8", "replace").split("\n"), {find.line: find.rule for find in finds}
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from contextd import privacy
 from contextd.chunking.commit_text import commit_text
 from contextd.chunking.cut import Limits
 from contextd.chunking.dispatch import outlined
 from contextd.chunking.extraction import extract, is_document
 from contextd.chunking.references import references
-from contextd.privacy import scrub
 from contextd.privacy.formats import Rule
 from contextd.text.indexed_text import words_of
 from contextd.values.document import COMMIT, Find, Parsed, Piece
@@ -35,7 +35,7 @@ def parse(
         warnings: list[str] = []
     else:
         decoded, warnings = decode(data)
-    clean, finds = scrub(decoded.encode("utf-8"), language, extra, path=path)
+    clean, finds = privacy.scrub(decoded.encode("utf-8"), language, extra, path=path)
     text = clean.decode("utf-8", "replace") if finds else decoded
     return _parsed(text, language, limits, count, finds, warnings, plain=plain)
 

@@ -28,6 +28,8 @@ Float = NDArray[np.float32]
 class Static:
     """Averages the vectors of word pieces; identifiers are split into words. Training gave common words small vectors."""
 
+    is_table = True  # a vector of a query is looked up about as fast as in a cache
+
     def __init__(self, folder: Path, version: str = "1") -> None:
         self._table, shifts = _int8_table(folder)
         self._factors = np.ldexp(np.float32(1), shifts)

@@ -75,14 +75,14 @@ def calibrate(
     """
     if not candidates:
         return {}
-    arms = {name: np.array([one.arms[name] for one in candidates]) for name in candidates[0].arms}
+    arms = _arms(candidates)
     static, deep, pair = (_tier(arms, tier, len(candidates)) for tier in ("static/", "deep/", "pair/"))
     chat = any(name.startswith("before ") for name in arms)
     by_deep, by_static, by_words = (_CHAT_DEEP, _CHAT_STATIC, _CHAT_WORDS) if chat else (_DEEP, _STATIC, _WORDS)
     arms = arms | {"pair": np.maximum(np.where(pair > -2, pair, deep), 0)}
     likely = _probability(_scores(arms, static, deep, (by_deep, by_static, by_words)))
     if words is not None:
-        likely = np.minimum(likely, _probability(np.array(about(evidence(candidates, words)))))
+        likely = np.minimum(likely, _probability(np.array(about(_evidence(candidates, arms, words)))))
     if unknown is not None:
         likely = np.minimum(likely, _probability(np.array(about_chats(chat_evidence(candidates, unknown)))))
     if "history" in arms:
@@ -98,7 +98,15 @@ def evidence(candidates: Sequence[Candidate], words: WordEvidence) -> dict[str, 
 
     In a large project some chunk has a few words of any question; in a small one that is no coincidence.
     """
-    arms = {name: np.array([one.arms[name] for one in candidates]) for name in candidates[0].arms}
+    return _evidence(candidates, _arms(candidates), words)
+
+
+def _arms(candidates: Sequence[Candidate]) -> dict[str, Float]:
+    """Return the scores of all candidates, by arm."""
+    return {name: np.array([one.arms[name] for one in candidates]) for name in candidates[0].arms}
+
+
+def _evidence(candidates: Sequence[Candidate], arms: Mapping[str, Float], words: WordEvidence) -> dict[str, float]:
     static, deep = _tier(arms, "static/", len(candidates)), _tier(arms, "deep/", len(candidates))
     first = np.array([one.chunk.document == candidates[0].chunk.document for one in candidates])
     scores = _scores(arms, static, deep, (_DEEP, _STATIC, _WORDS))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,21 +51,27 @@ def gather(
         for document, count in zip(best, pieces, strict=True)
         for ordinal in (range(count) if count <= _WHOLE else _near(document, count, retrieved))
     ]
-    closed = list({chunk.document: chunk for chunk in retrieved.chunks if chunk.document not in best}.values())
-    about = dict(zip(every, view.about(every), strict=True))
-    kinds = plan.scope.kinds
-    chunks = tuple(chunk for chunk in every if not kinds or not kinds.isdisjoint(about[chunk].kinds))
-    inside = frozenset(chunks)
+    about, kinds = view.about(every), plan.scope.kinds
+    if kinds:
+        inside = [not kinds.isdisjoint(where.kinds) for where in about]
+        every, about = list(compress(every, inside)), list(compress(about, inside))
+    chunks = tuple(every)
     declared = _declared(list(best), plan, view) if plan.route in ("symbol", "path") else {}
+    shown = frozenset(chunks) if declared else frozenset()
     return Gathered(
         chunks,
-        tuple(about[chunk] for chunk in chunks),
+        tuple(about),
         retrieved.scores(chunks),
         {name: _range(values) for name, values in retrieved.arms.items()},
         np.array([best[chunk.document].score for chunk in chunks]),
-        {chunk: found for chunk, found in declared.items() if chunk in inside},
-        lambda: [where.uri for where in view.about(closed)],
+        {chunk: found for chunk, found in declared.items() if chunk in shown},
+        lambda: [where.uri for where in view.about(_closed(retrieved, best))],
     )
+
+
+def _closed(retrieved: Retrieved, opened: Collection[int]) -> list[ChunkId]:
+    """Return one candidate of each file that is not opened."""
+    return list({chunk.document: chunk for chunk in retrieved.chunks if chunk.document not in opened}.values())
 
 
 def _range(values: NDArray[np.float64]) -> tuple[float, float]:

@@ -82,16 +82,18 @@ def order(
 ) -> Ordered:
     """Return how likely each of the chunks read holds the answer."""
     weights = DEEP if any(name.startswith("deep/") for name in gathered.arms) else STATIC
-    found = signals(known, places, chunks, plan)
+    found = signals(known, places, chunks, plan, callees_of := Callees(chunks))
     own = _sum({name: weight for name, weight in weights.items() if name not in _OF_FILE}, found)
     odds = own + _sum({name: weights[name] for name in _OF_FILE}, found) + asked_for(gathered, plan)[list(places)]
-    return Ordered(_with_callees(odds, chunks), own)
+    return Ordered(_with_callees(odds, callees_of), own)
 
 
-def signals(known: Mapping[str, Float], places: Sequence[int], chunks: Sequence[Chunk], plan: Plan) -> dict[str, Float]:
+def signals(
+    known: Mapping[str, Float], places: Sequence[int], chunks: Sequence[Chunk], plan: Plan, callees_of: Callees | None = None
+) -> dict[str, Float]:
     """Return all features of the chunks read, including those from their texts."""
     some = {name: values[list(places)] for name, values in known.items()}
-    return some | _read(chunks, some, plan)
+    return some | _read(chunks, some, plan, callees_of or Callees(chunks))
 
 
 def placed(
@@ -137,27 +139,31 @@ def worth(candidate: Candidate, chunk: Chunk) -> float:
 
 def known_of(gathered: Gathered, plan: Plan) -> dict[str, Float]:
     """Return the features of every chunk that do not need its text."""
-    about = gathered.about
-    prose = _flags(where.language in PROSE for where in about)
+    about = list(dict.fromkeys(gathered.about))  # most chunks of a file have the same
+    number = {where: place for place, where in enumerate(about)}
+    at = np.fromiter(map(number.__getitem__, gathered.about), np.intp, len(gathered))
+    prose = _flags(where.language in PROSE for where in about)[at]
     return {
         "file": gathered.files - gathered.files.max(initial=-np.inf),
         "words": gathered.arms["chunk"] / (gathered.ranges["chunk"][1] or 1.0) if "chunk" in gathered.arms else prose * 0,
         "coverage": gathered.arms.get("chunk_coverage", prose * 0),
         "static": _cosines(gathered, "static/"),
         "deep": _cosines(gathered, "deep/"),
-        "class": _flags(where.kind == "code_class" for where in about),
-        "section": _flags(where.kind == "markdown_section" for where in about),
-        "test": _flags(is_test(where.uri) and not plan.wants_tests for where in about),
-        "example": _flags(is_example(where.uri) and not plan.wants_tests for where in about),
+        "class": _flags(where.kind == "code_class" for where in about)[at],
+        "section": _flags(where.kind == "markdown_section" for where in about)[at],
+        "test": _flags(is_test(where.uri) and not plan.wants_tests for where in about)[at],
+        "example": _flags(is_example(where.uri) and not plan.wants_tests for where in about)[at],
         "prose": prose,
         "prose asked for": prose * plan.wants_docs,
-        "data": _flags(is_data(where.language) for where in about),
+        "data": _flags(is_data(where.language) for where in about)[at],
     }
 
 
 def asked_for(gathered: Gathered, plan: Plan) -> Float:
     """Return log-odds for what a question names: a file, a line of it, the declaration of a symbol."""
-    total: Float = np.array([_DECLARES * gathered.declared.get(chunk, (0.0, 0))[0] for chunk in gathered.chunks])
+    total: Float = np.zeros(len(gathered))
+    if gathered.declared:
+        total = np.array([_DECLARES * gathered.declared.get(chunk, (0.0, 0))[0] for chunk in gathered.chunks])
     if plan.paths:
         named = {uri: any(names_file(path, uri) for path in plan.paths) for uri in {where.uri for where in gathered.about}}
         total += _NAMED * _flags(named[where.uri] for where in gathered.about)
@@ -174,7 +180,7 @@ def _cosines(gathered: Gathered, tier: str) -> Float:
     return np.where(values > NO_VECTOR, np.maximum(below, _FARTHEST), _UNKNOWN)
 
 
-def _read(chunks: Sequence[Chunk], known: Mapping[str, Float], plan: Plan) -> dict[str, Float]:
+def _read(chunks: Sequence[Chunk], known: Mapping[str, Float], plan: Plan, callees_of: Callees) -> dict[str, Float]:
     """Return the features that need the texts."""
     words = frozenset(plan.terms)
     code = [chunk.text if chunk.language in PROSE else without_comments(chunk.text, chunk.language) for chunk in chunks]
@@ -187,7 +193,7 @@ def _read(chunks: Sequence[Chunk], known: Mapping[str, Float], plan: Plan) -> di
         "comments": np.array([_left_out(chunk.text, one) for chunk, one in zip(chunks, code, strict=True)]),
         "numbers": np.minimum(np.array(numbers), 1.0),
         "label": np.array([_share(words, f"{' '.join(chunk.heading)} {chunk.label}") for chunk in chunks]),
-        "called": _called(chunks, known["file"] + known["words"]),
+        "called": _called(callees_of, known["file"] + known["words"]),
         "best of file": _best_of_file(chunks, 4 * known["words"] + 2.5 * known["static"] + 4 * known["coverage"]),
     }
 
@@ -209,15 +215,15 @@ def _share(words: frozenset[str], text: str) -> float:
     return len(terms & words) / len(terms) if terms else 0.0
 
 
-def _called(chunks: Sequence[Chunk], standing: Float) -> Float:
+def _called(callees_of: Callees, standing: Float) -> Float:
     """Return 1 / rank of the best chunk that mentions a chunk's name; 0 if none does."""
-    found = np.zeros(len(chunks))
-    for rank, callees in enumerate(_callees(chunks, standing).values()):
+    found = np.zeros(len(standing))
+    for rank, callees in enumerate(callees_of.of_best(standing).values()):
         found[callees] = np.maximum(found[callees], 1 / (1 + rank))
     return found
 
 
-def _with_callees(odds: Float, chunks: Sequence[Chunk]) -> Float:
+def _with_callees(odds: Float, callees_of: Callees) -> Float:
     """Return the log-odds after the most likely chunks pass a share of their probability to the chunks they call.
 
     The second place an answer needs often has none of the words of the question. A chunk that many call gets little from each.
@@ -225,11 +231,11 @@ def _with_callees(odds: Float, chunks: Sequence[Chunk]) -> Float:
     if not len(odds):
         return odds
     likely = np.exp(odds - odds.max())
-    callees = _callees(chunks, odds)
-    popular = np.zeros(len(chunks))
+    callees = callees_of.of_best(odds)
+    popular = np.zeros(len(odds))
     for several in callees.values():
         popular[several] += 1
-    passed = np.zeros(len(chunks))
+    passed = np.zeros(len(odds))
     for caller, several in callees.items():
         if several:
             share = 1 / popular[several]
@@ -237,17 +243,24 @@ def _with_callees(odds: Float, chunks: Sequence[Chunk]) -> Float:
     return np.asarray(np.log(likely + _PASSED_ON * passed + 1e-300))
 
 
-def _callees(chunks: Sequence[Chunk], standing: Float) -> dict[int, list[int]]:
-    """Map the best chunks, best first, to the indexes of the chunks whose names they mention."""
-    owners: dict[str, list[int]] = {}
-    for place, chunk in enumerate(chunks):
-        for name in _names_of(chunk):
-            owners.setdefault(name, []).append(place)
-    found = {}
-    for caller in np.argsort(-standing, kind="stable")[:_CALLERS].tolist():
-        words = owners.keys() & _WORD.findall(chunks[caller].text)
-        found[caller] = sorted({place for word in words for place in owners[word]} - {caller})
-    return found
+class Callees:
+    """Which of some chunks mention the names of others. The text of a chunk is searched once."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks, self._owners, self._callees = chunks, dict[str, list[int]](), dict[int, list[int]]()
+        for place, chunk in enumerate(chunks):
+            for name in _names_of(chunk):
+                self._owners.setdefault(name, []).append(place)
+
+    def of_best(self, standing: Float) -> dict[int, list[int]]:
+        """Map the best chunks, best first, to the indexes of the chunks whose names they mention."""
+        return {caller: self._of(caller) for caller in np.argsort(-standing, kind="stable")[:_CALLERS].tolist()}
+
+    def _of(self, caller: int) -> list[int]:
+        if caller not in self._callees:
+            words = self._owners.keys() & _WORD.findall(self._chunks[caller].text)
+            self._callees[caller] = sorted({place for word in words for place in self._owners[word]} - {caller})
+        return self._callees[caller]
 
 
 def _names_of(chunk: Chunk) -> list[str]:

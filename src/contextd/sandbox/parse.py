@@ -12,6 +12,7 @@ from typing import Any
 from contextd.chunking.cut import Limits
 from contextd.chunking.parse import parse
 from contextd.models.tokens import O200k
+from contextd.privacy import redact  # noqa: F401 - loaded before the first file, whose time is limited
 from contextd.privacy.formats import Rule
 from contextd.sandbox import wire
 

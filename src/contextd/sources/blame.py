@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from contextd import privacy
 from contextd.errors import InvalidInput, NotFound
-from contextd.privacy import scrub_text
 from contextd.privacy.formats import Rule
 from contextd.sources.files import open_below
 from contextd.sources.git import git
@@ -55,12 +55,12 @@ class GitPast:
         if not shown:
             return None
         *edit, message = shown.decode("utf-8", "replace").split("\x00", 4)
-        return self._edit(edit), scrub_text(message.strip(), self._rules)[0]
+        return self._edit(edit), privacy.scrub_text(message.strip(), self._rules)[0]
 
     def _edit(self, fields: Sequence[str]) -> Edit:
         """Return an edit after scrubbing author and subject."""
         commit, author, day, subject = fields
-        return Edit(commit, scrub_text(author, self._rules)[0], day, scrub_text(subject, self._rules)[0])
+        return Edit(commit, privacy.scrub_text(author, self._rules)[0], day, privacy.scrub_text(subject, self._rules)[0])
 
     def _committed(self, path: str, line: int) -> int | None:
         """Map a line of the working tree to its number in the last commit; None if the file is not in it."""
@@ -95,7 +95,7 @@ class GitPast:
         small = [files for files in sets if 1 < len(files) <= _LARGE]
         counts = Counter(other for files in small for other in files if other != path and not other.startswith(path + "/"))
         often = [(name, count / len(small)) for name, count in counts.most_common(10) if count > 1]
-        return tuple((scrub_text(name, self._rules)[0], share) for name, share in often)
+        return tuple((privacy.scrub_text(name, self._rules)[0], share) for name, share in often)
 
 
 def _lines(text: bytes) -> list[bytes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 # Default_Ignorable_Code_Point of DerivedCoreProperties.txt (Unicode 16): code points in hexadecimal, ranges with a dash.
 IGNORABLE = """AD 34F 61C 115F-1160 17B4-17B5 180B-180F 200B-200F 202A-202E 2060-206F 3164 FE00-FE0F FEFF FFA0 FFF0-FFF8
@@ -29,15 +30,18 @@ def _class(ranges: str) -> str:
     return "[" + "".join(f"\\U{int(first, 16):08x}-\\U{int(last or first, 16):08x}" for first, _, last in ends) + "]"
 
 
-_HIDDEN = re.compile(_class(f"{IGNORABLE} {CONTROLS}"))
+@cache  # compiled on use: most texts are ASCII
+def _pattern(ranges: str) -> re.Pattern[str]:
+    return re.compile(_class(ranges))
+
+
+_HIDDEN = f"{IGNORABLE} {CONTROLS}"
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")  # the same for ASCII, several times faster
-_EMOJI = re.compile(_class(_BASES))
-_SCRIPT = re.compile(_class(_JOINING))
 
 
 def visible(text: str) -> str:
     """Return a text in which every character is visible. Line feeds stay."""
-    return (_CONTROL if text.isascii() else _HIDDEN).sub(_shown, text.replace("\r\n", "\n"))
+    return (_CONTROL if text.isascii() else _pattern(_HIDDEN)).sub(_shown, text.replace("\r\n", "\n"))
 
 
 def visible_line(text: str) -> str:
@@ -47,12 +51,12 @@ def visible_line(text: str) -> str:
 
 def hidden(text: str) -> int:
     """Return the number of characters that `visible` replaces."""
-    return sum(not _needed(match) for match in _HIDDEN.finditer(text.replace("\r\n", "\n")))
+    return sum(not _needed(match) for match in _pattern(_HIDDEN).finditer(text.replace("\r\n", "\n")))
 
 
 def escaped_json(text: str) -> str:
     """Escape all invisible characters of a JSON text, needed or not. Its value stays the same."""
-    return _HIDDEN.sub(lambda match: json_escape(match[0]), text)
+    return _pattern(_HIDDEN).sub(lambda match: json_escape(match[0]), text)
 
 
 def json_escape(one: str) -> str:
@@ -70,13 +74,13 @@ def _needed(match: re.Match[str]) -> bool:
     text, at, one = match.string, match.start(), match[0]
     before, after = text[max(at - 1, 0) : at], text[at + 1 : at + 2]
     if one in "\ufe0e\ufe0f":
-        return bool(_EMOJI.match(before)) or (before in tuple("0123456789#*") and after == _KEYCAP)
-    if one == _JOINER and _EMOJI.match(after):
-        return bool(_EMOJI.match(text, at - 2 if before == _EMOJI_STYLE else at - 1)) if at else False
+        return bool(_pattern(_BASES).match(before)) or (before in tuple("0123456789#*") and after == _KEYCAP)
+    if one == _JOINER and _pattern(_BASES).match(after):
+        return bool(_pattern(_BASES).match(text, at - 2 if before == _EMOJI_STYLE else at - 1)) if at else False
     if one in (_JOINER, _NON_JOINER):
         return _letter(before) and (_letter(after) or unicodedata.combining(before) == _VIRAMA)
     return False
 
 
 def _letter(one: str) -> bool:
-    return bool(_SCRIPT.match(one)) and not _HIDDEN.match(one) and unicodedata.category(one)[0] in "LM"
+    return bool(_pattern(_JOINING).match(one)) and not _pattern(_HIDDEN).match(one) and unicodedata.category(one)[0] in "LM"

@@ -12,11 +12,14 @@ import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable
-from functools import lru_cache
-from hashlib import blake2b
+from functools import cache, lru_cache
 from itertools import chain, pairwise
+from typing import TYPE_CHECKING
 
 import Stemmer
+
+if TYPE_CHECKING:
+    from hashlib import blake2b
 
 BODY, NAME, STEM, FOLDER, DEFINED, PARTS = "", "\x00", "\x01", "\x02", "\x03", "\x04"
 
@@ -29,7 +32,6 @@ _SIGNS = ("++", "€", "£", "¥")
 _SHARP = ("C#", "c#", "F#", "f#")
 _SPACED = "".join(sign if sign.isalnum() or sign == "_" else " " for sign in map(chr, range(128)))  # others become spaces
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _ENTRIES = frozenset("mod index __init__ init lib package-info".split())
 _stem = lru_cache(maxsize=1 << 15)(Stemmer.Stemmer("english", 0).stemWord)
 
@@ -42,9 +44,14 @@ def terms_of(token: str) -> tuple[str, ...]:
     whole = token.lower()
     if whole.isascii():
         return _identifier(token, whole) if token.isalnum() or "_" in token else (whole,)
-    if _WIDE.search(whole):
+    if _wide().search(whole):
         return _pairs(whole)
     return (_stem(whole),)
+
+
+@cache  # compiled on use: it takes longer than all other patterns here
+def _wide() -> re.Pattern[str]:
+    return re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
 
 def split(text: str) -> list[str]:
@@ -89,7 +96,15 @@ def humps(identifier: str) -> list[str]:
 
 def key(term: str, field: str = BODY) -> int:
     """The 64-bit key of a term in a field."""
-    return int.from_bytes(blake2b((field + term).encode("utf-8", "replace"), digest_size=8).digest(), "little")
+    return int.from_bytes(_blake2b()((field + term).encode("utf-8", "replace"), digest_size=8).digest(), "little")
+
+
+@cache
+def _blake2b() -> type[blake2b]:
+    """Return the hash function. It is loaded on use: the command line shows terms and needs no keys."""
+    from hashlib import blake2b
+
+    return blake2b
 
 
 class _Keys(dict[str, tuple[int, ...]]):
@@ -129,7 +144,7 @@ def parts_of_words(text: str) -> set[str]:
     """Return n-grams of the words of a text, without accents: inflected and compound words of any language share them."""
     found: set[str] = set()
     for word in re.findall(r"\w+", text.casefold()):
-        if _WIDE.search(word):
+        if _wide().search(word):
             found |= {*word, *_pairs(word)}
             continue
         bare = "_" + "".join(sign for sign in unicodedata.normalize("NFKD", word) if not unicodedata.combining(sign))

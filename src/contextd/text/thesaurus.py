@@ -16,7 +16,6 @@ from importlib.resources import files
 from typing import NamedTuple
 
 _WORD = re.compile(r"[^\W\d_]+")
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _UNSPACED = ("zh", "ja")
 _COMPOUND = 9  # minimum letters of a word that may be a compound: Schuhgröße
 _LONGEST = 40  # letters; longer words are data
@@ -63,7 +62,7 @@ def languages_of(word: str) -> frozenset[str]:
 
 def _about(word: str) -> Iterator[Sequence[str]]:
     known = _known()
-    if _WIDE.search(word):
+    if not word.isascii() and _wide().search(word):
         ends = range(1, known.longest + 1)
         yield from (known.pieces.get(word[at : at + size], ()) for at in range(len(word)) for size in ends)
         return
@@ -86,25 +85,32 @@ def _halves(word: str) -> Iterator[Sequence[str]]:
             yield known.words.get(word[:start], ())
 
 
+@lru_cache  # compiled on use: a long range of characters takes milliseconds
+def _wide() -> re.Pattern[str]:
+    return re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+
+
+@lru_cache  # a few sets for all words
+def _with(known: frozenset[str], language: str) -> frozenset[str]:
+    return known | {language}
+
+
 @lru_cache
 def _known() -> _Thesaurus:
     words: dict[str, list[str]] = {}
     stems: dict[str, list[str]] = {}
     pieces: dict[str, list[str]] = {}
     wider: dict[str, list[str]] = {}
-    languages: dict[str, set[str]] = {}
+    languages: dict[str, frozenset[str]] = {}
+    none: frozenset[str] = frozenset()
     for concept, told in json.loads(files("contextd.text").joinpath("learned", "concepts.json").read_text("utf-8")).items():
         wider[concept] = told.pop("is", [])
         for language, entries in told.items():
             for entry in entries:
-                if language not in _UNSPACED:
-                    languages.setdefault(entry.removesuffix("$"), set()).add(language)
                 if language in _UNSPACED:
                     pieces.setdefault(entry, []).append(concept)
-                elif entry.endswith("$"):
-                    words.setdefault(entry[:-1], []).append(concept)
-                else:
-                    stems.setdefault(entry, []).append(concept)
-    return _Thesaurus(
-        words, stems, pieces, max(map(len, pieces)), wider, {one: frozenset(its) for one, its in languages.items()}
-    )
+                    continue
+                bare = entry.removesuffix("$")
+                languages[bare] = _with(languages.get(bare, none), language)
+                (words if entry.endswith("$") else stems).setdefault(bare, []).append(concept)
+    return _Thesaurus(words, stems, pieces, max(map(len, pieces)), wider, languages)

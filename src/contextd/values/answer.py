@@ -70,9 +70,9 @@ class Retrieved:
         return len(self.chunks)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: a question makes three thousand, and a frozen one takes three times as long
 class Candidate:
-    """A chunk that may become a hit: its scores in every arm, and one total score."""
+    """A chunk that may become a hit: its scores in every arm, and one total score. Never changed."""
 
     chunk: ChunkId
     arms: Mapping[str, float]

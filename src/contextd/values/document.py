@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import NamedTuple
 
 OWNER = "owner"
@@ -203,5 +202,7 @@ class Change:
 
 def access_list_id(principals: frozenset[str]) -> int:
     """The id of an access list: the same principals have the same id."""
+    from hashlib import blake2b  # loaded on use: commands that ask the service do not need it
+
     data = json.dumps(sorted(principals)).encode()
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little") >> 1

@@ -30,6 +30,7 @@ class SnapshotArms:
         self._rows: dict[str, Float] = {}  # scores by row
         self._contents: dict[str, Float] = {}  # scores by content; all rows of a content have the same score
         self._asked = wanted.vectors
+        self._exact: dict[str, NDArray[np.bool_]] = {}  # by space: the rows whose cosines are exact
         self.scale = 0.0
         self.spread: dict[str, Spread] = {}
         self.found: dict[str, list[Found]] = {}
@@ -172,20 +173,27 @@ class SnapshotArms:
         known = np.flatnonzero(self._masks.answering & (scores > -2))
         near = scores[known] if len(known) else np.zeros(1, np.float32)
         self.spread[space] = Spread(float(near.mean()), float(near.std()), len(known))
-        self._sharpen(space, known[near_the_cut(scores[known], k)])
-        return self._top(np.where(scores > -2, scores + 2, 0), scores, k, offset=-2)
+        some = known[near_the_cut(scores[known], k)]
+        self._sharpen(space, some)
+        return self._top(np.where(scores > -2, scores + 2, 0), scores, k, -2, among=some)
 
     def _sharpen(self, space: str, rows: Ints) -> None:
         """Make the cosines of some rows exact, so that ties do not depend on the position of a row."""
-        self._rows[space][rows] = exact_cosines(self._snapshot.vectors.get(space, ()), self._asked[space], rows)
+        exact = self._exact.setdefault(space, np.zeros(self._snapshot.total, bool))
+        left = rows[~exact[rows]]
+        exact[left] = True
+        self._rows[space][left] = exact_cosines(self._snapshot.vectors.get(space, ()), self._asked[space], left)
 
     # Top k of an arm
 
-    def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0) -> list[Found]:
-        """Return the k best candidate rows with a score above zero."""
-        masked = np.where(self._masks.answering, scores, 0)
-        best = best_of(masked, k, self._snapshot.content_id_of_row)
-        return self._map.found(best, (masked[best] + offset).astype(np.float32), coverage[best])
+    def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0, among: Ints | None = None) -> list[Found]:
+        """Return the k best candidate rows with a score above zero. `among`: candidate rows that include these."""
+        ids = self._snapshot.content_id_of_row
+        if among is None:
+            best = best_of(np.where(self._masks.answering, scores, 0), k, ids)
+        else:
+            best = among[best_of(scores[among], k, ids[among])]
+        return self._map.found(best, (scores[best] + offset).astype(np.float32), coverage[best])
 
     def _top_contents(self, scores: Float, coverage: Float, k: int) -> list[Found]:
         """Return the k best contents, each by its leading row."""

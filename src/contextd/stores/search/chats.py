@@ -70,9 +70,9 @@ class ChatArms(SnapshotArms):
         of = self._snapshot.content_of_row
         return np.asarray((there == rows + step) & (of[there] == of[rows]))
 
-    def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0) -> list[Found]:
+    def _top(self, scores: Float, coverage: Float, k: int, offset: float = 0.0, among: Ints | None = None) -> list[Found]:
         """Return the best rows, and the neighbors of the first `_AROUND` of them."""
-        best = super()._top(scores, coverage, k, offset)
+        best = super()._top(scores, coverage, k, offset, among)
         rows = self._map.rows([one.chunk for one in best[:_AROUND]])
         near = np.unique(np.concatenate([rows[self._same(rows, step)] + step for step in (-1, 1)]))
         near = np.setdiff1d(near[self._masks.answering[near]], self._map.rows([one.chunk for one in best]))

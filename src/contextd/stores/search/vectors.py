@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_BLOCK = 1 << 18  # numbers converted at a time, so that they fit the processor's cache
+_BLOCK = 1 << 19  # numbers converted at a time, so that they fit the processor's cache
 
 _LARGEST = 1e30  # limit of a component: products and sums stay finite in 32 bits
 _STEPS = 2.0**30  # quantization steps of a query component: times 127 and 2**16 dimensions still exact in 64 bits

@@ -177,10 +177,15 @@ class SnapshotView:
         total = int(self._snapshot.starts[place + 1] - self._snapshot.starts[place])
         _, kind, label, heading, start_line, end_line, start, end, tokens = piece
         return Chunk(
-            chunk, self._snapshot.workspace, row[2], row[5], kind.partition(" ")[0], label, tuple(json.loads(heading)),
+            chunk, self._snapshot.workspace, row[2], row[5], kind.partition(" ")[0], label, _heading(heading),
             whole[start:end], start_line, end_line, start, end, tokens, row[6], total, kinds=tuple(kind.split(" ")),
             document_length=len(whole),
         )  # fmt: skip
+
+
+def _heading(stored: str) -> tuple[str, ...]:
+    """Return the headings above a chunk. Code has none."""
+    return () if stored == "[]" else tuple(json.loads(stored))
 
 
 def only(scope: Scope, source: int) -> Scope:

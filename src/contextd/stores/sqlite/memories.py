@@ -21,7 +21,6 @@ from contextd.stores.search.vectors import restore
 from contextd.stores.sqlite.clocks import Clocks
 from contextd.stores.sqlite.database import Database, packed, request_wipe, rows, unpacked
 from contextd.stores.sqlite.store import SqliteStore
-from contextd.text.changes import change_of
 from contextd.text.terms import plain
 from contextd.values.document import MEMORIES, MEMORY, DocumentRow, Parsed, Stamp, access_list_id
 from contextd.values.memory import Decided, Memory, TopicChange, Version, renamed
@@ -225,6 +224,8 @@ class SqliteMemories:
         vectors: Mapping[str, Matrix],
         decide: Callable[[Memory, Sequence[Memory]], Decided],
     ) -> Decided:
+        from contextd.text.changes import change_of  # loaded on use: queries save nothing
+
         self._record.store(memory.workspace).writer(connection).grant(memory.principals)
         workspace, mark = memory.workspace, fingerprint(memory.text)
         changes = change_of(memory.text) is not None  # then it may end any fact; else the number of facts does not matter

@@ -18,7 +18,6 @@ from contextd.surfaces.cli.show import (
     table,
     warn,
 )
-from contextd.surfaces.wire.convert import plain
 
 
 @click.command()
@@ -57,13 +56,14 @@ def facets(
       contextd facets "and the other one?" --after "Which running shoes fit me?"
       contextd facets "new bike" --facet "Money: What may it cost?" --facet "Roads: Where do I ride?"
     """
-    from contextd.surfaces.wire.answers import ContextAnswer, PlanAnswer, TraceAnswer
-
     text = query_from(query)
     answer = served(around(project), reader).facets(
         text, budget=budget, count=count, own=[_facet(one) for one in own], min_score=min_score, history=history
     )
     if json_output:
+        from contextd.surfaces.wire.answers import ContextAnswer, PlanAnswer, TraceAnswer
+        from contextd.surfaces.wire.convert import plain
+
         extra = {"plan": PlanAnswer.of(answer.plan), "trace": TraceAnswer.of(answer.trace)}
         as_json(plain(ContextAnswer.of(answer)) | extra)
         return 0 if answer.hits else 1

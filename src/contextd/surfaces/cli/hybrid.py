@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ import click
 from contextd import __version__
 from contextd.errors import Unavailable
 from contextd.surfaces.cli.show import note
+from contextd.surfaces.client.http_connection import connected
 
 if TYPE_CHECKING:
     from contextd.app.serving import Running
@@ -72,7 +72,7 @@ def _has_own_settings() -> bool:
 def _reaches(url: str) -> bool:
     parts = urlsplit(url)
     try:
-        socket.create_connection((parts.hostname or "", parts.port or 0), _CONNECT).close()
+        connected(parts.hostname or "", parts.port or 0, _CONNECT).close()
     except OSError:
         return False
     return True

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from contextd.surfaces.cli.ask import ordered
+from contextd.surfaces.cli.filters import ordered
 from contextd.surfaces.cli.memory_files import export, import_, show_progress
 from contextd.surfaces.cli.show import (
     WholeNumber,
@@ -30,7 +30,6 @@ from contextd.surfaces.cli.show import (
     text_from,
     warn,
 )
-from contextd.surfaces.wire.convert import plain
 
 
 def date(text: str | None, *, end: bool = False) -> int | None:
@@ -91,7 +90,6 @@ def recall(
       contextd recall budget --kind constraint
       contextd recall "where did I live" --as-of 2024-06-01
     """
-    from contextd.surfaces.wire.answers import SearchAnswer
     from contextd.values.memory import Recall
     from contextd.values.query import Narrow
 
@@ -102,6 +100,8 @@ def recall(
     order = {"rerank": rerank, "ranker": ranker, "history": history, "mmr_lambda": mmr_lambda, "cache": not no_cache}
     found = session.recall(text, k=limit, min_score=min_score, narrow=narrow, **order)
     if json_output:
+        from contextd.surfaces.wire.answers import SearchAnswer
+
         as_json(SearchAnswer.of(found.hits, found.plan, found.trace, text))
         return 0 if found.hits else 1
     warn(found.trace.warnings)
@@ -349,5 +349,6 @@ def _day(microseconds: int | None) -> str | None:
 
 def _payload(memory: Any) -> dict[str, Any]:
     from contextd.surfaces.wire.answers import MemoryAnswer
+    from contextd.surfaces.wire.convert import plain
 
     return dict(plain(MemoryAnswer.of(memory)))

@@ -7,11 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from contextd.errors import ContextdError, Forbidden, InvalidInput, StorageError, TimedOut, Unavailable
+from contextd.surfaces.client.http_connection import HttpConnection
+
+if TYPE_CHECKING:
+    from contextd.surfaces.client.tls_connection import TlsConnection
 
 PREFIX = "/api/v1"
 _PAUSE = 0.1  # seconds before the first retry; twice as long before each further one
@@ -37,7 +40,7 @@ class Connection:
     retries: int = 3  # for requests that change nothing
     headers: Mapping[str, str] = field(default_factory=dict)
     is_ours: Callable[[], bool] = lambda: True  # whether the service still has the port; a dead one's may be another program's
-    _idle: list[HTTPConnection] = field(default_factory=list)
+    _idle: list[HttpConnection | TlsConnection] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -91,21 +94,19 @@ class Connection:
         if body is not None:
             headers["Content-Type"] = "application/json"
         try:
-            connection.request(method, path, body, headers)
-            answer = connection.getresponse()
-            status, data = answer.status, answer.read()
+            status, data = connection.ask(method, path, (body or "").encode(), headers)
         except TimeoutError:
             connection.close()
             raise TimedOut(f"the service at {self.url} did not answer in {self.timeout:g} seconds") from None
         except ConnectionRefusedError:
             raise _Refused(f"no service at {self.url}; start it with `contextd serve --background`") from None
-        except (OSError, HTTPException) as error:
+        except OSError as error:
             connection.close()
             raise Unavailable(f"the service at {self.url} does not answer: {error}") from None
         self._keep(connection)
         return _answered(status, data)
 
-    def _open(self, *, fresh: bool) -> HTTPConnection:
+    def _open(self, *, fresh: bool) -> HttpConnection | TlsConnection:
         """Return a connection: an idle one, or a new one. The service may have closed an idle one, so writes get a new one."""
         with self._lock:
             if self._idle and not fresh:
@@ -114,12 +115,12 @@ class Connection:
             raise _Refused(f"no service at {self.url}; start it with `contextd serve --background`")
         parts = urlsplit(self.url)
         if parts.scheme == "https":
-            import ssl
+            from contextd.surfaces.client.tls_connection import TlsConnection
 
-            return HTTPSConnection(parts.hostname or "", parts.port, timeout=self.timeout, context=ssl.create_default_context())
-        return HTTPConnection(parts.hostname or "", parts.port, timeout=self.timeout)
+            return TlsConnection(parts.hostname or "", parts.port, self.timeout)
+        return HttpConnection(parts.hostname or "", parts.port or 80, self.timeout)
 
-    def _keep(self, connection: HTTPConnection) -> None:
+    def _keep(self, connection: HttpConnection | TlsConnection) -> None:
         with self._lock:
             if len(self._idle) < _MOST_IDLE:
                 self._idle.append(connection)
