@@ -21,7 +21,7 @@ def with_earlier(candidates: Sequence[Candidate], view: View) -> list[tuple[Chun
     return [(chunks.get(one._replace(ordinal=one.ordinal - 1)), chunks[one]) for one in best if one in chunks]
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """The text of a message with that of the message before it; no text for a note and for what a model wrote."""
 
     before: str
@@ -29,15 +29,15 @@ class Said(NamedTuple):
     to_model: bool = False
 
 
-def said(candidates: Sequence[Candidate], view: View) -> list[Said]:
+def said(candidates: Sequence[Candidate], view: View) -> list[Utterance]:
     """Return what was said in each candidate."""
     return [_said(earlier, chunk) for earlier, chunk in with_earlier(candidates, view)]
 
 
-def _said(earlier: Chunk | None, chunk: Chunk) -> Said:
+def _said(earlier: Chunk | None, chunk: Chunk) -> Utterance:
     author = chunk.label.lower()
     written = chunk.kind == _MESSAGE and author != _MODEL
-    return Said(earlier.text if earlier is not None else "", chunk.text if written else "", author == _PERSON)
+    return Utterance(earlier.text if earlier is not None else "", chunk.text if written else "", author == _PERSON)
 
 
 def unknown_names(entities: Sequence[str], retrieved: Retrieved) -> float:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from contextd.querying.messages import Said
+from contextd.querying.messages import Utterance
 from contextd.text.answer_types import (
     asks,
     asks_for,
@@ -37,7 +37,7 @@ DEEP = {"length": 1.11, "question": -0.71, "time": 1.7, "number": 1.05, "place":
 TO_MODEL_STATIC, TO_MODEL_DEEP = 1.36, 1.35  # for the concepts of the question in a message to a model
 
 
-def weigh(candidates: Sequence[Candidate], texts: Sequence[Said], question: str) -> list[Candidate]:
+def weigh(candidates: Sequence[Candidate], texts: Sequence[Utterance], question: str) -> list[Candidate]:
     """Return the candidates in their new order. `texts` has what was said in the first candidates.
 
     A candidate between people is compared with the others between people. Any other chunk gets the mean of those.
@@ -56,7 +56,7 @@ def weigh(candidates: Sequence[Candidate], texts: Sequence[Said], question: str)
     return sorted(_with_session([*raised, *rest]), key=lambda one: (-one.score, one.chunk))
 
 
-def _worth(read: Sequence[Candidate], texts: Sequence[Said], question: str) -> list[float]:
+def _worth(read: Sequence[Candidate], texts: Sequence[Utterance], question: str) -> list[float]:
     """Return what the text of each message adds to its score."""
     deep = any(arm.startswith("deep/") for arm in read[0].arms)
     weights, to_model = (DEEP, TO_MODEL_DEEP) if deep else (STATIC, TO_MODEL_STATIC)
@@ -69,7 +69,7 @@ def _worth(read: Sequence[Candidate], texts: Sequence[Said], question: str) -> l
     ]
 
 
-def _between_people(one: Said) -> bool:
+def _between_people(one: Utterance) -> bool:
     return bool(one.text) and not one.to_model
 
 
@@ -89,7 +89,7 @@ def together(scores: Sequence[float]) -> float:
     return math.log(sum(math.exp(score - best) for score in scores))
 
 
-def signals(question: str, texts: Sequence[Said], before: Sequence[float]) -> Mapping[str, Sequence[float]]:
+def signals(question: str, texts: Sequence[Utterance], before: Sequence[float]) -> Mapping[str, Sequence[float]]:
     """Return the signals of each message. `before` has the word score of the message before it."""
     wanted, best = asks_for(question), max(before, default=0.0) or 1.0
     own = [one.text for one in texts]
