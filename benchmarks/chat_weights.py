@@ -2,7 +2,8 @@
 
 `python -m benchmarks.chat_weights [--deep] [--ablation]` prints the recall of each set by weights that never saw the
 conversation (five folds: a conversation of each set), and the weights of a fit on all, which are the ones in
-`querying/fuse.py` (arms) and `querying/weigh.py` (texts).
+`querying/fuse.py` (arms) and `querying/weigh.py` (texts). `--engine [--rerank]` asks the whole engine with the weights of each
+fold instead.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from benchmarks.listwise import Lists, fit, padded
 from benchmarks.talks import locomo, realtalk
 from contextd.app.session import Session
 from contextd.ports.world import pair_space
-from contextd.querying.fuse import normalized, turns
+from contextd.querying.fuse import CHAT_DEEP, CHAT_STATIC, normalized, turns
 from contextd.querying.messages import said
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
-from contextd.querying.weigh import signals
+from contextd.querying.weigh import DEEP, STATIC, signals
 from contextd.values.answer import Candidate
 from contextd.values.document import ChunkId
 from contextd.values.query import Query, Reader, Scope
@@ -54,7 +55,7 @@ class Case:
 
 
 def cases(deep: bool) -> list[Case]:
-    """All questions of the three sets as signals."""
+    """All questions of both sets as signals."""
     found = []
     for benchmark, talks in (("locomo", locomo()), ("realtalk", realtalk())):
         for fold, talk in enumerate(talks):
@@ -108,12 +109,36 @@ def report(judged: Sequence[tuple[Case, Float]]) -> str:
     return ", ".join(f"{name} {100 * np.mean(scores):.1f}" for name, scores in groups.items())
 
 
+def ask_engine(names: Sequence[str], fits: Sequence[Float], deep: bool, rerank: bool) -> Iterator[tuple[str, float]]:
+    """The benchmark and the recall of every question, asked of the engine with weights that did not see its conversation."""
+    arms, texts = (CHAT_DEEP, DEEP) if deep else (CHAT_STATIC, STATIC)
+    for benchmark, talks in (("locomo", locomo()), ("realtalk", realtalk())):
+        for fold, talk in enumerate(talks):
+            for name, weight in zip(names, fits[fold % FOLDS].tolist(), strict=True):
+                (texts if name in texts else arms)[name] = weight
+            session = opened(talk, deep)
+            places = talk.places(session.home.tokens.count)
+            for one in talk.questions:
+                hits = session.search(one.text, k=MOST, min_score=0, rerank=rerank).hits
+                found = {places[hit.chunk.uri, hit.chunk.id.ordinal] for hit in hits}
+                yield benchmark, len(one.evidence & found) / len(one.evidence)
+            session.close()
+
+
 def main() -> None:
-    some = cases("--deep" in sys.argv)
+    deep = "--deep" in sys.argv
+    some = cases(deep)
     names = list(dict.fromkeys(name for case in some for name in case.columns))
     for case in some:  # a question without a name has no such arm
         case.signals = np.stack([case.columns.get(name, np.zeros(len(case.right))) for name in names], 1)
     lists, whole = padded([case.signals for case in some], [case.right for case in some]), np.ones(len(names))
+    if "--engine" in sys.argv:
+        folds = np.array([case.fold for case in some])
+        fits = [fit(lists.some(folds != fold), PENALTY) for fold in range(FOLDS)]
+        asked = list(ask_engine(names, fits, deep, "--rerank" in sys.argv))
+        for benchmark in ("locomo", "realtalk"):
+            print(f"{benchmark}, the engine: {100 * np.mean([value for name, value in asked if name == benchmark]):.1f}")
+        return
     judged = list(out_of_fold(some, lists, whole))
     print(f"{len(some)} questions, R@10 out of fold:", report(judged))
     for benchmark, category in sorted({(case.benchmark, case.category) for case in some}):

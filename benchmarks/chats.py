@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,8 +21,12 @@ import contextd
 from benchmarks.bm25 import Bm25
 from benchmarks.data import BENCH, linked_home
 from benchmarks.talks import Talk, locomo, realtalk
+from contextd.app.asking import Asked
+from contextd.app.questions import query_of, resources_of
 from contextd.app.session import Session
 from contextd.chunking.chat import day
+from contextd.querying import pipeline as querying
+from contextd.values.answer import Hit
 from contextd.values.conversation import Conversation, Message
 
 Float = NDArray[np.float64]
@@ -134,10 +138,30 @@ def longmemeval() -> tuple[list[Conversation], list[dict[str, Any]]]:
     sessions: dict[str, Conversation] = {}
     for one in asked:
         for name, date, said in zip(one["haystack_session_ids"], one["haystack_dates"], one["haystack_sessions"], strict=True):
-            at = int(datetime.strptime(date, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC).timestamp() * 1e6)
-            messages = [Message(turn["role"], turn["content"], at, turn["role"]) for turn in said]
-            sessions[name] = Conversation(f"longmemeval/{name}", "", messages)
+            messages = [Message(turn["role"], turn["content"], _moment(date), turn["role"]) for turn in said]
+            sessions[name] = Conversation(place_of(name), "", messages)
     return list(sessions.values()), [one for one in asked if not one["question_id"].endswith("_abs")]
+
+
+def place_of(name: str) -> str:
+    """Where a session of LongMemEval is stored."""
+    return f"longmemeval/{name}"
+
+
+def asked_at(one: dict[str, Any]) -> int:
+    """When a question of LongMemEval is asked: "two weeks ago" counts from there."""
+    return _moment(one["question_date"])
+
+
+def _moment(date: str) -> int:
+    return int(datetime.strptime(date, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC).timestamp() * 1e6)
+
+
+def _asked_then(session: Session, one: dict[str, Any], rerank: bool) -> Sequence[Hit]:
+    """A hundred hits of a question, asked on its day."""
+    query = query_of(session, one["question"], None, None)
+    query = replace(query, now=asked_at(one), k=100, min_score=0, rerank=rerank)
+    return querying.search(query, resources_of(session, query, Asked()))[0]
 
 
 def ask_sessions(deep: bool, rerank: bool) -> None:
@@ -149,11 +173,11 @@ def ask_sessions(deep: bool, rerank: bool) -> None:
     log = linked_home() / f"longmemeval{'-deep' if deep else ''}{'-rerank' if rerank else ''}.jsonl"
     with log.open("w") as out:
         for one in asked:
-            wanted = {f"longmemeval/{name}" for name in one["answer_session_ids"]}
-            found = session.search(one["question"], k=100, min_score=0, rerank=rerank).hits
+            wanted = {place_of(name) for name in one["answer_session_ids"]}
+            found = _asked_then(session, one, rerank)
             order = list(dict.fromkeys(hit.chunk.uri.removeprefix("chat:").partition("#")[0] for hit in found))
-            score = _sessions(wanted, order) | {
-                f"BM25 {k}": v for k, v in _sessions(wanted, plain.search(one["question"], 10)).items()
+            score = session_scores(wanted, order) | {
+                f"BM25 {k}": v for k, v in session_scores(wanted, plain.search(one["question"], 10)).items()
             }
             out.write(json.dumps({"id": one["question_id"], "type": one["question_type"], **score}) + "\n")
             scores.setdefault(one["question_type"], []).append(score)
@@ -162,7 +186,8 @@ def ask_sessions(deep: bool, rerank: bool) -> None:
     print(f"LongMemEval, {'deep' if deep else 'static'}:", _means([one for some in scores.values() for one in some]))
 
 
-def _sessions(wanted: set[str], order: Sequence[str]) -> dict[str, float]:
+def session_scores(wanted: set[str], order: Sequence[str]) -> dict[str, float]:
+    """The evidence among the first five and ten sessions, and whether all of it is among the first five."""
     first, more = set(order[:5]), set(order[:10])
     return {"R@5": _share(wanted, first), "R@10": _share(wanted, more), "all@5": float(wanted <= first)}
 

@@ -10,14 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextd.querying.boost import boost
 from contextd.querying.calibrate import WordEvidence, calibrate
 from contextd.querying.combine import combine
 from contextd.querying.diversify import PER_DOCUMENT, diversify
 from contextd.querying.fuse import fuse
 from contextd.querying.pack import CUT_MARK, Prices, pack
 from contextd.querying.render import TEMPLATES, render
+from contextd.querying.understand import understand
 from contextd.values.answer import CHANCE, Candidate, Hit, Retrieved
-from contextd.values.document import Chunk, ChunkId
+from contextd.values.document import CHAT, About, Chunk, ChunkId
+from contextd.values.query import Query, Reader, Scope
 from contextd.values.trace import Trace
 
 
@@ -173,6 +176,28 @@ def test_a_near_duplicate_goes_late_whatever_the_scale(scores: tuple[float, ...]
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
     assert [one.chunk.document for one in diversify(candidates, vectors, 3, relevance=0.5)] == [0, 2, 1]
     assert [one.chunk.document for one in diversify(candidates, vectors, 3, relevance=1.0)] == [0, 1, 2]
+
+
+def test_a_message_that_repeats_one_of_another_day_is_no_duplicate() -> None:
+    candidates = [Candidate(ChunkId(day, 0), {}, score) for day, score in ((1, 3.0), (2, 2.9), (3, 2.8))]
+    vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
+    chosen = diversify(candidates, vectors, 3, relevance=0.5, groups=[1, 2, 3])
+    assert [one.chunk.document for one in chosen] == [1, 2, 3]
+    chosen = diversify(candidates, vectors, 3, relevance=0.5, groups=[1, 1, 3])
+    assert [one.chunk.document for one in chosen] == [1, 3, 2], "on the same day it is one"
+
+
+def test_a_message_of_a_long_chat_session_counts_no_more_than_one_of_a_short_session() -> None:
+    plan = understand(Query("the red bike", Scope((1,), Reader("owner"))))
+    messages = [Candidate(ChunkId(number, 0), {}, 1.0) for number in (1, 2)]
+    about = [About(f"chat:{number}", CHAT, "chat_message", 0, pieces) for number, pieces in ((1, 3), (2, 300))]
+    assert {one.score for one in boost(messages, about, plan)} == {1.0}
+
+
+def test_what_the_person_wrote_counts_more_than_what_the_model_answered() -> None:
+    chunks = (ChunkId(1, 0), ChunkId(1, 1))
+    arms = {"chunk": np.array([3.0, 3.0]), "own": np.array([0.0, 1.0])}
+    assert [one.chunk for one in fuse(Retrieved(chunks, arms), "chat")] == [chunks[1], chunks[0]]
 
 
 def test_no_document_crowds_out_the_others() -> None:

@@ -36,7 +36,9 @@ def days(text: str) -> list[tuple[str, str]]:
         ("over the past 10 days", ("2024-06-02", "2024-06-12")),
         ("on 8 May 2023", ("2023-05-08", "2023-05-08")),
         ("on May 8th, 2023", ("2023-05-08", "2023-05-08")),
-        ("since 2022", ("2022-01-01", "2022-12-31")),
+        ("since 2022", ("2022-01-01", "2024-06-12")),
+        ("since March", ("2024-03-01", "2024-06-12")),
+        ("seit März 2023", ("2023-03-01", "2024-06-12")),
         ("on 2023-07-04", ("2023-07-04", "2023-07-04")),
         ("am 4.7.2023", ("2023-07-04", "2023-07-04")),
         ("was war vor drei Wochen", ("2024-05-18", "2024-05-26")),
@@ -44,6 +46,34 @@ def days(text: str) -> list[tuple[str, str]]:
         ("letzten Montag", ("2024-06-10", "2024-06-10")),
         ("last summer", ("2023-06-01", "2023-08-31")),
         ("this week", ("2024-06-10", "2024-06-12")),
+        ("In March last year", ("2023-03-01", "2023-03-31")),
+        ("the trip in March of last year", ("2023-03-01", "2023-03-31")),
+        ("last year in March", ("2023-03-01", "2023-03-31")),
+        ("in May two years ago", ("2022-05-01", "2022-05-31")),
+        ("in March this year", ("2024-03-01", "2024-03-31")),
+        ("im März letzten Jahres", ("2023-03-01", "2023-03-31")),
+        ("letztes Jahr im März", ("2023-03-01", "2023-03-31")),
+        ("May 2022", ("2022-05-01", "2022-05-31")),
+        ("May of 2022", ("2022-05-01", "2022-05-31")),
+        ("2022-05", ("2022-05-01", "2022-05-31")),
+        ("in the month of February", ("2024-02-01", "2024-02-29")),
+        ("this March", ("2024-03-01", "2024-03-31")),
+        ("Ende August", ("2023-08-01", "2023-08-31")),
+        ("between March and May 2022", ("2022-03-01", "2022-05-31")),
+        ("from November to February", ("2023-11-01", "2024-02-29")),
+        ("from November 2021 to February 2022", ("2021-11-01", "2022-02-28")),
+        ("summer 2022", ("2022-06-01", "2022-08-31")),
+        ("in the summer of last year", ("2023-06-01", "2023-08-31")),
+        ("the winter of 2022", ("2022-12-01", "2023-02-28")),
+        ("last winter", ("2023-12-01", "2024-02-29")),
+        ("this spring", ("2024-03-01", "2024-05-31")),
+        ("im Frühjahr 2023", ("2023-03-01", "2023-05-31")),
+        ("last weekend", ("2024-06-08", "2024-06-09")),
+        ("letztes Wochenende", ("2024-06-08", "2024-06-09")),
+        ("this weekend", ("2024-06-15", "2024-06-16")),
+        ("on Valentine's Day", ("2024-02-14", "2024-02-14")),
+        ("last Christmas", ("2023-12-24", "2023-12-26")),
+        ("an Silvester 2022", ("2022-12-31", "2022-12-31")),
     ],
 )
 def test_expressions_are_the_days_they_mean(text: str, expected: tuple[str, str]) -> None:
@@ -55,7 +85,9 @@ def test_expressions_are_the_days_they_mean(text: str, expected: tuple[str, str]
     "text",
     ["last tuesday", "on friday", "in may", "in march 2023", "early june", "8 may 2023", "may 8th, 2023", "yesterday",
      "three weeks ago", "last summer", "this month", "over the past 10 days", "letzten montag", "am freitag", "im mai",
-     "vor drei wochen", "gestern", "letzte woche", "im sommer 2023", "dieses jahr"],
+     "vor drei wochen", "gestern", "letzte woche", "im sommer 2023", "dieses jahr", "in march last year", "may of 2022",
+     "in may two years ago", "between march and may 2022", "since march", "this winter", "in the summer of last year",
+     "last weekend", "last christmas", "im märz letzten jahres"],
 )  # fmt: skip
 def test_a_time_is_the_same_in_any_case_and_names_nobody(text: str, change: Callable[[str], str]) -> None:
     assert days(change(text)) == days(text) != []
@@ -68,7 +100,7 @@ def test_a_time_is_the_same_in_any_case_and_names_nobody(text: str, change: Call
 @pytest.mark.parametrize(
     "text",
     ["how does login work", "may I ask something", "version 3.14.2 of python", "31 February 2023", "the last one", "room 2023",
-     "march to the beat of the second drum", "0000-00-00", "9999999 years ago", "99.99.9999"],
+     "march to the beat of the second drum", "I may fall", "spring boot 2022", "2023-13", "0000-00-00", "9999999 years ago", "99.99.9999"],
 )  # fmt: skip
 def test_what_is_no_time_is_none(text: str) -> None:
     assert days(text) == []

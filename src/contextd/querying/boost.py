@@ -55,7 +55,7 @@ def boost(candidates: Sequence[Candidate], about: Sequence[About], plan: Plan) -
     raised = []
     for candidate, where in zip(candidates, about, strict=True):
         if where.uri not in extra:
-            size = boosts["size"] * math.log1p(where.pieces) / largest
+            size = boosts["size"] * math.log1p(where.pieces) / largest * (where.language != CHAT)
             known = sum(boosts[name] * value for name, value in signals(where, words, plan.wants_tests).items())
             judged = (
                 _feedback(where) + own * _about_another(where, plan) + _RECENT * recency(where.modified, last)

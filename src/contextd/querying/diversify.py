@@ -24,11 +24,14 @@ def diversify(
     relevance: float = 0.7,
     most: int = PER_DOCUMENT,
     shown: Collection[ChunkId] | None = None,
+    groups: Sequence[int] | None = None,
 ) -> list[Candidate]:
     """Choose k candidates by maximal marginal relevance, at most `most` per document unless fewer than k are left.
 
     Only candidates in `shown` (None: all) are counted and returned. The others take part, so that the order does not depend on
     which candidates are shown.
+
+    Only candidates of the same group (None: all) are compared: a message that repeats one of another day is no duplicate.
 
     `relevance` is lambda in the literature: 1 keeps the order as it is. Scores are divided by the maximum, so that both terms
     are between 0 and 1. Similarity counts only where texts nearly repeat each other.
@@ -40,6 +43,7 @@ def diversify(
     chosen: list[int] = []
     taken: Counter[int] = Counter()
     left = np.ones(len(candidates), bool)
+    group = np.zeros(len(candidates)) if groups is None else np.array(groups)
     eligible = [shown is None or one.chunk in shown for one in candidates]
     while left.any() and len(chosen) < k:
         worth = np.where(left, relevance * scores - (1 - relevance) * alike, -np.inf)
@@ -51,7 +55,7 @@ def diversify(
         taken[document] += 1
         chosen += [best] if eligible[best] else []
         if vectors.shape[1]:
-            cosine = vectors @ vectors[best]
+            cosine = np.where(group == group[best], vectors @ vectors[best], 0)
             alike = np.maximum(alike, np.round(np.clip((cosine - _ALIKE) / (1 - _ALIKE), 0, 1), _DIGITS))
     if len(chosen) < k:
         chosen += [place for place in range(len(candidates)) if place not in chosen and eligible[place]][: k - len(chosen)]

@@ -25,9 +25,6 @@ _STATIC = {
                "words_company": 0.09, "vector_company": 0.45},
     "report": {"chunk": 2.9, "chunk_coverage": 0.6, "document": 1.6, "name": 0.6, "folder": 1.5, "defined": 1.3, "static": 0.2,
                "words_company": 1.5, "history": 2.8},
-    "chat": {"chunk": 1.04, "chunk_coverage": 1.0, "around": 2.79, "name": 2.27, "static": 2.68, "document": 0.75,
-             "document_coverage": 1.09, "before static": 0.28, "after chunk": -0.4, "after static": 0.6,
-             "vector_company": 1.19},
 }  # fmt: skip
 _DEEP = {
     "words": {"chunk": 1.54, "chunk_coverage": 0.46, "document": 0.54, "name": 0.45, "folder": 1.3, "defined": 1.28,
@@ -35,23 +32,33 @@ _DEEP = {
     "symbol": {"chunk": 1.61, "chunk_coverage": 1.2, "document": 1.84, "name": 3.0, "folder": 0.49, "static": 0.05,
                "deep": 1.64, "words_company": 0.84, "vector_company": 1.49},
     "report": _STATIC["report"] | {"deep": 1.0},  # set by hand: the reports used for fitting had no deep vectors
-    "chat": {"chunk": 0.53, "chunk_coverage": 1.01, "around": 2.39, "name": 1.93, "static": 0.86, "deep": 2.18, "pair": 2.65,
-             "document": 0.87, "document_coverage": 0.85, "before chunk": -0.28, "after chunk": -0.36, "before static": 0.23,
-             "after static": 0.39, "before deep": -0.6, "before pair": 0.37, "after pair": 0.83, "words_company": -0.44,
-             "vector_company": 1.41},
 }  # fmt: skip
+# Messages between people, from two sets of long chats (benchmarks/chat_weights.py).
+CHAT_STATIC = {"chunk": 0.7, "chunk_coverage": 0.63, "around": 2.72, "name": 2.32, "static": 2.23, "document": 0.87,
+               "document_coverage": 0.96, "before chunk": -0.1, "after chunk": -0.38, "before static": 0.3,
+               "after static": 0.53, "words_company": -0.13, "vector_company": 1.09, "during": 1.5}  # fmt: skip
+CHAT_DEEP = {"chunk": 0.27, "chunk_coverage": 0.72, "around": 2.3, "name": 1.98, "static": 0.69, "deep": 1.93, "pair": 2.64,
+             "document": 0.94, "document_coverage": 0.84, "before chunk": -0.25, "after chunk": -0.31, "before static": 0.23,
+             "after static": 0.28, "before deep": -0.59, "after deep": -0.1, "before pair": 0.32, "after pair": 0.72,
+             "words_company": -0.43, "vector_company": 1.32, "during": 1.5}  # fmt: skip
+# Messages of a person and a model (benchmarks/session_weights.py). `own` is 1 for the messages of the person. The weights with
+# deep vectors are from a trial in which the messages of a model had the vector of the message that they answer.
+MODEL_STATIC = {"chunk": 2.31, "chunk_coverage": 1.31, "around": 1.8, "static": 3.52, "document": 2.19,
+                "document_coverage": -0.86, "after chunk": -0.41, "before static": -0.83, "after static": -1.24,
+                "words_company": 0.22, "vector_company": 1.32, "own": 0.94, "during": 2.25}  # fmt: skip
+MODEL_DEEP = {"chunk": 2.0, "chunk_coverage": 1.34, "around": 1.47, "static": 2.57, "deep": 4.27, "document": 1.97,
+              "document_coverage": -0.76, "before chunk": -0.22, "after chunk": -0.92, "before static": -0.95,
+              "after static": -1.68, "words_company": 0.07, "vector_company": 1.01, "own": 0.67, "during": 2.2}  # fmt: skip
 # Long texts and traces are words with more names in them. A path is a symbol made of folders. A report is a long text in a
 # project with commits to compare it with; its weights are from 97 fixes in ten projects (benchmarks/bugs.py --develop).
-ROUTES = {"words": "words", "issue": "words", "trace": "words", "symbol": "symbol", "path": "symbol", "report": "report",
-          "chat": "chat"}  # fmt: skip
+ROUTES = {"words": "words", "issue": "words", "trace": "words", "symbol": "symbol", "path": "symbol", "report": "report"}
+CHAT = "chat"  # the route of messages
 _RANKS = 60  # the usual constant of reciprocal rank fusion
 _OF_RANKS = 1.5  # keeps the share of the boosts, which are in the unit of the weights
 KEPT = 240  # candidates of files; their names may still raise them far
 _STEM = 2.5
 _LEAST_SPREAD = 0.1  # of cosines
 _PARTS = 3.0  # word parts and concepts that a memory shares with the question, in any language: from 192 pairs of our own
-_DURING = 1.5  # sent in the time range asked for; set by hand, since few benchmark questions name a time
-_OWN = 2.0  # written by the person, not by the model: from the sessions of the benchmark
 _COMPANY = 4  # chunks of a document that count
 _LOCAL = ("chunk", "chunk_coverage", "name", "parts", "static", "deep")  # arms in which the chunks of one document differ
 
@@ -71,15 +78,11 @@ def fuse(
     if not retrieved.chunks:
         return []
     arms, documents = normalized(retrieved)
-    weights = (
-        (_DEEP if "deep" in arms else _STATIC)[ROUTES[route]]
-        | {"parts": _PARTS, "during": _DURING, "own": _OWN}
-        | dict(more or {})
-    )
+    sets = [{**weights, **(more or {})} for weights in _weights(route, "deep" in arms)]
     if method == "rrf":
-        arms, weights = _by_rank(arms), dict.fromkeys(arms, _OF_RANKS)
-    weights = {arm: weight * (shares or {}).get(arm.split(" ")[-1], 1.0) for arm, weight in weights.items()}
-    score = (_by_turn if route == "chat" else _by_document)(arms, documents, weights)
+        arms, sets = _by_rank(arms), [dict.fromkeys(arms, _OF_RANKS) for _ in sets]
+    sets = [{arm: weight * (shares or {}).get(arm.split(" ")[-1], 1.0) for arm, weight in weights.items()} for weights in sets]
+    score = (_by_turn if route == CHAT else _by_document)(arms, documents, *sets)
     best = _promising(score, arms)[:most]
     ids, ordinals = np.array([retrieved.chunks[place] for place in best.tolist()]).T
     order = best[np.lexsort((ordinals, ids, -score[best]))].tolist()
@@ -97,9 +100,22 @@ def _by_document(arms: Mapping[str, Float], documents: NDArray[np.intp], weights
     return of_documents[documents] + local - _best_of(local, documents)[documents]
 
 
-def _by_turn(arms: Mapping[str, Float], documents: NDArray[np.intp], weights: Mapping[str, float]) -> Float:
+def _weights(route: str, deep: bool) -> list[Mapping[str, float]]:
+    """Return the weights of a route; for chats those between people, and those of a person and a model."""
+    if route == CHAT:
+        return [CHAT_DEEP, MODEL_DEEP] if deep else [CHAT_STATIC, MODEL_STATIC]
+    return [{**(_DEEP if deep else _STATIC)[ROUTES[route]], "parts": _PARTS}]
+
+
+def _by_turn(
+    arms: Mapping[str, Float], documents: NDArray[np.intp], people: Mapping[str, float], model: Mapping[str, float]
+) -> Float:
     """Score each message by itself, its neighbors and its chat session."""
-    return _sum(weights, turns(arms, documents), len(documents))
+    found = turns(arms, documents)
+    score = _sum(people, found, len(documents))
+    if "own" not in arms or not arms["own"].any():
+        return score
+    return np.where(_best_of(arms["own"], documents)[documents] > 0, _sum(model, found, len(documents)), score)
 
 
 def turns(arms: Mapping[str, Float], documents: NDArray[np.intp]) -> dict[str, Float]:

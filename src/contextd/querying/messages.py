@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from contextd.ports.store import View
 from contextd.values.answer import Candidate, Retrieved
 from contextd.values.document import Chunk
 
 _MESSAGE = "chat_message"
-_ROLES = ("user", "assistant")  # authors in a chat with a model
+_PERSON, _MODEL = "user", "assistant"  # authors in a chat with a model
 
 
 def with_earlier(candidates: Sequence[Candidate], view: View) -> list[tuple[Chunk | None, Chunk]]:
@@ -20,21 +21,28 @@ def with_earlier(candidates: Sequence[Candidate], view: View) -> list[tuple[Chun
     return [(chunks.get(one._replace(ordinal=one.ordinal - 1)), chunks[one]) for one in best if one in chunks]
 
 
-def said(candidates: Sequence[Candidate], view: View) -> list[tuple[str, str]]:
-    """Return the text of each message between people with that of the message before it; no text for other chunks."""
-    return [
-        (earlier.text if earlier is not None else "", chunk.text if _is_of_people(chunk) else "")
-        for earlier, chunk in with_earlier(candidates, view)
-    ]
+class Utterance(NamedTuple):
+    """The text of a message with that of the message before it; no text for a note and for what a model wrote."""
+
+    before: str
+    text: str
+    to_model: bool = False
+
+
+def said(candidates: Sequence[Candidate], view: View) -> list[Utterance]:
+    """Return what was said in each candidate."""
+    return [_said(earlier, chunk) for earlier, chunk in with_earlier(candidates, view)]
+
+
+def _said(earlier: Chunk | None, chunk: Chunk) -> Utterance:
+    author = chunk.label.lower()
+    written = chunk.kind == _MESSAGE and author != _MODEL
+    return Utterance(earlier.text if earlier is not None else "", chunk.text if written else "", author == _PERSON)
 
 
 def unknown_names(entities: Sequence[str], retrieved: Retrieved) -> float:
     """Return the share of the names in a question that no message mentions; authors are mentioned by their messages."""
     return sum(not retrieved.proposed.get(f"mention {entity}") for entity in entities) / max(1, len(entities))
-
-
-def _is_of_people(chunk: Chunk) -> bool:
-    return chunk.kind == _MESSAGE and chunk.label.lower() not in _ROLES
 
 
 def with_author(chunk: Chunk) -> str:

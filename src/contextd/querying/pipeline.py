@@ -333,9 +333,10 @@ def _spread(pool: _Pool, query: Query, trace: Trace) -> list[Candidate]:
     space = max(pool.vectors, key=lambda name: (name.startswith("static/"), name), default="")
     vectors = pool.view.vectors([one.chunk for one in best], space)
     share, kept = query.mmr_lambda, {one.chunk for one in pool.kept}
+    days = [one.chunk.document for one in best] if several else None
     return trace.attempt(
         "diversify",
-        lambda: diversify(best, vectors, query.k, relevance=share, most=most, shown=kept),
+        lambda: diversify(best, vectors, query.k, relevance=share, most=most, shown=kept, groups=days),
         [one for one in best if one.chunk in kept][: query.k],
     )
 

@@ -43,12 +43,35 @@ NUMBERS = {
     for word in words.split()
 }
 UNITS = {"day": 1, "tag": 1, "week": 7, "woche": 7, "month": 30, "monat": 30, "year": 365, "jahr": 365}
-SEASONS = {"spring": 3, "frühling": 3, "summer": 6, "sommer": 6, "autumn": 9, "fall": 9, "herbst": 9, "winter": 12}
+SEASONS = {
+    "spring": 3,
+    "frühling": 3,
+    "frühjahr": 3,
+    "summer": 6,
+    "sommer": 6,
+    "autumn": 9,
+    "fall": 9,
+    "herbst": 9,
+    "winter": 12,
+}
+FEASTS = {  # first month and day, and the number of days
+    "christmas": (12, 24, 3), "xmas": (12, 24, 3), "weihnachten": (12, 24, 3), "new year's eve": (12, 31, 1),
+    "silvester": (12, 31, 1), "new year's day": (1, 1, 1), "neujahr": (1, 1, 1), "valentine's day": (2, 14, 1),
+    "valentinstag": (2, 14, 1), "halloween": (10, 31, 1),
+}  # fmt: skip
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _NUMBER = "|".join(sorted(NUMBERS, key=len, reverse=True)) + r"|\d{1,3}"
 _UNIT = "|".join(UNITS)
 _LAST = r"(?:last|previous|past|letzte[nrsm]?|vergangene[nrsm]?|vorige[nrsm]?)"
 _THIS = r"(?:this|current|diese[nrsm]?)"
+_SEASON = "|".join(SEASONS)
+_EARLIER_YEAR = (  # "last year", "of this year", "two years ago": three groups, of which one matches
+    rf"(?: of| in)? (?:(?:the )?({_LAST} (?:year|jahre?s?))|({_THIS} (?:year|jahre?s?))|({_NUMBER}) years? ago)\b"
+)
+_OF_MONTH = "(?:(?:in|during|of|im|early|late|mid|around|early in|late in|anfang|mitte|ende)(?: the month of)?)"
+_IN_SEASON = "(?:in|during|over|in the|during the|over the|the|im)"
+_FEAST = "|".join(sorted(FEASTS, key=len, reverse=True)).replace("'", "['\u2019]")
+_LAST_YEAR = r"(?:last year|letzte[sn]? jahr)"
 
 
 def moment(value: Any) -> int:
@@ -147,25 +170,88 @@ def _latest(today: datetime, month: int, day: int) -> int:
     return today.year if (month, day) <= (today.month, today.day) else today.year - 1
 
 
+def _first_of(today: datetime, year: int, month: int) -> datetime:
+    """Return the first day of a month; month 13 is January of the next year."""
+    return datetime(year + (month - 1) // 12, (month - 1) % 12 + 1, 1, tzinfo=today.tzinfo)
+
+
+def _months(today: datetime, year: int, month: int, number: int = 1) -> Days:
+    yield _first_of(today, year, month), _first_of(today, year, month + number)
+
+
 def _month(match: re.Match[str], today: datetime) -> Days:
     month = MONTHS[match[1]]
-    year = int(match[2]) if match[2] else _latest(today, month, 1)
-    if 1 < year < 9999:
-        yield (
-            datetime(year, month, 1, tzinfo=today.tzinfo),
-            datetime(year + month // 12, month % 12 + 1, 1, tzinfo=today.tzinfo),
-        )
+    yield from _months(today, int(match[2]) if match[2] else _latest(today, month, 1), month)
+
+
+def _iso_month(match: re.Match[str], today: datetime) -> Days:
+    yield from _months(today, int(match[1]), int(match[2]))
+
+
+def _earlier_year(match: re.Match[str], today: datetime) -> int:
+    """Return the year that the last three groups of a match tell: last year, this year, a number of years ago."""
+    last, this, number = match.groups()[-3:]
+    return today.year - (1 if last else 0 if this else _number(number))
+
+
+def _month_of_earlier_year(match: re.Match[str], today: datetime) -> Days:
+    yield from _months(today, _earlier_year(match, today), MONTHS[match[1]])
+
+
+def _month_of_last_year(match: re.Match[str], today: datetime) -> Days:
+    yield from _months(today, today.year - 1, MONTHS[match[1]])
+
+
+def _since_month(match: re.Match[str], today: datetime) -> Days:
+    month = MONTHS[match[1]]
+    yield _first_of(today, int(match[2]) if match[2] else _latest(today, month, 1), month), today + timedelta(days=1)
+
+
+def _between_months(match: re.Match[str], today: datetime) -> Days:
+    """From the first of one month to the end of another. A year stands for both, unless both have one."""
+    first, last = MONTHS[match[1]], MONTHS[match[3]]
+    end = int(match[4] or match[2] or _latest(today, last, 1))
+    start = int(match[2] or end - (first > last))
+    yield _first_of(today, start, first), _first_of(today, end, last + 1)
 
 
 def _year(match: re.Match[str], today: datetime) -> Days:
-    yield datetime(int(match[1]), 1, 1, tzinfo=today.tzinfo), datetime(int(match[1]) + 1, 1, 1, tzinfo=today.tzinfo)
+    yield from _months(today, int(match[1]), 1, 12)
+
+
+def _since_year(match: re.Match[str], today: datetime) -> Days:
+    yield _first_of(today, int(match[1]), 1), today + timedelta(days=1)
 
 
 def _season(match: re.Match[str], today: datetime) -> Days:
+    """A season of a year, or the latest that is over. A winter begins in the year that names it."""
     month = SEASONS[match[1]]
     year = int(match[2]) if match[2] else today.year - (today.month < month + 3 if month < 12 else 1)
-    if 1 < year < 9999:
-        yield _span(datetime(year, month, 1, tzinfo=today.tzinfo), 92)
+    yield from _months(today, year, month, 3)
+
+
+def _this_season(match: re.Match[str], today: datetime) -> Days:
+    month = SEASONS[match[1]]
+    yield from _months(today, today.year - (month == 12 and today.month < 3), month, 3)
+
+
+def _season_of_earlier_year(match: re.Match[str], today: datetime) -> Days:
+    yield from _months(today, _earlier_year(match, today), SEASONS[match[1]], 3)
+
+
+def _feast(match: re.Match[str], today: datetime) -> Days:
+    month, day, days = FEASTS[match[1].replace("\u2019", "'")]
+    year = int(match[2]) if match[2] else _latest(today, month, day)
+    yield _span(datetime(year, month, day, tzinfo=today.tzinfo), days)
+
+
+def _last_weekend(match: re.Match[str], today: datetime) -> Days:
+    """Saturday and Sunday before this week; on a Sunday, "the weekend" is not over."""
+    yield _span(today - timedelta(days=today.weekday() + 2), 2)
+
+
+def _this_weekend(match: re.Match[str], today: datetime) -> Days:
+    yield _span(today + timedelta(days=5 - today.weekday()), 2)
 
 
 def _weekday(match: re.Match[str], today: datetime) -> Days:
@@ -173,9 +259,13 @@ def _weekday(match: re.Match[str], today: datetime) -> Days:
     yield _span(today - timedelta(days=back), 1)
 
 
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else NUMBERS[text]
+
+
 def _ago(match: re.Match[str], today: datetime) -> Days:
     """A number of units ago: the larger the unit, the wider the window."""
-    number = int(match[1]) if match[1].isdigit() else NUMBERS[match[1]]
+    number = _number(match[1])
     unit = UNITS[match[2]]
     middle, slack = number * unit, {1: 1, 7: 4, 30: 16, 365: 183}[unit]
     if middle < 60_000:
@@ -220,10 +310,29 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Days
         (r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b", _dotted),
         (rf"\b(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})\b\.?,?(?: (\d{{4}})\b)?", _day_first),
         (rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d),?(?: (\d{{4}})\b)?", _month_first),
-        (rf"\b(?:in|during|since|of|im|seit|early|late|{_LAST}) ({_MONTH})\b,?(?: (\d{{4}})\b)?", _month),
-        (rf"\b({_MONTH}),? (\d{{4}})\b", _month),
-        (rf"\b(?:last|letzte[nrsm]?|in|during|the|im|in the) ({'|'.join(SEASONS)})(?: of)?(?: (\d{{4}})\b)?", _season),
-        (r"\b(?:in|during|since|of|from|jahr|im jahr|seit) ((?:19|20)\d\d)\b", _year),
+        (
+            rf"\b(?:between|from|zwischen|von) ({_MONTH})\b(?: (\d{{4}})\b)?"
+            rf" (?:and|to|until|till|und|bis) ({_MONTH})\b,?(?: (\d{{4}})\b)?",
+            _between_months,
+        ),
+        (rf"\b(?:{_OF_MONTH} )?({_MONTH}){_EARLIER_YEAR}", _month_of_earlier_year),
+        (rf"\b{_LAST_YEAR},? (?:in|im) ({_MONTH})\b", _month_of_last_year),
+        (rf"\b(?:since|seit) ({_MONTH})\b,?(?:(?: of)? (\d{{4}})\b)?", _since_month),
+        (rf"\b(?:{_OF_MONTH}|{_LAST}|{_THIS}) ({_MONTH})\b,?(?:(?: of)? (\d{{4}})\b)?", _month),
+        (rf"\b({_MONTH}),?(?: of)? (\d{{4}})\b", _month),
+        (r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])\b", _iso_month),
+        (rf"\b(?:{_IN_SEASON} )?({_SEASON}){_EARLIER_YEAR}", _season_of_earlier_year),
+        (rf"\b{_THIS} ({_SEASON})\b", _this_season),
+        (rf"\b(?:{_IN_SEASON}|{_LAST}) ({_SEASON})\b(?:(?: of)? (\d{{4}})\b)?", _season),
+        (rf"\b({_SEASON})(?: of)? ((?:19|20)\d\d)\b", _season),
+        (rf"\b(?:(?:at|on|over|for|last|an|zu|letzte[ns]?) )?({_FEAST})\b(?: (\d{{4}})\b)?", _feast),
+        (r"\b(?:since|seit) ((?:19|20)\d\d)\b", _since_year),
+        (r"\b(?:in|during|of|from|jahr|im jahr) ((?:19|20)\d\d)\b", _year),
+        (
+            rf"\b(?:(?:over|on|at) the weekend|am wochenende|(?:(?:over|on) )?(?:the )?{_LAST} (?:weekend|wochenende))\b",
+            _last_weekend,
+        ),
+        (rf"\b{_THIS} (?:weekend|wochenende)\b", _this_weekend),
         (rf"\b(?:{_LAST}|on|am) ({'|'.join(WEEKDAYS)})\b", _weekday),
         (rf"\b({_NUMBER})(?: of)? ({_UNIT})(?:s|n|en)? (?:ago|before|back)\b", _ago),
         (rf"\bvor ({_NUMBER}) ({_UNIT})(?:n|en|e)?\b", _ago),
@@ -235,6 +344,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Days
     )
 )
 _SIGNS = frozenset(
-    (*MONTHS, *WEEKDAYS, *SEASONS, "ago", "vor ", "today", "yesterday", "heute", "gestern", "last ", "past ", "previous ",
-     "this ", "letzte", "vergangene", "vorige", "diese", "current ")
+    (*MONTHS, *WEEKDAYS, *SEASONS, *FEASTS, "\u2019s day", "\u2019s eve", "weekend", "wochenende", "ago", "vor ", "today",
+     "yesterday", "heute", "gestern", "last ", "past ", "previous ", "this ", "letzte", "vergangene", "vorige", "diese",
+     "current ")
 )  # fmt: skip
