@@ -1,7 +1,8 @@
 """Words of limits and of questions that touch them, by classes, in six languages: `learned/limits.json`.
 
-An entry begins a word of the text; several words follow each other. With `$` the last word is whole, with `*` the entry may be
-inside a word. Chinese and Japanese entries are found anywhere. Entries are compared as text, so nothing has to be compiled.
+An entry begins a word of the text; several words follow each other. With `$` it ends a word, too; with `*` it may begin inside
+one (`*itis$` is an ending). Chinese and Japanese entries are found anywhere. Entries are compared as text, so nothing has to be
+compiled.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def _known() -> Mapping[str, Sequence[str]]:
 
 def _sought(entry: str, language: str) -> str:
     """Return an entry as it stands in a text whose words have single spaces around them."""
-    if language in _UNSPACED or entry.startswith("*"):
-        return entry.removeprefix("*")
-    return f" {entry[:-1]} " if entry.endswith("$") else f" {entry}"
+    if language in _UNSPACED:
+        return entry
+    begun = entry[1:] if entry.startswith("*") else f" {entry}"
+    return f"{begun[:-1]} " if begun.endswith("$") else begun

@@ -17,7 +17,7 @@ from contextd.values.retrieval import Wanted, Words
 
 LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", "what harms comes before taste")
 MOST = 60
-_ALL, _NEAREST = 20, 8  # so many limits are all shown; of more, those of the best standing
+_ALL, _NEAREST = 32, 8  # so many limits are all shown; of more, those of the best standing
 _INTRODUCED = 4  # words at the start of a fact that say whom it is about
 _FOR_SOMEBODY = re.compile(
     r"\bfor (?:my |our )?(?!me\b|us\b|Christmas\b|Easter\b)(?:[A-Z]\w+|(?:mother|father|sister|brother|wife|husband)\b)"

@@ -41,7 +41,7 @@ from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
 from contextd.text.classifiers import TIERS
-from contextd.text.natural_language import is_foreign
+from contextd.text.natural_language import is_foreign, language_of
 from contextd.text.people import Mentions, mentions
 from contextd.text.situations import needed_for
 from contextd.text.wording import asks_one_thing, speaks_of_oneself
@@ -207,9 +207,12 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     facts = trace.step("read", lambda: _read(view, found, standing, must, held, asking))
     odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
-    must = [
-        chunk for chunk in must if chunk.id not in facts.chunks or could_touch(odds[facts.chunks.index(chunk.id)], view.size)
-    ]
+    if held and language_of(plan.text) == "en":  # in other languages, the odds say too little to leave a limit out
+        must = [
+            chunk
+            for chunk in must
+            if chunk.id not in facts.chunks or could_touch(odds[facts.chunks.index(chunk.id)], view.size)
+        ]
     answer = alone(facts.standing, view.size) if asks_one_thing(plan.text) and gate >= _MAY_MATTER else []
     if answer:
         best, must = answer, []  # a look-up is answered by that fact alone
