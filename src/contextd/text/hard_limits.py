@@ -38,6 +38,18 @@ _AT_A_COMPUTER = frozenset(
     "computer email data_file_backup programming apps tax presentation_report server_database testing_errors code_style "
     "internet_wifi".split()
 )
+# The domains of situations of life, which are recognized by vectors (`situations.py`).
+_BY_SITUATION: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("groceries", "meal"), frozenset({"food"})),
+    **dict.fromkeys(("restaurant", "hosting"), frozenset({"food", "venue"})),
+    **dict.fromkeys(("exercise", "training"), frozenset({"sport"})),
+    **dict.fromkeys(("health", "cosmetics"), frozenset({"health"})),
+    **dict.fromkeys(("apartment", "buying_home", "renovation", "furniture", "pet"), frozenset({"housing"})),
+    "gift": frozenset({"gifts"}),
+    "trip": frozenset({"travel"}),
+    "outing": frozenset({"travel", "venue"}),
+    "event": frozenset({"food", "travel", "venue"}),
+}
 _ALL = frozenset(DOMAINS)
 _BODY = frozenset({"health", "sport", "travel", "housing", "gifts"})
 _EATING = frozenset({"food", "gifts", "travel", "health"})
@@ -54,7 +66,7 @@ _BY_CONCEPT: dict[str, frozenset[str]] = {
     "hearing": _ACCESS,
     "color_blind": frozenset({"gifts", "housing"}),
     "back_knee_joints": _BODY,
-    "motion_sickness": frozenset({"travel", "gifts"}),
+    "motion_sickness": frozenset({"travel"}),
     "illness": _BODY,
 }
 _ALLERGENS: dict[str, frozenset[str]] = {
@@ -70,22 +82,23 @@ _ALLERGENS: dict[str, frozenset[str]] = {
 _NOT_FOOD = frozenset({"housing", "travel", "gifts", "health", "sport"})
 _OF_FOOD = frozenset({"food", "gifts", "travel", "health"})
 _MEDICINE = frozenset({"health", "sport", "food", "travel"})
+_TIME_OFF = frozenset({"travel", "venue", "food"})
 _INJURED = frozenset({"back_knee_joints", "injury_pain"})
 # The domains of a limit, by the classes of its words.
 _BY_CLASS: dict[str, frozenset[str]] = {
     "body": _BODY,
     "access": _ACCESS,
-    "stairs": _ACCESS,
-    "digestion": _BODY | _EATING,
+    "stairs": frozenset({"housing", "sport", "travel", "venue"}),
+    "digestion": _EATING | {"sport"},
     "vulnerable": _ALL,
     "sober": _OF_FOOD,
     "diet": _EATING,
     "faith": _EATING,
     "medicine": _MEDICINE,
     "motion": frozenset({"travel", "gifts"}),
-    "no_driving": frozenset({"travel", "housing", "gifts", "venue"}),
-    "no_visa": frozenset({"travel", "gifts"}),
-    "fear": _ACCESS,
+    "no_driving": frozenset({"travel", "housing"}),
+    "no_visa": frozenset({"travel"}),
+    "fear": frozenset({"travel", "sport", "venue", "gifts"}),
     "sight": frozenset({"gifts", "housing"}),
 }
 _SURE = frozenset({"vulnerable", "access", "medicine", "sober", "fear"})  # whatever else a fact says
@@ -124,7 +137,7 @@ def _with_orders(classes: frozenset[str], text: str) -> frozenset[str]:
     return classes | {"forbidden"} if "authority" in classes and pattern("denies").search(text) else classes
 
 
-def question_domains(text: str) -> frozenset[str]:
+def question_domains(text: str, situation: str = "") -> frozenset[str]:
     """Return the domains a question is about: none if it is about words or tables. Guests at a party eat."""
     concepts = concepts_of(text)
     if "word_work" in classes_of(text):
@@ -132,7 +145,9 @@ def question_domains(text: str) -> frozenset[str]:
     catered = {"food"} if "party_celebration" in concepts and "gifts" not in concepts else set[str]()
     known = frozenset[str]() if concepts & _OTHER_MATTERS else domains_of(concepts) | catered
     classes = frozenset[str]() if concepts & _AT_A_COMPUTER else classes_of(text)
-    return known | _named(text) | {domain for domain in DOMAINS if f"ask_{domain}" in classes}
+    by_situation = _BY_SITUATION.get(situation, frozenset[str]())
+    found = known | _named(text) | by_situation | {domain for domain in DOMAINS if f"ask_{domain}" in classes}
+    return found or (_TIME_OFF if "ask_free" in classes else found)
 
 
 def domains_of(concepts: frozenset[str]) -> frozenset[str]:
@@ -159,6 +174,9 @@ def _of_classes(classes: frozenset[str]) -> frozenset[str]:
     if "unrelated" in classes:
         return frozenset()
     found = _together(domains for name, domains in _BY_CLASS.items() if name in classes)
+    if "fear" in classes:
+        found |= {"housing"} if "other_allergen" in classes else {"health"}
+        found |= {"housing"} if "close_space" in classes else set()
     if {"lease", "banned"} <= classes:
         found |= {"housing", "gifts", *({"food"} if "ask_food" in classes else ())}
     if classes & {"forbidden", "strain"} and "exertion" in classes and "taste" not in classes:

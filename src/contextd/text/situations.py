@@ -20,6 +20,7 @@ Matrix = NDArray[np.float32]
 Float = NDArray[np.float64]
 
 _LEAST = 1e-3  # a probability; smaller ones say nothing
+_SURE = 0.5
 
 
 class Situations(NamedTuple):
@@ -40,10 +41,23 @@ def needed_for(question: Matrix, facts: Matrix, space: str) -> Float:
     known = situations_of(space.split("/")[0])
     if known is None or len(known.mean_fact) != facts.shape[1]:
         return np.zeros(len(facts))
+    needed = 1 / (1 + np.exp(-(_columns(facts, known.mean_fact) @ known.facts)))
+    return np.asarray(np.log(needed @ _likely(question, known) + _LEAST), np.float64)
+
+
+def situation_of(question: Matrix, space: str) -> str:
+    """Return the situation of a question if one is more likely than all others together; empty if none is."""
+    known = situations_of(space.split("/")[0])
+    if known is None or len(known.mean_question) != len(question):
+        return ""
+    likely = _likely(question, known)
+    return known.names[int(likely.argmax())] if likely.max() > _SURE else ""
+
+
+def _likely(question: Matrix, known: Situations) -> Matrix:
     odds = _columns(question.reshape(1, -1), known.mean_question) @ known.questions
     likely = np.exp(odds - odds.max())
-    needed = 1 / (1 + np.exp(-(_columns(facts, known.mean_fact) @ known.facts)))
-    return np.asarray(np.log(needed @ (likely / likely.sum())[0] + _LEAST), np.float64)
+    return np.asarray((likely / likely.sum())[0])
 
 
 @lru_cache

@@ -22,7 +22,7 @@ NAMES = ("near", "near static", "parts", "coverage", "concepts", "needed", "need
          "size", "constant")  # fmt: skip
 MOST = 12  # facts that are shown by their relevance
 _ENOUGH = 0.3  # probability from which a fact is shown; more facts than judged: less, see `enough`
-_TOUCHES = 0.1  # share of that from which a limit in the domain of the question is shown
+_TOUCHES = 0.2  # share of that from which a limit in the domain of the question is shown
 _JUDGED = 120  # facts of the largest persons with several facts per answer
 
 

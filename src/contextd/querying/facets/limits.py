@@ -24,13 +24,13 @@ _FOR_SOMEBODY = re.compile(
 )
 
 
-def limits_for(text: str, view: View) -> list[Chunk]:
-    """Return the hard limits of a person in the domains of a question; none for a question about the world.
+def limits_for(text: str, view: View, situation: str = "") -> list[Chunk]:
+    """Return the hard limits of a person in the domains of a question and its situation; none for one about the world.
 
     Limits of another person count if the question names them or speaks of several people. A gift for somebody is chosen by
     the limits of that person.
     """
-    domains = question_domains(text)
+    domains = question_domains(text, situation)
     elsewhere = is_about_world(text) and "at_hand" not in classes_of(text)  # what's for dinner tonight: of the person
     if not domains or elsewhere or "parts" not in view.fields:
         return []

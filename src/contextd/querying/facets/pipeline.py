@@ -43,7 +43,7 @@ from contextd.text.aim import aimed
 from contextd.text.classifiers import TIERS
 from contextd.text.natural_language import is_foreign, language_of
 from contextd.text.people import Mentions, mentions
-from contextd.text.situations import needed_for
+from contextd.text.situations import needed_for, situation_of
 from contextd.text.wording import asks_one_thing, speaks_of_oneself
 from contextd.values.answer import Candidate, Context, Hit, Retrieved
 from contextd.values.document import About, Chunk, ChunkId
@@ -196,7 +196,8 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     """Return the relevant facts of one workspace and its limits, each with its facet."""
     plan, held = asking.plan, asking.held(view)
     found = trace.step("retrieve", lambda: retrieve(view, plan, {one.space: asking.vectors[one.space] for one in held}))
-    must = trace.step("limits", lambda: limits_for(plan.text, view))
+    situation = situation_of(asking.as_text[held[-1].space], held[-1].space) if held else ""
+    must = trace.step("limits", lambda: limits_for(plan.text, view, situation))
     if not found.chunks:
         return [_limit(chunk, 0.0) for chunk in must]
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
