@@ -138,14 +138,18 @@ def _with_orders(classes: frozenset[str], text: str) -> frozenset[str]:
 
 
 def question_domains(text: str, situation: str = "") -> frozenset[str]:
-    """Return the domains a question is about: none if it is about words or tables. Guests at a party eat."""
-    concepts = concepts_of(text)
-    if "word_work" in classes_of(text):
+    """Return the domains a question is about, and its situation: none for work on words, or for knowledge of the world.
+
+    Guests at a party eat.
+    """
+    concepts, personal = concepts_of(text), bool(pattern("own").search(text))
+    if "word_work" in classes_of(text) or ("of_the_world" in classes_of(text) and not personal):
         return frozenset()
     catered = {"food"} if "party_celebration" in concepts and "gifts" not in concepts else set[str]()
     known = frozenset[str]() if concepts & _OTHER_MATTERS else domains_of(concepts) | catered
     classes = frozenset[str]() if concepts & _AT_A_COMPUTER else classes_of(text)
-    by_situation = _BY_SITUATION.get(situation, frozenset[str]())
+    wanted = personal or pattern("advice").search(text)
+    by_situation = _BY_SITUATION.get(situation, frozenset[str]()) if wanted else frozenset[str]()
     found = known | _named(text) | by_situation | {domain for domain in DOMAINS if f"ask_{domain}" in classes}
     return found or (_TIME_OFF if "ask_free" in classes else found)
 
