@@ -107,10 +107,11 @@ def test_a_limit_is_shown_among_many_others(tmp_path: Path) -> None:
 
 def test_a_question_in_another_language_leaves_out_no_limit_of_its_domain(tmp_path: Path) -> None:
     session = open_session(None, home=tmp_path)
-    told = ["Ich nehme Marcumar", *(f"Mein Verein Nummer {one} macht Sport im Winter" for one in range(130))]
-    session.memories.remember_all([session.memories.draft(fact) for fact in told])
-    answer = session.facets("Welcher Sport wäre was für mich im Winter?")
-    assert "Ich nehme Marcumar" in {hit.chunk.text for hit in answer.hits}
+    limit = "Höhenangst hab ich, schon bei einer Hängebrücke wird mir schwarz vor Augen"
+    others = [f"Die Wohnung Nummer {one} im Dachgeschoss schauen wir uns an" for one in range(130)]
+    session.memories.remember_all([session.memories.draft(fact) for fact in (limit, *others)])
+    answer = session.facets("Welche Wohnung sollen wir uns anschauen, die im Dachgeschoss oder die im Parterre?")
+    assert limit in {hit.chunk.text for hit in answer.hits}
 
 
 def test_the_situation_of_a_question_tells_its_domains() -> None:
