@@ -24,9 +24,7 @@ def classes_of(text: str) -> frozenset[str]:
     """Return the classes of words that a text has: body, medicine, diet, ask_food, household …"""
     words = f" {' '.join(_WORD.findall(unicodedata.normalize('NFKC', text).casefold()))} "
     beginnings = ((at, words[at : at + size]) for at in range(len(words)) for size in _KEYS)
-    return frozenset(
-        name for at, key in beginnings for entry, name in _known().get(key, ()) if words.startswith(entry, at)
-    )
+    return frozenset(name for at, key in beginnings for entry, name in _known().get(key, ()) if words.startswith(entry, at))
 
 
 @lru_cache
