@@ -1,8 +1,8 @@
-"""Situations of life: learn which facts are needed for what a person asks (`text/situations.py`).
+"""Situations of life: learn what a question is about (`text/situations.py`).
 
-`python -m benchmarks.situations` measures, with situations classified from examples left out, how often a question gets its own
-situation; `--learn` writes the weights of both tiers. The examples (`examples/situations.json`) were written by hand, after
-reading the three people of tests/querying/items/people.json; no text of the items is among them.
+`python -m benchmarks.situations` measures how often a question that was left out gets its own situation; `--learn` writes the
+weights of both tiers. The examples (`examples/situations.json`) were written by hand, after reading the three people of
+tests/querying/items/people.json; no text of the items is among them.
 """
 
 from __future__ import annotations
@@ -30,27 +30,19 @@ Float = NDArray[np.float64]
 
 
 class Examples(NamedTuple):
-    """Questions with their situation, and facts with the situations in which they are needed, as vectors."""
+    """Questions as vectors, and the situation of each: one column per situation."""
 
     names: list[str]
     questions: Float
-    asked: Float  # one column per situation
-    facts: Float
-    needed: Float
+    asked: Float
 
 
 def examples(embedder: Embedder) -> Examples:
     """The examples in a space."""
-    known = json.loads((ROOT / "examples/situations.json").read_text("utf-8"))
-    names = list(known["situations"])
-    asked = [(text, {name}) for name, one in known["situations"].items() for text in one["questions"]]
-    told = [(text, {name}) for name, one in known["situations"].items() for text in one["facts"]]
-    told += [(text, set(one["for"].split())) for one in known["shared"] for text in one["facts"]]
-    vectors, labels = [], []
-    for some in (asked, told):
-        vectors.append(np.vstack([embedder.documents([text]) for text, _ in some]).astype(np.float64))
-        labels.append(np.array([[name in its for name in names] for _, its in some], float))
-    return Examples(names, vectors[0], labels[0], vectors[1], labels[1])
+    known: dict[str, list[str]] = json.loads((ROOT / "examples/situations.json").read_text("utf-8"))
+    asked = [(text, name) for name, texts in known.items() for text in texts]
+    vectors = np.vstack([embedder.documents([text]) for text, _ in asked]).astype(np.float64)
+    return Examples(list(known), vectors, np.array([[name == its for name in known] for _, its in asked], float))
 
 
 def columns(vectors: Float, mean: Float) -> Float:
@@ -60,47 +52,37 @@ def columns(vectors: Float, mean: Float) -> Float:
     return np.hstack([_SHARPNESS * own, np.ones((len(own), 1))])
 
 
-def fitted(data: Float, target: Float, *, exclusive: bool) -> Float:
-    """A softmax regression if labels exclude each other, else one logistic regression per label."""
+def fitted(data: Float, target: Float) -> Float:
+    """A softmax regression by accelerated gradient steps."""
     weights = ahead = np.zeros((data.shape[1], target.shape[1]))
-    bound = np.linalg.norm(data, 2) ** 2 / (2 if exclusive else 4) + _PENALTY
+    bound = np.linalg.norm(data, 2) ** 2 / 2 + _PENALTY
     for step in range(_STEPS):
         scores = data @ ahead
-        likely = np.exp(scores - scores.max(axis=1, keepdims=True)) if exclusive else 1 / (1 + np.exp(-scores))
-        likely = likely / likely.sum(axis=1, keepdims=True) if exclusive else likely
+        likely = np.exp(scores - scores.max(axis=1, keepdims=True))
         shrink = _PENALTY * ahead
         shrink[-1] = 0
-        new = ahead - (data.T @ (likely - target) + shrink) / bound
+        new = ahead - (data.T @ (likely / likely.sum(axis=1, keepdims=True) - target) + shrink) / bound
         ahead, weights = new + step / (step + 3) * (new - weights), new
     return weights
 
 
 def measure(some: Examples, tier: str) -> None:
-    """How often a question left out gets its situation, and a fact left out one of its own."""
-    for what, vectors, labels, exclusive in (
-        ("questions", some.questions, some.asked, True),
-        ("facts", some.facts, some.needed, False),
-    ):
-        data, right = columns(vectors, vectors.mean(axis=0)), []
-        for fold in range(_FOLDS):
-            held = np.arange(len(data)) % _FOLDS == fold
-            best = (data[held] @ fitted(data[~held], labels[~held], exclusive=exclusive)).argmax(axis=1)
-            right += labels[held][np.arange(held.sum()), best].tolist()
-        print(f"situations, {tier}, {len(data)} {what} left out: first situation right {np.mean(right):.3f}")
+    """How often a question left out gets its situation."""
+    data, right = columns(some.questions, some.questions.mean(axis=0)), []
+    for fold in range(_FOLDS):
+        held = np.arange(len(data)) % _FOLDS == fold
+        best = (data[held] @ fitted(data[~held], some.asked[~held])).argmax(axis=1)
+        right += some.asked[held][np.arange(held.sum()), best].tolist()
+    print(f"situations, {tier}, {len(data)} questions left out: first situation right {np.mean(right):.3f}")
 
 
 def learn(some: Examples, tier: str) -> None:
     """Write the weights of a tier. The sharpness becomes part of them."""
-    means = some.questions.mean(axis=0), some.facts.mean(axis=0)
-    parts = (
-        fitted(columns(some.questions, means[0]), some.asked, exclusive=True),
-        fitted(columns(some.facts, means[1]), some.needed, exclusive=False),
-    )
-    for part in parts:
-        part[:-1] *= _SHARPNESS
+    mean = some.questions.mean(axis=0)
+    weights = fitted(columns(some.questions, mean), some.asked)
+    weights[:-1] *= _SHARPNESS
     out = io.BytesIO()
-    stored = dict(zip(("mean_question", "mean_fact", "questions", "facts"), (*means, *parts), strict=True))
-    np.savez_compressed(out, names=np.array(some.names), **{name: value.astype(np.float16) for name, value in stored.items()})
+    np.savez_compressed(out, names=np.array(some.names), mean=mean.astype(np.float16), weights=weights.astype(np.float16))
     (LEARNED / f"situations-{tier}.npz").write_bytes(out.getvalue())
 
 

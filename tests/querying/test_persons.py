@@ -22,6 +22,8 @@ from contextd.values.answer import Retrieved, Spread
 from contextd.values.document import ChunkId
 
 LIMITS = json.loads((Path(__file__).parent / "items/must_not_miss.json").read_text("utf-8"))["people"]
+_EATEN = """peanuts sesame celery kiwi mustard lupin soy eggs milk crab squid mango peaches walnuts cashews pistachios oats rye
+honey garlic onions bananas cherries tomatoes""".split()
 TOLD = """Allergic to peanuts
 My sister Anna is vegan
 Favorite cuisine: Thai
@@ -63,6 +65,21 @@ def test_limits_stay_out_of_questions_about_something_else(person_of: dict[str, 
     assert len(wrong) <= 0.05 * len(pairs)
 
 
+def test_most_limits_of_twelve_further_persons_share_a_domain_with_the_questions_that_need_them() -> None:
+    people = json.loads((Path(__file__).parent / "items/must_not_miss_2.json").read_text("utf-8"))["people"]
+    needed, met, apart, out = 0, 0, 0, 0
+    for one in people:
+        domains = {limit["id"]: limit_domains(limit["text"]) for limit in one["limits"]}
+        for question in one["questions"]:
+            asked = frozenset() if is_about_world(question["text"]) else question_domains(question["text"])
+            needed, met = needed + len(question["needs"]), met + sum(bool(asked & domains[two]) for two in question["needs"])
+        for question in one["elsewhere"]:
+            asked = frozenset() if is_about_world(question["text"]) else question_domains(question["text"])
+            apart, out = apart + len(question["not"]), out + sum(not asked & domains[two] for two in question["not"])
+    assert met >= 0.95 * needed, f"{met} of {needed}"
+    assert out >= 0.98 * apart, f"{out} of {apart}"
+
+
 @pytest.mark.parametrize("fact", ["I like Thai food", "My desk is 120 cm wide", "We have a cat called Miso"])
 def test_a_plain_fact_is_no_limit(fact: str) -> None:
     assert not limit_domains(fact)
@@ -79,6 +96,28 @@ def test_an_allergy_is_in_every_answer_about_food(person: Session) -> None:
         assert [hit.chunk.text for hit in answer.hits].count("Allergic to peanuts") == 1, question
         assert "Must Be Respected:\n" in answer.text
     assert "Allergic to peanuts" not in person.facets("which laptop should I buy?").text
+
+
+def test_a_limit_is_shown_among_many_others(tmp_path: Path) -> None:
+    session, allergies = open_session(None, home=tmp_path), [f"Allergic to {what}" for what in _EATEN]
+    session.memories.remember_all([session.memories.draft(fact) for fact in (*allergies, *TOLD[2:])])
+    answer = session.facets("What should I cook tonight?", budget=1000)
+    assert {hit.chunk.text for hit in answer.hits} >= set(allergies)
+
+
+def test_a_question_in_another_language_leaves_out_no_limit_of_its_domain(tmp_path: Path) -> None:
+    session = open_session(None, home=tmp_path)
+    limit = "Höhenangst hab ich, schon bei einer Hängebrücke wird mir schwarz vor Augen"
+    others = [f"Die Wohnung Nummer {one} im Dachgeschoss schauen wir uns an" for one in range(130)]
+    session.memories.remember_all([session.memories.draft(fact) for fact in (limit, *others)])
+    answer = session.facets("Welche Wohnung sollen wir uns anschauen, die im Dachgeschoss oder die im Parterre?")
+    assert limit in {hit.chunk.text for hit in answer.hits}
+
+
+def test_the_situation_of_a_question_tells_its_domains() -> None:
+    assert not question_domains("Plan something for me and Aoife")
+    assert question_domains("Plan something for me and Aoife", "outing") == {"travel", "venue"}
+    assert not question_domains("Which countries share a border with Laos?", "trip")
 
 
 def test_limits_of_others_count_if_the_question_concerns_them(person: Session) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from contextd.text.hard_limits import limit_domains, question_domains
+from contextd.text.limit_words import classes_of
 
 _TABLE = Path(__file__).parent / "items/limit_vocabulary.txt"
 
@@ -42,3 +43,14 @@ def right(example: Example) -> bool:
 @pytest.mark.parametrize("example", _examples(), ids=lambda one: f"{one.language}: {one.text}")
 def test_a_text_has_its_domain(example: Example) -> None:
     assert right(example)
+
+
+@pytest.mark.parametrize("text", ["Candesartan in the mornings", "Ich nehme Dapagliflozin", "Pantoprazol, una al día"])
+def test_a_medicine_is_known_by_its_ending(text: str) -> None:
+    assert "medicine" in classes_of(text)
+
+
+def test_an_ending_ends_a_word_and_an_entry_begins_one() -> None:
+    assert "body" in classes_of("Bursitis in the left elbow")
+    assert "body" not in classes_of("The bursitiser is a name that nobody has")
+    assert "household" not in classes_of("Poisson is a distribution")

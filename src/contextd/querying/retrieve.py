@@ -64,7 +64,8 @@ def retrieve(
 def _words(plan: Plan, fields: Collection[str], off: Collection[str]) -> dict[str, Words]:
     """Return the words to search in every field that exists and is not off, by arm."""
     body = {key(term): weight for term, weight in plan.terms.items()} if "chunk" not in off else {}
-    found = {field: Words(field, body, CANDIDATES) for field in ("chunk", "document")} if body else {}
+    forms = {key(form): key(term) for form, term in plan.forms.items()}
+    found = {field: Words(field, body, CANDIDATES, forms) for field in ("chunk", "document")} if body else {}
     if plan.names and "name" in fields and "name" not in off:
         found["name"] = Words("name", {key(name, NAME): 1.0 for name in plan.names}, CANDIDATES)
     for field, salt in (("stem", STEM), ("folder", FOLDER), ("defined", DEFINED)):

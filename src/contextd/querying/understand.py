@@ -11,8 +11,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 from contextd.errors import InvalidInput
+from contextd.text import inflections
 from contextd.text.languages import ALIASES
-from contextd.text.natural_language import is_grammar, small_words
+from contextd.text.natural_language import is_grammar, language_of, small_words
 from contextd.text.terms import defined_names, parts_of, split, terms_of
 from contextd.text.times import windows, without_times
 from contextd.text.word_families import family
@@ -134,6 +135,7 @@ def understand(query: Query) -> Plan:
         route, text, scope, terms, names, _paths(text), _places(text), tests, past, bool(_DOCS.search(text)),
         bool(_VALUE.search(text)), named, times, bare, wants_latest=latest, wants_people=people,
         families=_families(text, terms) if route == "words" else {}, wordless=route == "words" and not telling,
+        forms=_forms(text, terms) if route == "words" and len(text) < _SHORT else {},
     )  # fmt: skip
 
 
@@ -145,6 +147,14 @@ def _families(text: str, terms: dict[str, float]) -> dict[str, str]:
             others = family(word) if own in terms else ()
             found |= {other: own for other in others if other not in terms and other not in STOP_STEMS}
     return found
+
+
+def _forms(text: str, terms: dict[str, float]) -> dict[str, str]:
+    """Map other inflected forms of the words of a question, if it is in another language, to the query term of each."""
+    if (language := language_of(text)) not in inflections.LANGUAGES:
+        return {}
+    words = ((word, own) for word in re.findall(r"[^\W\d_]+", text.lower()) for own in terms_of(word)[:1] if own in terms)
+    return {form: own for word, own in words for form in inflections.inflected(word, language) if form not in terms}
 
 
 def _is_bare(text: str, named: Sequence[str]) -> bool:

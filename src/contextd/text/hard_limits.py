@@ -13,7 +13,7 @@ from contextd.text.limit_words import classes_of
 from contextd.text.patterns import pattern
 from contextd.text.thesaurus import concepts_of, widened
 
-DOMAINS = ("food", "health", "travel", "gifts", "sport", "housing")
+DOMAINS = ("food", "health", "travel", "gifts", "sport", "housing", "venue")
 
 _FOOD = frozenset(
     "food_eat drink water_soft_drinks coffee tea alcohol kitchen_appliances cooking restaurant hunger_snack".split()
@@ -26,20 +26,34 @@ _ASKED: dict[str, frozenset[str]] = {
     "gifts": frozenset({"gifts", "christmas_holidays"}),
     "sport": frozenset({"sport"}),
     "housing": frozenset("house_flat live_home moving_house roommate".split()),
+    "venue": frozenset({"restaurant", "party_celebration"}),
 }
 # Questions with these concepts are about other things, unless a word names the domain: a shirt in mustard is no food.
 _OTHER_MATTERS = frozenset(
     "computer phone email data_file_backup programming apps book_read writing_blog color tax presentation_report "
-    "post_parcel server_database".split()
+    "post_parcel server_database debt_loan mortgage_property saving_investing job_search warranty_return".split()
 )
 # Words of everyday life mean something else there: the tests run, cookies are stored, a menu opens.
 _AT_A_COMPUTER = frozenset(
     "computer email data_file_backup programming apps tax presentation_report server_database testing_errors code_style "
     "internet_wifi".split()
 )
+# The domains of situations of life, which are recognized by vectors (`situations.py`).
+_BY_SITUATION: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("groceries", "meal"), frozenset({"food"})),
+    **dict.fromkeys(("restaurant", "hosting"), frozenset({"food", "venue"})),
+    **dict.fromkeys(("exercise", "training"), frozenset({"sport"})),
+    **dict.fromkeys(("health", "cosmetics"), frozenset({"health"})),
+    **dict.fromkeys(("apartment", "buying_home", "renovation", "furniture", "pet"), frozenset({"housing"})),
+    "gift": frozenset({"gifts"}),
+    "trip": frozenset({"travel"}),
+    "outing": frozenset({"travel", "venue"}),
+    "event": frozenset({"food", "travel", "venue"}),
+}
 _ALL = frozenset(DOMAINS)
-_BODY = frozenset({"health", "sport", "travel", "housing"})
-_EATING = frozenset({"food", "gifts", "travel"})
+_BODY = frozenset({"health", "sport", "travel", "housing", "gifts"})
+_EATING = frozenset({"food", "gifts", "travel", "health"})
+_ACCESS = _BODY | {"venue"}
 # The domains of a limit, by what it is about.
 _BY_CONCEPT: dict[str, frozenset[str]] = {
     "diet_vegetarian": _EATING,
@@ -48,9 +62,9 @@ _BY_CONCEPT: dict[str, frozenset[str]] = {
     "religion": _EATING,
     "diabetes": _ALL - {"housing"},
     "baby_pregnancy": _ALL,
-    "disability": _BODY | {"gifts"},
-    "hearing": _BODY | {"gifts"},
-    "color_blind": frozenset({"gifts"}),
+    "disability": _ACCESS,
+    "hearing": _ACCESS,
+    "color_blind": frozenset({"gifts", "housing"}),
     "back_knee_joints": _BODY,
     "motion_sickness": frozenset({"travel"}),
     "illness": _BODY,
@@ -67,20 +81,27 @@ _ALLERGENS: dict[str, frozenset[str]] = {
 }
 _NOT_FOOD = frozenset({"housing", "travel", "gifts", "health", "sport"})
 _OF_FOOD = frozenset({"food", "gifts", "travel", "health"})
+_MEDICINE = frozenset({"health", "sport", "food", "travel"})
+_TIME_OFF = frozenset({"travel", "venue", "food"})
 _INJURED = frozenset({"back_knee_joints", "injury_pain"})
 # The domains of a limit, by the classes of its words.
 _BY_CLASS: dict[str, frozenset[str]] = {
     "body": _BODY,
-    "digestion": _BODY | _EATING,
+    "access": _ACCESS,
+    "stairs": frozenset({"housing", "sport", "travel", "venue"}),
+    "digestion": _EATING | {"sport"},
     "vulnerable": _ALL,
     "sober": _OF_FOOD,
     "diet": _EATING,
     "faith": _EATING,
-    "medicine": frozenset({"health", "sport"}),
-    "interacting": frozenset({"food", "travel"}),
-    "motion": frozenset({"travel"}),
-    "sight": frozenset({"gifts"}),
+    "medicine": _MEDICINE,
+    "motion": frozenset({"travel", "gifts"}),
+    "no_driving": frozenset({"travel", "housing"}),
+    "no_visa": frozenset({"travel"}),
+    "fear": frozenset({"travel", "sport", "venue", "gifts"}),
+    "sight": frozenset({"gifts", "housing"}),
 }
+_SURE = frozenset({"vulnerable", "access", "medicine", "sober", "fear"})  # whatever else a fact says
 _BY_ALLERGEN: dict[str, frozenset[str]] = {
     "food_allergen": _OF_FOOD,
     "other_allergen": _NOT_FOOD,
@@ -90,10 +111,11 @@ _BY_ALLERGEN: dict[str, frozenset[str]] = {
 
 def limit_domains(text: str) -> frozenset[str]:
     """Return the domains in which a fact is a hard limit; none if it states no limit."""
-    concepts, classes = concepts_of(text), classes_of(text)
+    concepts, classes = concepts_of(text), _with_orders(classes_of(text), text)
     if "allergy" in concepts or ("reacts" in classes and classes & _BY_ALLERGEN.keys()):
         return _allergy_domains(text, concepts, classes) | _of_classes(classes)
-    if pattern("appointment").search(text) or (pattern("favors").search(text) and not pattern("denies").search(text)):
+    told_aside = pattern("appointment").search(text) or (pattern("favors").search(text) and not pattern("denies").search(text))
+    if told_aside and not classes & _SURE:
         return frozenset()  # a date with a doctor, or a taste, limits nothing
     found = _together((_EATING,)) if pattern("diet").search(text) or pattern("consumes").search(text) else frozenset[str]()
     if pattern("condition").search(text):
@@ -101,8 +123,8 @@ def limit_domains(text: str) -> frozenset[str]:
     if pattern("medication").search(text) or (
         "medicine" in concepts and (pattern("takes").search(text) or pattern("denies").search(text))
     ):
-        found |= {"health", "sport"}
-    if pattern("cannot").search(text) and not pattern("earlier").search(text):
+        found |= _MEDICINE
+    if pattern("cannot").search(text) and "taste" not in classes and not pattern("earlier").search(text):
         found |= domains_of(concepts) | _named(text) | _of_concepts(concepts) | _of_allergens(concepts)
         found |= {"travel", "sport", "health"} if pattern("other_allergens").search(text) else set()
     if _INJURED & widened(concepts) and pattern("denies").search(text):
@@ -110,13 +132,26 @@ def limit_domains(text: str) -> frozenset[str]:
     return found | _of_classes(classes)
 
 
-def question_domains(text: str) -> frozenset[str]:
-    """Return the domains a question is about. Guests at a party eat."""
-    concepts = concepts_of(text)
+def _with_orders(classes: frozenset[str], text: str) -> frozenset[str]:
+    """Add that something is forbidden if a doctor denies it."""
+    return classes | {"forbidden"} if "authority" in classes and pattern("denies").search(text) else classes
+
+
+def question_domains(text: str, situation: str = "") -> frozenset[str]:
+    """Return the domains a question is about, and its situation: none for work on words, or for knowledge of the world.
+
+    Guests at a party eat.
+    """
+    concepts, personal = concepts_of(text), bool(pattern("own").search(text))
+    if "word_work" in classes_of(text) or ("of_the_world" in classes_of(text) and not personal):
+        return frozenset()
     catered = {"food"} if "party_celebration" in concepts and "gifts" not in concepts else set[str]()
     known = frozenset[str]() if concepts & _OTHER_MATTERS else domains_of(concepts) | catered
     classes = frozenset[str]() if concepts & _AT_A_COMPUTER else classes_of(text)
-    return known | _named(text) | {domain for domain in DOMAINS if f"ask_{domain}" in classes}
+    wanted = personal or pattern("advice").search(text)
+    by_situation = _BY_SITUATION.get(situation, frozenset[str]()) if wanted else frozenset[str]()
+    found = known | _named(text) | by_situation | {domain for domain in DOMAINS if f"ask_{domain}" in classes}
+    return found or (_TIME_OFF if "ask_free" in classes else found)
 
 
 def domains_of(concepts: frozenset[str]) -> frozenset[str]:
@@ -131,7 +166,7 @@ def limit_term(domain: str) -> str:
 
 
 def _named(text: str) -> frozenset[str]:
-    return frozenset(domain for domain in DOMAINS if pattern(f"asks_{domain}").search(text))
+    return frozenset(domain for domain in DOMAINS[:-1] if pattern(f"asks_{domain}").search(text))
 
 
 def _of_concepts(concepts: frozenset[str]) -> frozenset[str]:
@@ -144,10 +179,13 @@ def _of_classes(classes: frozenset[str]) -> frozenset[str]:
         return frozenset()
     found = _together(domains for name, domains in _BY_CLASS.items() if name in classes)
     if "fear" in classes:
-        feared = {"housing", "travel", "gifts"} if "other_allergen" in classes else {"travel", "sport", "health"}
-        found |= feared | ({"housing"} if "close_space" in classes else set())
-    if "forbidden" in classes:
-        found |= _BODY if "exertion" in classes else frozenset()
+        found |= {"housing"} if "other_allergen" in classes else {"health"}
+        found |= {"housing"} if "close_space" in classes else set()
+    if {"lease", "banned"} <= classes:
+        found |= {"housing", "gifts", *({"food"} if "ask_food" in classes else ())}
+    if classes & {"forbidden", "strain"} and "exertion" in classes and "taste" not in classes:
+        found |= _BODY
+    if "forbidden" in classes and "taste" not in classes:
         found |= _together(domains for name, domains in _BY_ALLERGEN.items() if name in classes)
     return found
 

@@ -1,9 +1,7 @@
-"""Situations of life: which facts are needed for what a person asks.
+"""Situations of life: what a question is about (a trip, new clothes, a meal, …), by its vector.
 
-A trip needs the passport, the travel money and what the knees can do, though none of these is worded like the question. So
-questions are classified by situation (a trip, new clothes, a meal, …), and a fact has for each situation the probability that
-it is needed there. Both classifiers are linear in the vector of a text and learned from examples
-(`python -m benchmarks.situations --learn`).
+Used to find the domains of a question whose words name none (`hard_limits.py`). The classifier is linear in the vector of a
+text and learned from examples (`python -m benchmarks.situations --learn`).
 """
 
 from __future__ import annotations
@@ -16,49 +14,46 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Matrix = NDArray[np.float32]
-Float = NDArray[np.float64]
+from contextd.text.classifiers import TIERS
 
-_LEAST = 1e-3  # a probability; smaller ones say nothing
+Matrix = NDArray[np.float32]
+
+_SURE = 0.5
 
 
 class Situations(NamedTuple):
-    """The weights of a tier: the mean question and fact, and a column per situation, with the bias as last row."""
+    """The weights of a tier: the mean question, and a column per situation, with the bias as last row."""
 
     names: tuple[str, ...]
-    mean_question: Matrix
-    mean_fact: Matrix
-    questions: Matrix
-    facts: Matrix
+    mean: Matrix
+    weights: Matrix
 
 
-def needed_for(question: Matrix, facts: Matrix, space: str) -> Float:
-    """Return the logarithm of the probability that each fact is needed in the situation of a question.
+def situation_of(question: Matrix, space: str) -> str:
+    """Return the situation of a question if one is more likely than all others together; empty if none is.
 
-    Both are vectors of texts as documents. All are equal in a space by somebody else's model.
+    `question` is the vector of the question as a document. It is empty, too, for vectors of somebody else's model.
     """
     known = situations_of(space.split("/")[0])
-    if known is None or len(known.mean_fact) != facts.shape[1]:
-        return np.zeros(len(facts))
-    odds = _columns(question.reshape(1, -1), known.mean_question) @ known.questions
+    if known is None or len(known.mean) != len(question):
+        return ""
+    likely = _likely(question, known)
+    return known.names[int(likely.argmax())] if likely.max() > _SURE else ""
+
+
+def _likely(question: Matrix, known: Situations) -> Matrix:
+    own = question - known.mean
+    odds = own / max(float(np.linalg.norm(own)), 1e-6) @ known.weights[:-1] + known.weights[-1]
     likely = np.exp(odds - odds.max())
-    needed = 1 / (1 + np.exp(-(_columns(facts, known.mean_fact) @ known.facts)))
-    return np.asarray(np.log(needed @ (likely / likely.sum())[0] + _LEAST), np.float64)
+    return np.asarray(likely / likely.sum())
 
 
 @lru_cache
 def situations_of(tier: str) -> Situations | None:
     """Load the weights that come with the package; None if a tier has none."""
-    path = files("contextd.text").joinpath("learned", f"situations-{tier}.npz")
-    if tier not in ("static", "deep") or not path.is_file():
+    if tier not in TIERS:
         return None
-    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
+    data = files("contextd.text").joinpath("learned", f"situations-{tier}.npz").read_bytes()
+    with np.load(io.BytesIO(data), allow_pickle=False) as stored:
         names = tuple(str(name) for name in stored["names"])
-        return Situations(names, *(stored[name].astype(np.float32) for name in Situations._fields[1:]))
-
-
-def _columns(vectors: Matrix, mean: Matrix) -> Matrix:
-    """Return vectors without what all of them share, in unit length, and a constant."""
-    own = vectors - mean
-    own = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-6)
-    return np.hstack([own, np.ones((len(own), 1), np.float32)]).astype(np.float32)
+        return Situations(names, stored["mean"].astype(np.float32), stored["weights"].astype(np.float32))

@@ -125,6 +125,7 @@ class Plan:
     wants_latest: bool = False  # only the newest commits
     wants_people: bool = False  # only the authors of commits
     families: Mapping[str, str] = field(default_factory=dict)  # other words of the same family, and the term each stands for
+    forms: Mapping[str, str] = field(default_factory=dict)  # other inflected forms, and the term each stands for
     wordless: bool = False  # has no word that is worth searching for, as in "how does it work"
     domain: str = ""  # the topic of the person that it belongs to
     topics: tuple[str, ...] = ()  # topics of the person that it touches

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Term keys with weights, searched in one field. In names and paths, an alias stands for one of the terms."""
+    """Term keys with weights, searched in one field. An alias stands for one of the terms."""
 
     field: str
     terms: Mapping[int, float]

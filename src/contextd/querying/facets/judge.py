@@ -25,7 +25,7 @@ CROWD = ("odds", "crowd", "constant among others")
 MOST = 12  # facts that are shown by their relevance
 _ENOUGH, _AMONG_FEW = 0.2, 0.38  # probability from which a fact is shown, among as many as were judged and among few
 _RISE = 0.36  # exponent: among 20 facts the probability is that of `_AMONG_FEW`
-_TOUCHES = 0.1  # share of that from which a limit in the domain of the question is shown
+_TOUCHES = 0.2  # share of that from which a limit in the domain of the question is shown
 _JUDGED = 120  # facts of the largest persons with several facts per answer
 
 

@@ -17,20 +17,20 @@ from contextd.values.retrieval import Wanted, Words
 
 LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", "what harms comes before taste")
 MOST = 60
-_ALL, _NEAREST = 20, 8  # so many limits are all shown; of more, those of the best standing
+_ALL, _NEAREST = 32, 8  # so many limits are all shown; of more, those of the best standing
 _INTRODUCED = 4  # words at the start of a fact that say whom it is about
 _FOR_SOMEBODY = re.compile(
     r"\bfor (?:my |our )?(?!me\b|us\b|Christmas\b|Easter\b)(?:[A-Z]\w+|(?:mother|father|sister|brother|wife|husband)\b)"
 )
 
 
-def limits_for(text: str, view: View) -> list[Chunk]:
-    """Return the hard limits of a person in the domains of a question; none for a question about the world.
+def limits_for(text: str, view: View, situation: str = "") -> list[Chunk]:
+    """Return the hard limits of a person in the domains of a question and its situation; none for one about the world.
 
     Limits of another person count if the question names them or speaks of several people. A gift for somebody is chosen by
     the limits of that person.
     """
-    domains = question_domains(text)
+    domains = question_domains(text, situation)
     elsewhere = is_about_world(text) and "at_hand" not in classes_of(text)  # what's for dinner tonight: of the person
     if not domains or elsewhere or "parts" not in view.fields:
         return []

@@ -41,9 +41,10 @@ from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
 from contextd.text.classifiers import fitted
-from contextd.text.natural_language import is_foreign
+from contextd.text.natural_language import is_foreign, language_of
 from contextd.text.needs import needs_of, tier_of, wanted
 from contextd.text.people import Mentions, mentions
+from contextd.text.situations import situation_of
 from contextd.text.wording import asks_one_thing, is_for_oneself, speaks_of_oneself
 from contextd.values.answer import Candidate, Context, Hit, Retrieved
 from contextd.values.document import About, Chunk, ChunkId
@@ -208,7 +209,8 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     """Return the relevant facts of one workspace and its limits, each with its facet."""
     plan, held = asking.plan, asking.held(view)
     found = trace.step("retrieve", lambda: retrieve(view, plan, {one.space: asking.vectors[one.space] for one in held}))
-    must = trace.step("limits", lambda: limits_for(plan.text, view))
+    situation = situation_of(asking.as_text[held[-1].space], held[-1].space) if held else ""
+    must = trace.step("limits", lambda: limits_for(plan.text, view, situation))
     if not found.chunks:
         return [_limit(chunk, 0.0) for chunk in must]
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
@@ -222,9 +224,12 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     facts = trace.step("read", lambda: _read(view, found, standing, must, held, asking))
     odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
-    must = [
-        chunk for chunk in must if chunk.id not in facts.chunks or could_touch(odds[facts.chunks.index(chunk.id)], view.size)
-    ]
+    if held and language_of(plan.text) == "en":  # in other languages, the odds say too little to leave a limit out
+        must = [
+            chunk
+            for chunk in must
+            if chunk.id not in facts.chunks or could_touch(odds[facts.chunks.index(chunk.id)], view.size)
+        ]
     answer = alone(facts.standing, view.size) if may_answer else []
     if answer:
         best, must = answer, []  # a look-up is answered by that fact alone

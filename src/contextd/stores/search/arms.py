@@ -68,7 +68,8 @@ class SnapshotArms:
         """Score chunks and documents by the words of their texts."""
         if not asked:
             return
-        scores: Scores = bm25(self._snapshot, next(iter(asked.values())).terms, self._masks.visible)
+        words = next(iter(asked.values()))
+        scores: Scores = bm25(self._snapshot, words.terms, self._masks.visible, words.aliases)
         self.scale = scores.scale
         self._rows |= {"chunk": scores.rows, "chunk_coverage": scores.row_coverage}
         self._contents |= {"document": scores.contents, "document_coverage": scores.content_coverage}

@@ -117,13 +117,13 @@ def in_paths(
     return _entries(places, terms, counts, len(keys), allowed)
 
 
-def bm25(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask) -> Scores:
-    """Score all rows and contents. Invisible rows score zero and do not count in statistics."""
+def bm25(snapshot: Snapshot, terms: Mapping[int, float], visible: Mask, aliases: Mapping[int, int] = NO_ALIASES) -> Scores:
+    """Score all rows and contents. An alias counts as its term. Invisible rows score zero and do not count in statistics."""
     keys = _rarest(snapshot, sorted(terms), visible)
     lengths, content_lengths = snapshot.lengths, snapshot.content_lengths
     average = _mean(lengths if visible is None else lengths[visible])
     holding = _holding(snapshot, visible)
-    rows = occurrences(snapshot, keys, visible)
+    rows = occurrences(snapshot, keys, visible, aliases)
     contents = rows.by_content(snapshot)
     weights = np.array([terms[key] for key in keys])
     worth = rows.worth(weights, snapshot.total if visible is None else int(visible.sum()))
