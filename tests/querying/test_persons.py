@@ -100,7 +100,8 @@ def test_an_allergy_is_in_every_answer_about_food(person: Session) -> None:
 
 def test_a_limit_is_shown_among_many_others(tmp_path: Path) -> None:
     session, allergies = open_session(None, home=tmp_path), [f"Allergic to {what}" for what in _EATEN]
-    session.memories.remember_all([session.memories.draft(fact) for fact in (*allergies, *TOLD[2:])])
+    others = [f"Shelf {one} holds the folders of that year" for one in range(250)]
+    session.memories.remember_all([session.memories.draft(fact) for fact in (*allergies, *others)])
     answer = session.facets("What should I cook tonight?", budget=1000)
     assert {hit.chunk.text for hit in answer.hits} >= set(allergies)
 

@@ -17,7 +17,8 @@ from contextd.values.retrieval import Wanted, Words
 
 LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", "what harms comes before taste")
 MOST = 60
-_ALL, _NEAREST = 32, 8  # so many limits are all shown; of more, those of the best standing
+_ALL, _NEAREST = 20, 8  # so many limits are all shown; of more, those of the best standing
+_SHARE = 0.1  # of all facts: so many limits are all shown, too
 _INTRODUCED = 4  # words at the start of a fact that say whom it is about
 _FOR_SOMEBODY = re.compile(
     r"\bfor (?:my |our )?(?!me\b|us\b|Christmas\b|Easter\b)(?:[A-Z]\w+|(?:mother|father|sister|brother|wife|husband)\b)"
@@ -40,10 +41,10 @@ def limits_for(text: str, view: View, situation: str = "") -> list[Chunk]:
     return [chunk for chunk in view.get(found) if _concerns(text, chunk.text, whose[chunk.id], domains)]
 
 
-def most_pressing(limits: Sequence[Chunk], standing: Mapping[ChunkId, float]) -> list[Chunk]:
-    """Return the limits to show, by standing: all of them, or the first if a person has very many."""
+def most_pressing(limits: Sequence[Chunk], standing: Mapping[ChunkId, float], size: int) -> list[Chunk]:
+    """Return the limits to show, by standing: all of them, or the first if they are very many of a person's `size` facts."""
     order = sorted(limits, key=lambda chunk: (-round(standing.get(chunk.id, -1.0), 6), chunk.text, chunk.id))
-    return order if len(order) <= _ALL else order[:_NEAREST]
+    return order if len(order) <= max(_ALL, _SHARE * size) else order[:_NEAREST]
 
 
 def _concerns(text: str, fact: str, whose: str, domains: frozenset[str]) -> bool:

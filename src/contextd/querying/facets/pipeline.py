@@ -214,7 +214,7 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     if not found.chunks:
         return [_limit(chunk, 0.0) for chunk in must]
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
-    must = most_pressing(must, dict(zip(found.chunks, standing.tolist(), strict=True)))
+    must = most_pressing(must, dict(zip(found.chunks, standing.tolist(), strict=True)), view.size)
     gate = trace.step("matter", lambda: matters(plan.text, found, standing, asking.as_text))
     if gate < _HARDLY and not speaks_of_oneself(plan.text):
         must = []  # a question about the world that no pattern knows
