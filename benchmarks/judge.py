@@ -38,6 +38,7 @@ from contextd.text.aim import aimed
 from contextd.text.natural_language import is_foreign
 from contextd.text.needs import WORDS, Needs, needs_of, wanted
 from contextd.text.people import mentions
+from contextd.text.situations import situation_of
 from contextd.text.wording import asks_one_thing
 from contextd.values.query import Narrow
 from contextd.values.trace import Trace
@@ -124,7 +125,9 @@ def _evidence(session: Session, text: str, known: Mapping[str, Needs]) -> tuple[
         found = retrieve(view, plan, {space: aimed(one, space) for space, one in vectors.items()})
         read = {chunk.id: chunk.text for chunk in view.get(found.chunks)}
         texts = [read[chunk] for chunk in found.chunks]
-        limits = {chunk.id for chunk in limits_for(text, view)}
+        best = spaces.get("deep") or spaces.get("static")
+        situation = situation_of(best.documents([text])[0], best.space) if best else ""
+        limits = {chunk.id for chunk in limits_for(text, view, situation)}
         there = np.array([chunk in limits for chunk in found.chunks], float)
         people = mentions(text, texts, [one.whose for one in view.about(found.chunks)])
         every = range(len(texts))

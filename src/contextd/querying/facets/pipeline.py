@@ -32,7 +32,7 @@ from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.interpret import interpret, without_amounts
 from contextd.querying.facets.judge import could_touch, evidence, odds_of, relevant
 from contextd.querying.facets.limits import LIMITS, limits_for, most_pressing
-from contextd.querying.facets.traits import Traits, shared_concepts, traits_of
+from contextd.querying.facets.traits import Traits, is_budget_elsewhere, shared_concepts, traits_of
 from contextd.querying.matter import matters
 from contextd.querying.pipeline import QueryResources
 from contextd.querying.render import headed, warn_of_hidden
@@ -224,29 +224,37 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     facts = trace.step("read", lambda: _read(view, found, standing, must, held, asking))
     odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
-    if held and language_of(plan.text) == "en":  # in other languages, the odds say too little to leave a limit out
-        must = [
-            chunk
-            for chunk in must
-            if chunk.id not in facts.chunks or could_touch(odds[facts.chunks.index(chunk.id)], view.size)
-        ]
+    must = _touched(must, facts, odds, view.size) if held and language_of(plan.text) == "en" else must
     answer = alone(facts.standing, view.size) if may_answer else []
     if answer:
         best, must = answer, []  # a look-up is answered by that fact alone
     else:
         best = relevant(odds, view.size) if gate >= _MATTERS else []
+    kept = _concerned(best, facts, {chunk.id for chunk in must}, shown, asking)
+    names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
     limits = [_limit(chunk, shown.get(chunk.id, 0.0)) for chunk in must]
-    taken = {chunk.id for chunk in must}
-    own = is_for_oneself(plan.text)
-    kept = [
+    return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
+
+
+def _touched(must: Sequence[Chunk], facts: _Facts, odds: NDArray[np.float64], size: int) -> list[Chunk]:
+    """Return the limits that a question could touch. In other languages than English, the odds say too little for that."""
+    likely = dict(zip(facts.chunks, odds.tolist(), strict=True))
+    return [chunk for chunk in must if chunk.id not in likely or could_touch(likely[chunk.id], size)]
+
+
+def _concerned(
+    best: Sequence[int], facts: _Facts, limits: set[ChunkId], shown: Mapping[ChunkId, float], asking: _Asking
+) -> list[int]:  # fmt: skip
+    """Return the relevant facts that are no limits and concern the people and things that the question names."""
+    alone_asked, buys = is_for_oneself(asking.plan.text), asking.plan.subject == "shopping"
+    return [
         place
         for place in best
         if shown[facts.chunks[place]] >= asking.query.min_score
-        and facts.chunks[place] not in taken
-        and not (own and facts.people.others[place])
+        and facts.chunks[place] not in limits
+        and not (alone_asked and facts.people.others[place])
+        and not (buys and is_budget_elsewhere(facts.read[facts.chunks[place]].label, asking.plan.text))
     ]
-    names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
-    return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
 
 
 def _limit(chunk: Chunk, score: float) -> Hit:

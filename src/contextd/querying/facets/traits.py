@@ -22,6 +22,9 @@ _GENERAL = frozenset(
     "tuesday wednesday thursday friday saturday sunday name hobby_leisure opinion number_lucky".split()
 )
 
+_BUDGET = "budget_"  # before the thing, in the attribute of a fact
+_MONEY = frozenset("budget price_cost money_bank".split())
+
 
 class Traits(NamedTuple):
     """The probability of each aspect, one row per fact, and the kinds of the facts."""
@@ -52,3 +55,10 @@ def _share(own: frozenset[str], asked: frozenset[str], wide: frozenset[str]) -> 
     exact = len(own & asked) / math.sqrt(max(1, len(asked)))
     broad = len((widened(own) - _GENERAL) & wide) / math.sqrt(max(1, len(wide)))
     return exact + broad
+
+
+def is_budget_elsewhere(label: str, question: str) -> bool:
+    """Whether a fact is a budget for other things than the question names: groceries, if it asks for sneakers."""
+    thing = concepts_of(label.removeprefix(_BUDGET).replace("_", " ")) if label.startswith(_BUDGET) else frozenset[str]()
+    own, asked = (widened(concepts) - _GENERAL - _MONEY for concepts in (thing, concepts_of(question)))
+    return bool(own and asked and not own & asked)
