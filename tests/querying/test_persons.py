@@ -80,7 +80,17 @@ def test_most_limits_of_twelve_further_persons_share_a_domain_with_the_questions
     assert out >= 0.98 * apart, f"{out} of {apart}"
 
 
-@pytest.mark.parametrize("fact", ["I like Thai food", "My desk is 120 cm wide", "We have a cat called Miso"])
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "I like Thai food",
+        "My desk is 120 cm wide",
+        "We have a cat called Miso",
+        "I prefer tea",
+        "I lent Paul my drill",
+        "Meal prep on Sundays",
+    ],
+)
 def test_a_plain_fact_is_no_limit(fact: str) -> None:
     assert not limit_domains(fact)
 
@@ -161,7 +171,7 @@ def test_at_most_twelve_facts_are_relevant_best_first() -> None:
     found = relevant(np.linspace(5, 3, 40), 20)
     assert found == list(range(12))
     assert relevant(np.full(5, -4.0), 20) == []
-    assert enough(20) == enough(120) > enough(505)
+    assert enough(20) > enough(120) > enough(505)
 
 
 def test_the_relevance_is_at_most_the_chance_that_anything_matters() -> None:

@@ -342,3 +342,19 @@ def test_a_users_pattern_did_not_hold_for_file_names(home: Path, make_project: C
     pattern = {"CONTEXTD_SECURITY__SECRET_PATTERNS": '["heron-[0-9]+"]'}
     states = list(open_session(root, home=home, environment=pattern).files())
     assert len(states) == 1 and "1234" not in states[0].uri
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of other users are a matter of POSIX")
+def test_a_folder_that_anybody_may_write_to_is_no_root_of_what_is_below(tmp_path: Path) -> None:
+    (tmp_path / "shared/notes").mkdir(parents=True)
+    (tmp_path / "shared/README.md").write_text("of somebody\n")
+    assert find_root(tmp_path / "shared/notes") == tmp_path / "shared"
+    (tmp_path / "shared").chmod(0o1777)
+    assert find_root(tmp_path / "shared/notes") == tmp_path / "shared/notes"
+    assert find_root(tmp_path / "shared") == tmp_path / "shared"
+
+
+def test_a_copy_of_a_readme_makes_no_project(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "README.before").write_text("a draft\n")
+    assert find_root(tmp_path / "notes") == tmp_path / "notes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from contextd.errors import InvalidInput, NotFound
@@ -17,6 +18,7 @@ _MARKERS = (
     "setup.py",
     "go.mod",
 )
+_READABLE = ("", ".md", ".rst", ".txt", ".adoc", ".org")  # endings of a README
 _SYSTEM = ("/", "/etc", "/proc", "/sys", "/usr", "/var", "/dev", "/bin", "/sbin", "/lib", "/boot", "/root", "/home",
            "/System", "/Library", "C:\\", "C:\\Windows")  # fmt: skip
 
@@ -25,10 +27,13 @@ _ELSEWHERE = "run this inside a project, or use --project PATH"
 
 
 def find_root(start: Path) -> Path:
-    """Return the project root of a path: by git, by a package file, by typical folders, or the path itself."""
+    """Return the project root of a path: by git, by a package file, by typical folders, or the path itself.
+
+    A folder above it that anybody may write to, such as the one for temporary files, is no root.
+    """
     here = start.resolve()
     here = here if here.is_dir() else here.parent
-    lineage = (here, *here.parents)
+    lineage = (here, *(folder for folder in here.parents if not _is_open(folder)))
     for is_root in (_has_git, _has_marker, _looks_like_a_project):
         for folder in lineage:
             if is_root(folder) and not refusal(folder):
@@ -45,7 +50,13 @@ def _has_marker(folder: Path) -> bool:
 
 
 def _looks_like_a_project(folder: Path) -> bool:
-    return ((folder / "src").is_dir() and (folder / "tests").is_dir()) or any(folder.glob("README*"))
+    return ((folder / "src").is_dir() and (folder / "tests").is_dir()) or any(
+        (folder / f"README{ending}").is_file() for ending in _READABLE
+    )
+
+
+def _is_open(folder: Path) -> bool:
+    return os.name == "posix" and bool(folder.stat().st_mode & stat.S_IWOTH)
 
 
 def refusal(folder: Path) -> str:
