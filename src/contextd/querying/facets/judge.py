@@ -23,16 +23,17 @@ NAMES = ("near", "near static", "parts", "coverage", "concepts", "needed", "limi
          "constant")  # fmt: skip
 CROWD = ("odds", "crowd", "constant among others")
 MOST = 12  # facts that are shown by their relevance
-_ENOUGH, _AMONG_FEW = 0.2, 0.38  # probability from which a fact is shown, among as many as were judged and among few
-_RISE = 0.36  # exponent: among 20 facts the probability is that of `_AMONG_FEW`
-_TOUCHES = 0.2  # share of that from which a limit in the domain of the question is shown
+_ENOUGH, _AMONG_FEW = 0.3, 0.36  # probability from which a fact is shown; the second among few facts
+_FEW = 40  # facts; among fewer, even one that is far from the question is among the nearest
+_TOUCHES = 0.13  # share of that from which a limit in the domain of the question is shown
 _JUDGED = 120  # facts of the largest persons with several facts per answer
 
 
 def enough(size: int) -> float:
     """Return the probability from which a fact is shown: among very many facts no single one is likely."""
-    share = _JUDGED / max(1, size)
-    return float(min(_AMONG_FEW, _ENOUGH * share ** (_RISE if share > 1 else 1.0)))
+    if size > _JUDGED:
+        return _ENOUGH * _JUDGED / size
+    return float(min(_AMONG_FEW, _ENOUGH * max(1.0, (_FEW / max(1, size)) ** 0.25)))
 
 
 def evidence(
@@ -66,10 +67,10 @@ def among(odds: Float) -> dict[str, Float]:
     return dict(zip(CROWD, (odds, one * math.log1p(float(likely.sum())), one), strict=True))
 
 
-def relevant(odds: Float, size: int) -> list[int]:
-    """Return the places of the relevant facts, best first."""
+def relevant(odds: Float, size: int, share: float = 1.0) -> list[int]:
+    """Return the places of the relevant facts, best first: those with a share of the probability that is enough."""
     order = np.argsort(-odds, kind="stable").tolist()
-    least = math.log(enough(size) / (1 - enough(size)))
+    least = math.log(share * enough(size) / (1 - share * enough(size)))
     return [place for place in order if odds[place] >= least][:MOST]
 
 

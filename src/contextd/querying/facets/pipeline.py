@@ -57,6 +57,8 @@ _MATTERS = 0.5  # probability that anything matters, from which facts are shown
 _HARDLY = 0.05  # below, a question without "I" or "my" has no limits either
 _MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
+_BUYING, _MONEY = "shopping", "budget"  # a subject, and a facet of it
+_NEARLY = 0.4  # share of the probability from which a fact fills an empty facet
 _DIGITS = 6  # of a score; further ones depend on the facts around it
 _TOPIC = 0.1  # if the fact has a topic of its facet
 _RECENT = 0.02  # for the fact told last; half of it for one a season older
@@ -232,8 +234,27 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
         best = relevant(odds, view.size) if gate >= _MATTERS else []
     kept = _concerned(best, facts, {chunk.id for chunk in must}, shown, asking)
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
+    if kept and not answer and plan.subject == _BUYING and not asking.asked.own:
+        nearly = _concerned(relevant(odds, view.size, _NEARLY), facts, {chunk.id for chunk in must}, shown, asking)
+        kept, names = _filled(kept, names, [place for place in nearly if place not in kept], facts, asking)
     limits = [_limit(chunk, shown.get(chunk.id, 0.0)) for chunk in must]
     return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
+
+
+def _filled(
+    kept: list[int], names: list[str], nearly: Sequence[int], facts: _Facts, asking: _Asking
+) -> tuple[list[int], list[str]]:  # fmt: skip
+    """Add nearly relevant facts of empty facets, and those with an attribute that no other fact has: color, fit, brands.
+
+    What is bought has a budget, a size, a style and a use. Money for one thing says nothing of another, so the budget is left
+    as it is.
+    """
+    labels = {facts.read[facts.chunks[place]].label for place in kept} | {""}
+    for name, place in zip(_facets_of(facts, nearly, asking), nearly, strict=True):
+        label = facts.read[facts.chunks[place]].label
+        if name not in names or (name != _MONEY and label not in labels):
+            kept, names, labels = [*kept, place], [*names, name], labels | {label}
+    return kept, names
 
 
 def _touched(must: Sequence[Chunk], facts: _Facts, odds: NDArray[np.float64], size: int) -> list[Chunk]:
@@ -246,7 +267,7 @@ def _concerned(
     best: Sequence[int], facts: _Facts, limits: set[ChunkId], shown: Mapping[ChunkId, float], asking: _Asking
 ) -> list[int]:  # fmt: skip
     """Return the relevant facts that are no limits and concern the people and things that the question names."""
-    alone_asked, buys = is_for_oneself(asking.plan.text), asking.plan.subject == "shopping"
+    alone_asked, buys = is_for_oneself(asking.plan.text), asking.plan.subject == _BUYING
     return [
         place
         for place in best
