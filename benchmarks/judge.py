@@ -28,7 +28,7 @@ from contextd.app.session import Session
 from contextd.querying import pipeline
 from contextd.querying.compete import distances, shared_words
 from contextd.querying.facets.interpret import without_amounts
-from contextd.querying.facets.judge import CROWD, MOST, NAMES, among, enough, evidence
+from contextd.querying.facets.judge import CROWD, MOST, NAMES, among, by_nearness, enough, evidence
 from contextd.querying.facets.limits import limits_for
 from contextd.querying.facets.traits import shared_concepts
 from contextd.querying.retrieve import retrieve
@@ -150,7 +150,9 @@ class Weights(NamedTuple):
 
     def odds(self, columns: Float) -> Float:
         """The log-odds of the facts of one question."""
-        return np.asarray(_among(columns @ self.evidence) @ self.crowd)
+        alone, near = columns @ self.evidence, columns[:, NAMES.index("near")]
+        near = near if near.any() else columns[:, NAMES.index("near static")]
+        return np.asarray(_among(alone) @ self.crowd + by_nearness(alone, near))
 
 
 def fitted(some: Sequence[Case]) -> Weights:

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.data import HOME, linked_home
 from contextd.app.assemble import open_session
 from contextd.ports.world import Embedder
-from contextd.text.needs import WORDS, Float, Matrix, Needs, Side, unit, wanted
+from contextd.text.needs import WORDS, Float, Matrix, Needs, Projection, unit, wanted
 from contextd.text.thesaurus import concepts_of
 
 ROOT = Path(__file__).parent
@@ -113,7 +113,7 @@ def fitted(some: Sequence[Asked]) -> Needs:
     random = np.random.default_rng(0)
     means = [np.vstack(every).mean(axis=0) for every in ([one.questions for one in some], [one.facts for one in some])]
     concepts = tuple(sorted({name for one in some for text in (*one.asked, *one.said) for name in concepts_of(text)}))
-    unknown = Needs(*(Side(mean, np.zeros((0, _RANK), np.float32)) for mean in means), concepts)
+    unknown = Needs(*(Projection(mean, np.zeros((0, _RANK), np.float32)) for mean in means), concepts)
     cases = [(_inputs(unknown, one), one.needed) for one in some]
     size = cases[0][0][0].shape[1]
     weights = [(random.uniform(-1, 1, (size, _RANK)) / np.sqrt(size)).astype(np.float32) for _ in range(2)]
@@ -126,7 +126,7 @@ def fitted(some: Sequence[Asked]) -> Needs:
             squares[side] = 0.999 * squares[side] + 0.001 * slope**2
             move = slopes[side] / (1 - 0.9**step) / (np.sqrt(squares[side] / (1 - 0.999**step)) + 1e-8)
             weights[side] = (weights[side] * (1 - rate * _DECAY) - rate * move).astype(np.float32)
-    return Needs(Side(means[0], (_SHARPNESS * weights[0]).astype(np.float32)), Side(means[1], weights[1]), concepts)
+    return Needs(Projection(means[0], (_SHARPNESS * weights[0]).astype(np.float32)), Projection(means[1], weights[1]), concepts)
 
 
 def _inputs(needs: Needs, one: Asked) -> list[Matrix]:

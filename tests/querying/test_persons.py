@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.querying.compete import alone, likely_of, needed, standings
-from contextd.querying.facets.judge import NAMES, enough, evidence, odds_of, relevant
+from contextd.querying.facets.judge import NAMES, by_nearness, enough, evidence, odds_of, relevant
 from contextd.text.aim import aim_of, aimed
 from contextd.text.hard_limits import limit_domains, question_domains
 from contextd.text.needs import WORDS, needs_of, tier_of, wanted
@@ -264,6 +264,12 @@ def test_a_fact_is_less_likely_if_many_others_are_likely() -> None:
     columns = [{name: odds if name == "near" else np.zeros(21) for name in NAMES} for odds in (alone, crowd)]
     first, second = (float(odds_of(one, "deep")[0]) for one in columns)
     assert first > second
+
+
+def test_in_a_crowd_the_nearest_facts_matter_most() -> None:
+    odds, near = np.full(30, 2.0), np.linspace(3, 0, 30)
+    gained = by_nearness(odds, near)
+    assert gained[0] > 0 > gained[-1] and not by_nearness(odds[:5], near[:5]).any()
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ _DAY = 86_400_000_000
         ("I moved here last year", "2025"),
         ("Dentist tomorrow", "2026-11-19"),
         ("I broke my leg three weeks ago", "2026-10-28"),
+        ("The parcel comes the day after tomorrow", "2026-11-20"),
+        ("I fell the day before yesterday", "2026-11-16"),
         ("We go to Norway next summer", "summer 2027"),
         ("I want to read 20 books this year", "2026"),
         ("We are camping this weekend", "weekend of 2026-11-21"),
@@ -35,6 +37,13 @@ _DAY = 86_400_000_000
 )
 def test_a_relative_time_has_its_date_beside_it(text: str, date: str) -> None:
     assert resolved(text, TOLD) == f"{text} ({date})"
+
+
+def test_a_season_that_is_not_over_is_not_the_last_one() -> None:
+    july, january = (int(datetime(year, month, 10, 12).timestamp() * 1e6) for year, month in ((2026, 7), (2027, 1)))
+    assert resolved("We went to Rome last summer", july).endswith("(summer 2025)")
+    assert resolved("I learn to ski this winter", january).endswith("(winter 2026)")
+    assert resolved("I learn to ski next winter", january).endswith("(winter 2027)")
 
 
 @pytest.mark.parametrize(

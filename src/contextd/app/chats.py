@@ -23,7 +23,7 @@ USER = "user"  # role of a message
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Utterance(NamedTuple):
+class UserMessage(NamedTuple):
     """A message of the user: the uri of its chat session, its time (0 if unknown), and its text."""
 
     uri: str
@@ -94,12 +94,12 @@ class ChatService:
         """Return every chat session and note this reader may see, newest first."""
         return self.store.sessions(self.reader)
 
-    def said_by_user(self) -> Iterator[Utterance]:
+    def said_by_user(self) -> Iterator[UserMessage]:
         """Yield the messages of the user in chats with an assistant that this reader imported. Who others are is not known."""
         for one in self.store.written(self.reader.name, self.reader):
             if isinstance(one, Conversation):
                 uri = f"chat:{one.place}#{one.sitting}"
-                yield from (Utterance(uri, each.at, each.text) for each in one.messages if each.role == USER)
+                yield from (UserMessage(uri, each.at, each.text) for each in one.messages if each.role == USER)
 
     def forget(self, name: str) -> tuple[int, str]:
         """Erase a conversation with sessions and branches, or one session or note. Returns the count, `gone` or `pending`."""

@@ -29,11 +29,11 @@ _ELSEWHERE = "run this inside a project, or use --project PATH"
 def find_root(start: Path) -> Path:
     """Return the project root of a path: by git, by a package file, by typical folders, or the path itself.
 
-    A folder above it that anybody may write to, such as the one for temporary files, is no root.
+    The folder for temporary files of all users (anybody may write to it, its sticky bit is set) is no root of what is below.
     """
     here = start.resolve()
     here = here if here.is_dir() else here.parent
-    lineage = (here, *(folder for folder in here.parents if not _is_open(folder)))
+    lineage = (here, *(folder for folder in here.parents if not _is_for_everybody(folder)))
     for is_root in (_has_git, _has_marker, _looks_like_a_project):
         for folder in lineage:
             if is_root(folder) and not refusal(folder):
@@ -55,8 +55,12 @@ def _looks_like_a_project(folder: Path) -> bool:
     )
 
 
-def _is_open(folder: Path) -> bool:
-    return os.name == "posix" and bool(folder.stat().st_mode & stat.S_IWOTH)
+def _is_for_everybody(folder: Path) -> bool:
+    try:
+        mode = folder.stat().st_mode
+    except OSError:
+        return False
+    return bool(mode & stat.S_IWOTH and mode & stat.S_ISVTX)
 
 
 def refusal(folder: Path) -> str:

@@ -112,9 +112,9 @@ _PHRASES = tuple(
         ("job", r"\b(?:work|works|working|arbeite|travaille|trabajo)(?: now| jetzt| inzwischen)? (?:as|als|comme|como) (?:an? |the |de )?(?P<value>[\w -]+?)(?= at | in | for | bei | since |[.,;]|$)"),
         ("employer", r"\b(?:work|works|working|(?:started|start|got|have) (?:a )?(?:new )?job|new job: started|joined|started|arbeite|angefangen|travaille|trabajo)(?: now| jetzt| maintenant)?"
                      r" (?:at |for |bei |chez |en |(?<=joined ))(?P<value>(?-i:[A-Z])[\w&']*(?: (?-i:[A-Z&])[\w&']*)*)"),
-        ("relationship", r"\b(?:i'?m|i am|we are|we're|(?:i|we) (?:just )?got|ich bin|wir sind|je suis|estoy|soy) (?:now |newly |jetzt |seit \w+ )?"
+        ("relationship", r"\b(?:i'?m|i am|we are|we're|(?:i|we) (?:just )?got|ich bin|wir sind|je suis|estoy|soy) (?:now |newly |jetzt |seit \w+ )?(?!engaged (?:in|with)\b)"
                          r"(?P<value>single|married|engaged|divorced|widowed|ledig|verheiratet|verlobt|geschieden|verwitwet|célibataire|mariée?|divorcée?|solter[oa]|casad[oa]|divorciad[oa])\b(?!-)"),
-        ("relationship", r"\b(?:ich habe|wir haben)(?: uns)? (?:.+ )?(?P<value>geheiratet|verlobt|scheiden lassen)\b|\bi (?:tied|have tied) (?P<in_es>the knot)\b"),
+        ("relationship", r"\b(?:ich habe|wir haben)(?: uns)? (?:.+ )?(?P<value>geheiratet|verlobt|scheiden lassen)\b"),
         ("home", r"\b(?:live|lives|living|based|wohne|wohnen|lebe|leben|habite|vivo|moved|relocated)(?: ich| wir)?(?: now| jetzt)? (?:in|to|à|en) "
                  r"(?:an? (?:[\w-]+ ){1,3}in )?" + _PLACE),
         ("birthplace", r"\b(?:born(?: and raised)?|grew up|raised) in " + _PLACE),

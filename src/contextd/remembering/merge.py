@@ -57,7 +57,7 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
     if unsure:
         return Decided(new, against=tuple(over))
     current = [old for old in alike if old.id != new.id and _same_attribute(old, new) and old.valid_to is None]
-    if over or not current or not (_one_value(new.attribute) or LATER & set(new.text.casefold().split())):
+    if over or not current or not (_one_value(new.attribute) or LATER & set(re.findall(r"\w+", new.text.casefold()))):
         return Decided(new, ended=tuple(_ended(old, new) for old in over))
     others = [old for old in current if _same_thing(old, new) and (new.trusted or not old.trusted)]
     against = tuple(old for old in current if old not in others and old.value != new.value and _contradicts(old, new))

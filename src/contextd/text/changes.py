@@ -25,6 +25,7 @@ _ENDED = (
     "sold|gave up|given up|quit|stopped|ended|dropped|cancell?ed|got rid of|gave away|ditched|finished with|broke up with"
     "|split up with|unsubscribed from|resigned from|dropped out of|took me off|taken me off|came off"
 )
+_ACCUSTOMED = "".join(rf"(?<!\b{form} )" for form in ("am", "is", "are", "be", "get", "got", "'m", "'re", "'s", "was", "were"))
 _OVER = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -37,21 +38,22 @@ _OVER = tuple(
         r"\b(?:cambié|pasé) de (?P<thing>.+?) a ",
         rf"\b(?:{_ENDED})"
         rf" (?:my |our |the |with |using |taking |drinking |eating |playing |doing |going to |all )*(?P<thing>.+?){_STOP}",
-        rf"\b(?:i|we|i've|we've|have) left (?P<thing>(?-i:[A-Z])[\w&'-]*(?: (?-i:[A-Z])[\w&'-]*)*){_STOP}",
+        rf"\b(?:i|we|i've|we've|have) left (?P<thing>(?-i:[A-Z])[\w&'-]*(?: (?-i:[A-Z])[\w&'-]*)*)"
+        rf"(?! (?:(?:in|at|on) (?:the|my|our|an?)|at home|with|behind)\b){_STOP}",
         r"\b(?:no longer|not|don'?t|doesn'?t|isn'?t|aren'?t) (?P<thing>[\w' -]+?)(?: any ?(?:more|longer))(?!\w)",
-        rf"\b(?:no longer|used to) (?P<thing>\w+ (?:in|at|on|for|with|as|to) [\w' -]+?){_STOP}",
-        rf"\b(?:no longer|used to) (?P<thing>[\w' -]+?){_STOP}",
+        rf"\b(?:no longer|{_ACCUSTOMED}used to) (?P<thing>\w+ (?:in|at|on|for|with|as|to) [\w' -]+?){_STOP}",
+        rf"\b(?:no longer|{_ACCUSTOMED}used to) (?P<thing>[\w' -]+?){_STOP}",
         r"\b(?:habe|hab|haben) (?:mein\w* |den |die |das |mit dem |mit der |mit )*(?P<thing>.+?)"
         r" (?:verkauft|aufgegeben|gekündigt|aufgehört|abgeschafft|abgesetzt|abbestellt|verschenkt|verloren|beendet)",
         r"\bmit (?:dem |der |den )?(?P<thing>[\w' -]+?) (?:habe|hab|haben) (?:ich|wir) (?:\w+ )?aufgehört",
         r"\bkein(?:e|en|er)? (?P<thing>[\w' -]+?) mehr\b",
-        r"\bnicht mehr (?:bei |in |im |an |auf |mit |zum |zur )?(?P<thing>[\w' -]+?)(?=[.,;!?]| seit\b|$)",
+        r"\bnicht mehr (?!als\b)(?:bei |in |im |an |auf |mit |zum |zur )?(?P<thing>[\w' -]+?)(?=[.,;!?]| seit\b|$)",
         r"\b(?:habe|nehme|trage|spiele|nutze|benutze|verwende|esse|trinke|brauche|fahre|mache|besuche)"
-        rf" {_MY}(?P<thing>[\w' -]+?) nicht mehr",
+        rf" {_MY}(?P<thing>[\w' -]+?) nicht mehr(?! als\b)",
         r"^früher (?:habe|hab|bin|war|hatte) ich (?:bei |in |im |mit |viel |oft )?(?P<thing>[\w' -]+?)"
         r"(?: ge\w+(?:t|en)| \w+iert)?(?=[.,;!?]|$)",
         rf"\b(?:vendu|arrêté|abandonné|résilié) (?:de |d'|ma |mon |mes |la |le |les )*(?P<thing>.+?){_STOP}",
-        r"\bne .+? plus (?:de |d'|à |chez )?(?P<thing>[\w' -]+?)(?=[.,;!?]|$)",
+        r"\bne .+? plus (?!(?:de |d'|que )?\d)(?:de |d'|à |chez )?(?P<thing>[\w' -]+?)(?=[.,;!?]|$)",
         rf"\b(?:vendí|dejé|cancelé|abandoné) (?:de |mi |mis |la |el |los |las )*(?P<thing>.+?){_STOP}",
         rf"\bya no (?:\w+ )?(?:en |a |de |el |la )*(?P<thing>[\w' -]+?){_STOP}",
         r"^(?P<thing>[\w' -]+?) (?:verkauft|gekündigt|aufgegeben|abgeschafft)\b",

@@ -25,7 +25,7 @@ Float = NDArray[np.float64]
 WORDS = "words"  # the tier without vectors
 
 
-class Side(NamedTuple):
+class Projection(NamedTuple):
     """How one side, question or fact, is projected: the mean vector, then weights of vector, concepts and constant."""
 
     mean: Matrix
@@ -44,8 +44,8 @@ class Side(NamedTuple):
 class Needs(NamedTuple):
     """The weights of a tier: both sides, and the names of the concepts."""
 
-    question: Side
-    fact: Side
+    question: Projection
+    fact: Projection
     concepts: tuple[str, ...]
 
     def rows(self, texts: Sequence[str]) -> Matrix:
@@ -57,7 +57,7 @@ class Needs(NamedTuple):
         return unit(rows)
 
 
-class Wanted(NamedTuple):
+class Projected(NamedTuple):
     """A question, projected."""
 
     needs: Needs
@@ -73,11 +73,11 @@ class Wanted(NamedTuple):
         return np.asarray(self.needs.fact.of_concepts(self.needs.rows(texts)) @ self.projected, np.float64)
 
 
-def wanted(needs: Needs, text: str, vector: Matrix) -> Wanted:
+def wanted(needs: Needs, text: str, vector: Matrix) -> Projected:
     """Return a question as it is compared with facts. `vector` is that of the text as a document; not used without a model."""
     side = needs.question
     known = vector.reshape(1, -1) if len(side.mean) else np.zeros((1, 0), np.float32)
-    return Wanted(needs, side.of_vectors(known)[0] + side.of_concepts(needs.rows([text]))[0])
+    return Projected(needs, side.of_vectors(known)[0] + side.of_concepts(needs.rows([text]))[0])
 
 
 def tier_of(space: str, size: int) -> str:
@@ -91,7 +91,10 @@ def needs_of(tier: str) -> Needs:
     """Load the weights that come with the package."""
     data = files("contextd.text").joinpath("learned", f"needs-{tier}.npz").read_bytes()
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-        sides = [Side(*(stored[f"{side}_{part}"].astype(np.float32) for part in Side._fields)) for side in ("question", "fact")]
+        sides = [
+            Projection(*(stored[f"{side}_{part}"].astype(np.float32) for part in Projection._fields))
+            for side in ("question", "fact")
+        ]
         return Needs(sides[0], sides[1], tuple(str(name) for name in stored["concepts"]))
 
 

@@ -10,12 +10,15 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from contextd.text.times import MONTHS, NUMBERS, SEASONS, UNITS, WEEKDAYS
+from contextd.text.times import MONTHS, NUMBERS, SEASONS, UNITS, WEEKDAYS, season_year
 
 _NEXT = "next|coming|nächste[nrsm]?|kommende[nrsm]?"
 _LAST = "last|past|letzte[nrsm]?|vergangene[nrsm]?|vorige[nrsm]?"
 _THIS = "this|diese[nrsm]?"
-_DAYS = {"yesterday": -1, "gestern": -1, "vorgestern": -2, "today": 0, "tonight": 0, "heute": 0, "tomorrow": 1, "übermorgen": 2}
+_DAYS = {
+    "the day before yesterday": -2, "vorgestern": -2, "yesterday": -1, "gestern": -1, "today": 0, "tonight": 0, "heute": 0,
+    "the day after tomorrow": 2, "tomorrow": 1, "übermorgen": 2,
+}  # fmt: skip
 _NAMED = (WEEKDAYS, MONTHS, SEASONS)
 _NAMES = "|".join(sorted((name for names in _NAMED for name in names), key=len, reverse=True))
 _UNIT = "|".join(UNITS)
@@ -90,9 +93,10 @@ def _named(match: re.Match[str], day: datetime) -> str:
     if name in WEEKDAYS:
         ahead = (WEEKDAYS[name] - day.weekday()) % 7
         return _iso(day + timedelta(days=ahead - 7 if step < 0 else ahead or 7 * step))
-    month = MONTHS.get(name) or SEASONS[name]
-    year = day.year + ((month <= day.month) if step > 0 else -(month >= day.month) if step < 0 else 0)
-    return f"{year}-{month:02}" if name in MONTHS else f"{match[2]} {year}"
+    if name in SEASONS:
+        return f"{match[2]} {season_year(SEASONS[name], day, step)}"
+    month = MONTHS[name]
+    return f"{day.year + ((month <= day.month) if step > 0 else -(month >= day.month) if step < 0 else 0)}-{month:02}"
 
 
 def _ahead(match: re.Match[str], day: datetime) -> str:

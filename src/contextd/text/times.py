@@ -226,13 +226,22 @@ def _since_year(match: re.Match[str], today: datetime) -> Days:
 def _season(match: re.Match[str], today: datetime) -> Days:
     """A season of a year, or the latest that is over. A winter begins in the year that names it."""
     month = SEASONS[match[1]]
-    year = int(match[2]) if match[2] else today.year - (today.month < month + 3 if month < 12 else 1)
-    yield from _months(today, year, month, 3)
+    yield from _months(today, int(match[2]) if match[2] else season_year(month, today, -1), month, 3)
 
 
 def _this_season(match: re.Match[str], today: datetime) -> Days:
     month = SEASONS[match[1]]
-    yield from _months(today, today.year - (month == 12 and today.month < 3), month, 3)
+    yield from _months(today, season_year(month, today, 0), month, 3)
+
+
+def season_year(month: int, day: datetime, step: int) -> int:
+    """Return the year in which a season begins, by its first month: the last that is over (-1), this one (0), the next (1)."""
+    this = day.year - (month == 12 and day.month < 3)
+    if step > 0:
+        return this + (month <= day.month or this < day.year)
+    if step < 0:
+        return day.year - (day.month < month + 3 if month < 12 else 1)
+    return this
 
 
 def _season_of_earlier_year(match: re.Match[str], today: datetime) -> Days:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.text.classifiers import learned
+from contextd.text.needs import WORDS
 from contextd.text.people import Mentions
 
 Float = NDArray[np.float64]
@@ -23,9 +24,11 @@ NAMES = ("near", "near static", "parts", "coverage", "concepts", "needed", "limi
          "constant")  # fmt: skip
 CROWD = ("odds", "crowd", "constant among others")
 MOST = 12  # facts that are shown by their relevance
-_ENOUGH, _AMONG_FEW = 0.3, 0.36  # probability from which a fact is shown; the second among few facts
-_FEW = 40  # facts; among fewer, even one that is far from the question is among the nearest
-_TOUCHES = 0.13  # share of that from which a limit in the domain of the question is shown
+_ENOUGH, _AMONG_FEW = 0.27, 0.36  # probability from which a fact is shown; the second among few facts
+_FEW, _RISE = 40, 0.4  # facts among which it begins to rise, and the exponent: the nearest of few may still be far
+_CROWD, _IN_A_CROWD = 6, 0.9  # likely facts that are no crowd yet, and the weight of nearness in one; chosen on PrefEval
+_NEAREST = {"deep": "near", "static": "near static", WORDS: "parts"}  # by tier, how near a fact is
+_TOUCHES = 0.2  # share of that from which a limit in the domain of the question is shown
 _JUDGED = 120  # facts of the largest persons with several facts per answer
 
 
@@ -33,7 +36,7 @@ def enough(size: int) -> float:
     """Return the probability from which a fact is shown: among very many facts no single one is likely."""
     if size > _JUDGED:
         return _ENOUGH * _JUDGED / size
-    return float(min(_AMONG_FEW, _ENOUGH * max(1.0, (_FEW / max(1, size)) ** 0.25)))
+    return float(min(_AMONG_FEW, _ENOUGH * max(1.0, (_FEW / max(1, size)) ** _RISE)))
 
 
 def evidence(
@@ -57,14 +60,25 @@ def odds_of(columns: Mapping[str, Float], tier: str) -> Float:
     model = learned(f"judge-{tier}")
     weights = dict(zip(model.labels, model.weights[0].tolist(), strict=True))
     odds = np.asarray(sum(weights[name] * columns[name] for name in NAMES))
-    return np.asarray(sum(weights[name] * column for name, column in among(odds).items()))
+    competing = sum(weights[name] * column for name, column in among(odds).items())
+    return np.asarray(competing + by_nearness(odds, columns[_NEAREST[tier]]))
 
 
 def among(odds: Float) -> dict[str, Float]:
     """Return the features of facts that compete: their log-odds, and how many facts are likely."""
     one = np.ones(len(odds))
-    likely = 1 / (1 + np.exp(-np.clip(odds, -30, 30)))
-    return dict(zip(CROWD, (odds, one * math.log1p(float(likely.sum())), one), strict=True))
+    return dict(zip(CROWD, (odds, one * math.log1p(float(_likely(odds).sum())), one), strict=True))
+
+
+def by_nearness(odds: Float, near: Float) -> Float:
+    """Return what the likely facts gain or lose among each other: in a crowd, the nearest of them matter most."""
+    likely = _likely(odds)
+    crowd = max(0.0, math.log(float(likely.sum()) / _CROWD)) if likely.any() else 0.0
+    return np.asarray(_IN_A_CROWD * crowd * (near - np.average(near, weights=likely))) if crowd else np.zeros(len(odds))
+
+
+def _likely(odds: Float) -> Float:
+    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -30, 30))))
 
 
 def relevant(odds: Float, size: int, share: float = 1.0) -> list[int]:

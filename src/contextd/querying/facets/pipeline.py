@@ -1,4 +1,4 @@
-"""FACETS ► understand ► interpret ► divide ► retrieve ► limits ► compete ► matter ► judge ► assign ► diversify ► allot ►
+"""FACETS ► understand ► interpret ► divide ► retrieve ► limits ► compete ► matter ► judge ► assign ► fill ► diversify ► allot ►
 compress ► render.
 
 Answers the same question as `querying/pipeline.py`, but from a person's memories and by facets. This module alone defines the
@@ -29,6 +29,7 @@ from contextd.querying.facets.assign import BOOSTS, assign
 from contextd.querying.facets.compress import Statement, compress
 from contextd.querying.facets.divide import USUAL, divide
 from contextd.querying.facets.facet_table import aspects_of
+from contextd.querying.facets.fill import NEARLY, fill, is_filled
 from contextd.querying.facets.interpret import interpret, without_amounts
 from contextd.querying.facets.judge import could_touch, evidence, odds_of, relevant
 from contextd.querying.facets.limits import LIMITS, limits_for, most_pressing
@@ -57,8 +58,6 @@ _MATTERS = 0.5  # probability that anything matters, from which facts are shown
 _HARDLY = 0.05  # below, a question without "I" or "my" has no limits either
 _MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
-_BUYING, _MONEY = "shopping", "budget"  # a subject, and a facet of it
-_NEARLY = 0.4  # share of the probability from which a fact fills an empty facet
 _DIGITS = 6  # of a score; further ones depend on the facts around it
 _TOPIC = 0.1  # if the fact has a topic of its facet
 _RECENT = 0.02  # for the fact told last; half of it for one a season older
@@ -234,27 +233,20 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
         best = relevant(odds, view.size) if gate >= _MATTERS else []
     kept = _concerned(best, facts, {chunk.id for chunk in must}, shown, asking)
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
-    if kept and not answer and plan.subject == _BUYING and not asking.asked.own:
-        nearly = _concerned(relevant(odds, view.size, _NEARLY), facts, {chunk.id for chunk in must}, shown, asking)
-        kept, names = _filled(kept, names, [place for place in nearly if place not in kept], facts, asking)
+    if kept and not answer and is_filled(plan.subject) and not asking.asked.own:
+        nearly = _concerned(relevant(odds, view.size, NEARLY), facts, {chunk.id for chunk in must}, shown, asking)
+        filled = trace.step("fill", lambda: _filled(kept, names, nearly, facts, asking))
+        kept, names = list(filled), list(filled.values())
     limits = [_limit(chunk, shown.get(chunk.id, 0.0)) for chunk in must]
     return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
 
 
-def _filled(
-    kept: list[int], names: list[str], nearly: Sequence[int], facts: _Facts, asking: _Asking
-) -> tuple[list[int], list[str]]:  # fmt: skip
-    """Add nearly relevant facts of empty facets, and those with an attribute that no other fact has: color, fit, brands.
-
-    What is bought has a budget, a size, a style and a use. Money for one thing says nothing of another, so the budget is left
-    as it is.
-    """
-    labels = {facts.read[facts.chunks[place]].label for place in kept} | {""}
-    for name, place in zip(_facets_of(facts, nearly, asking), nearly, strict=True):
-        label = facts.read[facts.chunks[place]].label
-        if name not in names or (name != _MONEY and label not in labels):
-            kept, names, labels = [*kept, place], [*names, name], labels | {label}
-    return kept, names
+def _filled(kept: list[int], names: list[str], nearly: list[int], facts: _Facts, asking: _Asking) -> dict[int, str]:
+    """Return the facet of each shown fact, with what fills the facets of a purchase."""
+    more = [place for place in nearly if place not in kept]
+    labels = {place: facts.read[facts.chunks[place]].label for place in (*kept, *more)}
+    shown = dict(zip(kept, names, strict=True))
+    return fill(shown, dict(zip(more, _facets_of(facts, more, asking), strict=True)), labels)
 
 
 def _touched(must: Sequence[Chunk], facts: _Facts, odds: NDArray[np.float64], size: int) -> list[Chunk]:
@@ -267,7 +259,7 @@ def _concerned(
     best: Sequence[int], facts: _Facts, limits: set[ChunkId], shown: Mapping[ChunkId, float], asking: _Asking
 ) -> list[int]:  # fmt: skip
     """Return the relevant facts that are no limits and concern the people and things that the question names."""
-    alone_asked, buys = is_for_oneself(asking.plan.text), asking.plan.subject == _BUYING
+    alone_asked, buys = is_for_oneself(asking.plan.text), is_filled(asking.plan.subject)
     return [
         place
         for place in best
