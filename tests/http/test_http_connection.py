@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from contextd.errors import InvalidInput
+from contextd.errors import ContextdError, InvalidInput
+from contextd.surfaces.client.connection import Connection
 from contextd.surfaces.client.http_connection import HttpConnection
 
 Serve = Callable[..., tuple[HttpConnection, list[bytes]]]
@@ -90,3 +91,34 @@ def test_a_header_cannot_add_another_one(serve: Serve, name: str) -> None:
     with pytest.raises(InvalidInput, match="X-Contextd-Reader"):
         connection.ask("GET", "/x", b"", {"X-Contextd-Reader": name})
     assert not asked
+
+
+@pytest.mark.parametrize(("field", "open_after"), [("", True), ("Connection: close\r\n", False)])
+def test_a_connection_knows_whether_it_is_open(serve: Serve, field: str, open_after: bool) -> None:
+    connection, _ = serve(f"HTTP/1.1 200 OK\r\n{field}Content-Length: 2\r\n\r\nok".encode())
+    assert not connection.is_open
+    connection.ask("GET", "/x", b"", {})
+    assert connection.is_open is open_after
+    connection.close()
+
+
+def test_a_refusal_that_closes_is_followed_by_a_look_at_the_lock() -> None:
+    """A kept object that is closed would connect to whoever has the port by then, and send the token there."""
+    answer = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
+    looked, asked = [], []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve_once() -> None:
+            accepted, _ = listening.accept()
+            with accepted:
+                asked.append(accepted.recv(65536))
+                accepted.sendall(answer)
+
+        threading.Thread(target=serve_once, daemon=True).start()
+        ours = iter((True, False, False, False))
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        connection = Connection(url, "secret", 5, 0, {}, lambda: not looked.append(1) and next(ours))
+        for _ in range(2):
+            with pytest.raises(ContextdError):
+                connection.get("/stats", {})
+    assert len(looked) == 2 and len(asked) == 1

@@ -319,3 +319,15 @@ def test_a_project_that_the_service_follows_can_be_removed(home: Path, followed:
     removed = contextd("projects", "remove", str(followed), "--yes")
     assert removed.code == 0 and "1 removed" in removed.out, removed.err
     assert not list((home / "projects").iterdir())
+
+
+def test_nobody_gets_the_port_while_the_lock_says_that_it_is_ours(process: Process) -> None:
+    process.process.send_signal(signal.SIGTERM)
+    taken = []
+    while process.process.poll() is None:
+        with suppress(OSError), socket.socket() as thief:
+            thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            thief.bind(("127.0.0.1", process.port))
+            thief.listen()
+            taken.append(running(process.home))
+    assert not any(taken) and process.process.wait(20) == 0

@@ -44,6 +44,9 @@ CLAUDE_CODE = [
     {"type": "summary", "summary": "Fixing the lease", "leafUuid": "x"},
     {"type": "user", "sessionId": "s1", "timestamp": "2025-05-01T08:00:00.000Z", "message": {"role": "user", "content": "Why does the lease hang?"}},
     {"type": "user", "sessionId": "s1", "isMeta": True, "message": {"role": "user", "content": "Caveat: generated"}},
+    {"type": "user", "sessionId": "s1", "isCompactSummary": True, "message": {"role": "user", "content": "A summary by a model"}},
+    {"type": "user", "sessionId": "s1", "message": {"role": "user", "content": "<task-notification>done</task-notification>"}},
+    {"type": "user", "sessionId": "s1", "message": {"role": "user", "content": "<bash-stdout>total 0</bash-stdout>"}},
     {"type": "assistant", "sessionId": "s1", "timestamp": "2025-05-01T08:00:09.000Z", "message": {"role": "assistant", "content": [
         {"type": "thinking", "thinking": "hmm"}, {"type": "text", "text": "The heartbeat thread never starts."}, {"type": "tool_use", "name": "Read", "input": {}}]}},
     {"type": "user", "sessionId": "s1", "message": {"role": "user", "content": [{"type": "tool_result", "content": "lots of output"}]}},

@@ -166,3 +166,15 @@ def test_what_ended_stays_in_the_history_with_its_dates(somebody: Callable[[], S
     done = session.memories.remember("I switched from Neovim to Zed")
     (ended,) = done.replaced
     assert ended.valid_to == done.memory.valid_from and ended.replaced_by == done.memory.id
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("My mother lives in Kassel and turns 70 on 3 May 2027", "My mother moved from Kassel to Göttingen"),
+        ("I draw in Vectorworks and QGIS", "I switched from Vectorworks to AutoCAD"),
+    ],
+)
+def test_a_change_does_not_erase_what_else_a_fact_says(somebody: Callable[[], Session], old: str, new: str) -> None:
+    hold, against = told(somebody(), old, new)
+    assert {old, new} <= hold and old in against

@@ -358,3 +358,8 @@ def test_a_copy_of_a_readme_makes_no_project(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "README.before").write_text("a draft\n")
     assert find_root(tmp_path / "notes") == tmp_path / "notes"
+
+
+def test_no_folder_around_the_home_directory_is_a_root() -> None:
+    with pytest.raises(InvalidInput, match="your home directory"):
+        checked_root(Path.home().parent if Path.home().parent != Path("/") else Path.home())

@@ -95,9 +95,12 @@ class ChatService:
         return self.store.sessions(self.reader)
 
     def said_by_user(self) -> Iterator[UserMessage]:
-        """Yield the messages of the user in chats with an assistant that this reader imported. Who others are is not known."""
+        """Yield the messages of the user in chats with an assistant that this reader imported.
+
+        In a chat in which several people have that role, it is not known who of them the user is.
+        """
         for one in self.store.written(self.reader.name, self.reader):
-            if isinstance(one, Conversation):
+            if isinstance(one, Conversation) and len({each.author for each in one.messages if each.role == USER}) == 1:
                 uri = f"chat:{one.place}#{one.sitting}"
                 yield from (UserMessage(uri, each.at, each.text) for each in one.messages if each.role == USER)
 

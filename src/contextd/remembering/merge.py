@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from contextd.text.changes import LATER, Ending, change_of, speaks_of
+from contextd.text.changes import LATER, Ending, change_of, says_more, speaks_of
 from contextd.text.natural_language import small_words
 from contextd.text.terms import plain, split
 from contextd.values.memory import Decided, Memory
@@ -53,13 +53,13 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
             continue
         if plain(old.text) == plain(new.text):
             return Decided(_confirmed(old, new), known=True)
-    over, unsure = _over(new, alike)
-    if unsure:
-        return Decided(new, against=tuple(over))
+    over, partly = _over(new, alike)
+    if partly and not over:
+        return Decided(new, against=tuple(partly))
     current = [old for old in alike if old.id != new.id and _same_attribute(old, new) and old.valid_to is None]
     if over or not current or not (_one_value(new.attribute) or LATER & set(re.findall(r"\w+", new.text.casefold()))):
-        return Decided(new, ended=tuple(_ended(old, new) for old in over))
-    others = [old for old in current if _same_thing(old, new) and (new.trusted or not old.trusted)]
+        return Decided(new, ended=tuple(_ended(old, new) for old in over), against=tuple(partly))
+    others = [old for old in current if _same_thing(old, new) and (new.trusted or not old.trusted) and not says_more(old.text)]
     against = tuple(old for old in current if old not in others and old.value != new.value and _contradicts(old, new))
     if not others:
         return Decided(new, against=against)
@@ -74,18 +74,19 @@ def _ended(old: Memory, new: Memory) -> Memory:
     return replace(old, valid_to=max(old.valid_from, new.valid_from), replaced_by=new.id, changed=new.changed)
 
 
-def _over(new: Memory, alike: Sequence[Memory]) -> tuple[list[Memory], bool]:
-    """Return the facts that a sentence such as "I switched from Neovim to Zed" ends, and whether that is unsure.
+def _over(new: Memory, alike: Sequence[Memory]) -> tuple[list[Memory], list[Memory]]:
+    """Return the facts that a sentence such as "I switched from Neovim to Zed" ends, and those that it contradicts in part.
 
     A thing that is over ends all facts about it. A thing that only has another value ends a fact that says its value and
-    nothing more.
+    nothing more. A fact that says several things stays, and so does one if the change is unsure.
     """
     change = change_of(new.text)
     if change is None:
-        return [], False
+        return [], []
     told = [old for old in alike if _may_end(old, new, change) and _is_about(change, old)]
     ended = [old for old in told if not change.moved or (old.value and _words(old) <= change.thing)]
-    return ended, change.unsure and bool(ended)
+    partly = [old for old in ended if change.unsure or says_more(old.text)]
+    return [old for old in ended if old not in partly], partly
 
 
 def _may_end(old: Memory, new: Memory, change: Ending) -> bool:

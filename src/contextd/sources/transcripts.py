@@ -12,7 +12,11 @@ from contextd.values.conversation import Conversation, Message, Unread
 
 NO_TIME = -1  # of a message with an invalid time; `exports.read` reports and removes it
 _TITLE = 80
-_NOT_SAID = ("<command-", "<local-command", "<system-reminder>", "<environment_context>", "<user_instructions>", "# AGENTS.md")
+_NOT_SAID = (
+    "<command-", "<local-command", "<system-reminder>", "<environment_context>", "<user_instructions>", "<task-notification",
+    "<bash-stdout", "<bash-stderr", "<bash-input", "# AGENTS.md",
+)  # fmt: skip
+_NO_MESSAGE = ("isMeta", "isSidechain", "isCompactSummary")  # marks of entries that the person did not write
 _WHO = ("author", "speaker", "sender", "name", "role", "from")
 _WHAT = ("text", "content", "message", "body")
 _WHEN = ("at", "timestamp", "time", "date", "created_at", "create_time")
@@ -44,7 +48,7 @@ def claude_code(path: Path, meter: Meter) -> Iterator[Conversation | Unread]:
         if entry.get("type") == "summary":
             title = word(entry.get("summary")) or title
         message = entry.get("message")
-        if entry.get("type") not in ("user", "assistant") or entry.get("isMeta") or entry.get("isSidechain"):
+        if entry.get("type") not in ("user", "assistant") or any(entry.get(mark) for mark in _NO_MESSAGE):
             continue
         session = word(entry.get("sessionId")) or session
         if isinstance(message, dict) and (text := text_of(message.get("content"))) and not text.lstrip().startswith(_NOT_SAID):

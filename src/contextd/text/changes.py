@@ -114,6 +114,10 @@ class Ending(NamedTuple):
     unsure: bool = False
 
 
+_SEVERAL = re.compile(  # commas and full stops of Chinese and Japanese among them
+    r"\w{2}[,;.] +\w|\b(?:and|but|und|aber|sondern|et|mais|y|pero)\b|[\u3001\uff0c\uff1b]|\u3002 *\S|但|而且|けど|ので",
+    re.IGNORECASE,
+)
 _NOTHING = Ending(frozenset())
 _CHANGES = (
     (_OVER, _NOTHING),
@@ -136,6 +140,11 @@ def change_of(text: str) -> Ending | None:
                 if 0 < len(thing) <= _LONGEST:
                     return change._replace(thing=thing)
     return None
+
+
+def says_more(text: str) -> bool:
+    """Return whether a fact says several things, so that one of them may hold without the other: "no meat, but fish"."""
+    return bool(_SEVERAL.search(text.strip()))
 
 
 def telling(words: str, line: str) -> frozenset[str]:

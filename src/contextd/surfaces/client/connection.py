@@ -121,8 +121,9 @@ class Connection:
         return HttpConnection(parts.hostname or "", parts.port or 80, self.timeout)
 
     def _keep(self, connection: HttpConnection | TlsConnection) -> None:
+        """Keep a connection for the next request; not a closed one, which would connect to whoever has the port then."""
         with self._lock:
-            if len(self._idle) < _MOST_IDLE:
+            if connection.is_open and len(self._idle) < _MOST_IDLE:
                 self._idle.append(connection)
                 return
         connection.close()

@@ -39,6 +39,11 @@ class HttpConnection:
         self._socket.sendall(head + body)
         return self._read(self._answers)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection is open."""
+        return self._socket is not None
+
     def close(self) -> None:
         """Close the connection. It may be asked again and connects anew."""
         for one in (self._answers, self._socket):

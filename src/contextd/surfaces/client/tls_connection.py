@@ -22,6 +22,11 @@ class TlsConnection:
         except HTTPException as error:
             raise ConnectionError(str(error)) from None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection is open."""
+        return self._connection.sock is not None
+
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()

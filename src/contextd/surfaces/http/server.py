@@ -94,7 +94,9 @@ def serve(service: Service, address: Address, *, limits: RequestLimits | None = 
         _logging()
         gc.freeze()  # modules live as long as the process; collections need not look at them
         sys.stderr.write(f"contextd is serving at {url} (process id {os.getpid()})\n")
-        _Server(_config(guard, address), api).run(sockets=[bound])
+        # The server closes its copy of the socket when it begins to stop. The port stays ours until the lock is free, so no
+        # other program gets the tokens of clients that still see the lock.
+        _Server(_config(guard, address), api).run(sockets=[bound.dup()])
     sys.stderr.write("stopped\n")
     return 0
 
