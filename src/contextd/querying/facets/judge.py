@@ -28,7 +28,7 @@ _ENOUGH, _AMONG_FEW = 0.27, 0.36  # probability from which a fact is shown; the 
 _FEW, _RISE = 40, 0.4  # facts among which it begins to rise, and the exponent: the nearest of few may still be far
 _CROWD, _IN_A_CROWD = 6, 0.9  # likely facts that are no crowd yet, and the weight of nearness in one; chosen on PrefEval
 _NEAREST = {"deep": "near", "static": "near static", WORDS: "parts"}  # by tier, how near a fact is
-_TOUCHES = 0.2  # share of that from which a limit in the domain of the question is shown
+_TOUCHES = 0.1  # share of that from which a limit in the domain of the question is shown
 _JUDGED = 120  # facts of the largest persons with several facts per answer
 
 
