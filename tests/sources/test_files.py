@@ -360,6 +360,8 @@ def test_a_copy_of_a_readme_makes_no_project(tmp_path: Path) -> None:
     assert find_root(tmp_path / "notes") == tmp_path / "notes"
 
 
-def test_no_folder_around_the_home_directory_is_a_root() -> None:
-    with pytest.raises(InvalidInput, match="your home directory"):
-        checked_root(Path.home().parent if Path.home().parent != Path("/") else Path.home())
+def test_no_folder_around_the_home_directory_is_a_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "people/ana").mkdir(parents=True)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "people/ana")
+    with pytest.raises(InvalidInput, match="contains your home directory"):
+        checked_root(tmp_path / "people")

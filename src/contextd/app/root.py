@@ -65,12 +65,13 @@ def _is_for_everybody(folder: Path) -> bool:
 
 def refusal(folder: Path) -> str:
     """Return why a folder must not be indexed; empty if it may."""
-    resolved = folder.resolve()
-    if Path.home().resolve().is_relative_to(resolved):
-        what = "is" if resolved == Path.home().resolve() else "contains"
-        return f"{resolved} {what} your home directory; {_ELSEWHERE}"
+    resolved, own = folder.resolve(), Path.home().resolve()
+    if resolved == own:
+        return f"{resolved} is your home directory; {_ELSEWHERE}"
     if str(resolved) in _SYSTEM or any(resolved.is_relative_to(path) for path in ("/etc", "/proc", "/sys", "/dev")):
         return f"{resolved} is a system folder; {_ELSEWHERE}"
+    if own.is_relative_to(resolved):
+        return f"{resolved} contains your home directory; {_ELSEWHERE}"
     return ""
 
 
