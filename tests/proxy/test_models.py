@@ -252,7 +252,7 @@ def called(proxied: Proxied, method: str, path: str, token: str) -> Any:
 def test_the_log_over_http_shows_what_the_reader_may_see(proxied: Proxied) -> None:
     open_token = proxied.service.tokens.create(f"open-{time.monotonic_ns()}", may="write")
     private_token = proxied.service.tokens.create(f"private-{time.monotonic_ns()}", may="write", private=True)
-    Session.remember(proxied.service._opened(None, ()), "My safe is behind the red canary painting", private=True)
+    kept = Session.remember(proxied.service._opened(None, ()), "My safe is behind the red canary painting", private=True)
     proxied.configure(log_text=True)
     answer = ask(proxied, "What is behind the canary painting, my safe?", **{"x-contextd-token": private_token})
     assert "red canary" in sent(proxied)
@@ -261,7 +261,9 @@ def test_the_log_over_http_shows_what_the_reader_may_see(proxied: Proxied) -> No
     assert called(proxied, "GET", "/log?limit=5", open_token)["items"][0]["id"] == number
     whole, part = (called(proxied, "GET", f"/log/{number}", token) for token in (private_token, open_token))
     assert "red canary" in whole["block"] and whole["pieces"] and whole["pieces"][0]["state"] == "unchanged"
-    assert part["block"] == "" and part["question"] == "" and part["pieces"] == [] and "canary" not in json.dumps(part)
+    assert f"memory:{kept.memory.id}" in {piece["uri"] for piece in whole["pieces"]}
+    assert part["block"] == "" and part["question"] == "" and "canary" not in json.dumps(part)
+    assert f"memory:{kept.memory.id}" not in {piece["uri"] for piece in part["pieces"]}
     assert called(proxied, "GET", "/log/ffffffff", open_token)["code"] == "not_found"
     assert (
         called(proxied, "DELETE", "/log", open_token)["count"] > 0 and called(proxied, "GET", "/log", open_token)["items"] == []
