@@ -209,7 +209,7 @@ def report(some: Sequence[Case], likely: Sequence[Float], tier: str) -> None:
 
 
 def main() -> None:
-    """Measure leaving persons out; with `--learn`, write the weights of both tiers."""
+    """Measure leaving persons out; with `--learn`, write the weights of all tiers."""
     for tier, some in cases(persons()).items():
         report(some, left_out(some), tier)
         weights = np.concatenate(fitted(some))

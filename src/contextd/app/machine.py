@@ -13,7 +13,7 @@ _LOWEST = 19
 _ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 
 
-def share_memory() -> None:
+def use_one_heap() -> None:
     """Let all threads allocate from one heap, with glibc. Threads that come and go would leave gaps in heaps of their own."""
     _allocator("mallopt", _ARENA_MAX, 1)
 

@@ -21,7 +21,6 @@ COMMIT = "commit"  # language of a commit as a document
 MEMORY = "memory"  # language of a memory
 
 CHAT = "chat"  # language of a chat session
-MEMORY = "memory"  # language of a memory
 
 
 class ChunkId(NamedTuple):

@@ -20,7 +20,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from contextd import __version__
-from contextd.app.machine import share_memory
+from contextd.app.machine import use_one_heap
 from contextd.app.service import Service
 from contextd.app.serving import already_running, announced, folder_of, running
 from contextd.errors import InvalidInput, Unavailable
@@ -71,7 +71,7 @@ class Address:
 def serve(service: Service, address: Address, *, limits: RequestLimits | None = None) -> int:
     """Serve until SIGTERM or SIGINT. Returns the exit code. Raises `Unavailable` if the port or the lock is taken."""
     address.check()
-    share_memory()
+    use_one_heap()
     if (other := running(service.home.path)) is not None:
         raise Unavailable(already_running(other))
     bound = _bound(address)
