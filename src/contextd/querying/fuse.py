@@ -33,8 +33,8 @@ _DEEP = {
                "deep": 1.64, "words_company": 0.84, "vector_company": 1.49},
     "report": _STATIC["report"] | {"deep": 1.0},  # set by hand: the reports used for fitting had no deep vectors
 }  # fmt: skip
-# Messages between people, from two sets of long chats (benchmarks/chat_weights.py). `during`, for a time in the question, is set
-# by hand.
+# Messages between people, from two sets of long chats (benchmarks/chat_weights.py). `during`, for a time in the question,
+# is set by hand.
 CHAT_STATIC = {"chunk": 0.7, "chunk_coverage": 0.63, "around": 2.72, "name": 2.32, "static": 2.23, "document": 0.87,
                "document_coverage": 0.96, "before chunk": -0.1, "after chunk": -0.38, "before static": 0.3,
                "after static": 0.53, "words_company": -0.13, "vector_company": 1.09, "during": 1.5}  # fmt: skip
