@@ -456,6 +456,18 @@ def test_a_pipe_that_is_closed_early_is_no_failure(make_project: Callable[..., P
     assert process.wait(timeout=60) == 0 and b"Traceback" not in process.stderr.read()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_output_that_cannot_be_written_is_said(make_project: Callable[..., Path], home: Path) -> None:
+    root = make_project({f"m{n}.py": "def f():\n    return 1\n" for n in range(2000)})
+    variables = {**os.environ, "CONTEXTD_HOME": str(home)}
+    for arguments in (("list-indexable", "-p", str(root)), ("--version",)):
+        with open("/dev/full", "wb") as full:
+            command = [sys.executable, "-m", "contextd", *arguments]
+            done = subprocess.run(command, env=variables, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+        assert done.returncode == 3
+        assert done.stderr == b"error: cannot write the output: No space left on device\n"
+
+
 def test_a_misspelt_command_got_no_hint(contextd: Callable[..., Run]) -> None:
     assert "did you mean search?" in contextd("searhc", "x").err
     assert contextd().code == 0 and "Start in a project directory" in contextd().out

@@ -45,6 +45,7 @@ def test_a_program_is_connected_once_and_disconnected(
         assert done.code == 0, done.err
         return json.loads(done.out)["items"]  # type: ignore[no-any-return]
 
+    there = {path for folder in (person, project) for path in folder.rglob("*")}
     (first,) = run("install")
     assert first["changed"] and not run("install")[0]["changed"], "the second time changes nothing"
     path = Path(str(first["file"]))
@@ -64,7 +65,8 @@ def test_a_program_is_connected_once_and_disconnected(
     if name == "zed" and scope == "user":
         assert "// dark" in text and "One Dark" in text
     assert run("uninstall")[0]["changed"] and not run("uninstall")[0]["changed"]
-    assert "contextd" not in path.read_text()
+    assert path.exists() == (path in there), "a file that install created is removed"
+    assert not path.exists() or "contextd" not in path.read_text()
 
 
 def test_a_dry_run_writes_nothing_and_a_broken_file_is_left_alone(person: Path, contextd: Contextd) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contextd.app.assemble import open_session
-from contextd.remembering.attributes import stated
+from contextd.remembering.attributes import stated, whose
 from contextd.text.classifiers import guess
 from contextd.text.natural_language import language_of
 from contextd.values.memory import UNKNOWN
@@ -59,6 +59,40 @@ def test_whose_fact_it_is() -> None:
     assert stated("Tom's shoe size is 39")[:3] == ("tom", "shoe_size", "39")
     assert stated("My wife is allergic to nuts")[:3] == ("wife", "allergy", "nuts")
     assert stated("Biscuit is a beagle").about == "biscuit" and stated("Standup is at 10").about == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("Lena trägt jetzt Schuhgröße 35", "lena"),
+        ("Meine Schwester verträgt keine Laktose", "schwester"),
+        ("Unser kleiner Sohn isst keinen Fisch", "sohn"),
+        ("Hugo n'aime pas les champignons", "hugo"),
+        ("Ma mère habite à Lyon", "mère"),
+        ("Mi hermano trabaja en Sevilla", "hermano"),
+        ("Carmen tiene alergia al polen", "carmen"),
+        ("Schuhgröße ist 42", ""),
+        ("Meine Wohnung hat zwei Zimmer", ""),
+        ("Mon vélo est bleu", ""),
+        ("Ich trage Schuhgröße 42", ""),
+        ("Mittwochs geht nichts", ""),
+    ],
+)
+def test_whose_fact_it_is_in_other_languages(text: str, about: str) -> None:
+    assert whose(text)[0] == about
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute"),
+    [
+        ("Für einen neuen Laptop höchstens 900 €", "budget_laptop"),
+        ("Budget für meine Wanderschuhe: maximal 150 Euro", "budget_wanderschuhe"),
+        ("Pour un nouveau vélo, pas plus de 600 €", "budget_vélo"),
+        ("Máximo 40 € para una mochila", "budget_mochila"),
+    ],
+)
+def test_a_budget_is_named_after_the_thing(text: str, attribute: str) -> None:
+    assert stated(text).attribute == attribute
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from contextd.text.changes import change_of, speaks_of
         ("I gave up smoking in January", "I smoke ten a day", False),
         ("I don't play tennis any more", "I play tennis on Mondays", False),
         ("Vendí la moto, ahora voy en bici", "Voy en moto al trabajo", False),
+        ("Ich bin von der TK zur AOK gewechselt", "Meine Krankenkasse ist die TK", False),
+        ("Wir sind vom Gas auf eine Wärmepumpe umgestiegen", "Wir heizen mit Gas", False),
         ("ジムはやめた", "ジムは水曜日に通っている", False),
         ("Rent went up to 1,010 euros", "My rent is 950 euros", True),
         ("Standup has been pushed to 10:15", "Standup is at 9:30", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shlex
 import shutil
@@ -72,6 +73,8 @@ def _opencode(command: Command) -> dict[str, Any]:
 
 
 _CONFIG = ".config"
+# A file from which the entry was removed and which has nothing else: `{"mcpServers": {}}`, or `[mcp_servers]`.
+_EMPTY = re.compile(r'\s*(?:\{\s*(?:"\w+":\s*\{\s*\}\s*)?\}|\[\w+\])?\s*')
 _CODE = "Library/Application Support/Code/User" if sys.platform == "darwin" else f"{_CONFIG}/Code/User"
 AGENTS = {
     one.name: one
@@ -101,15 +104,18 @@ class FileChange:
         return self.before != self.after
 
     def write(self) -> None:
-        """Write the file, and keep what it was before beside it. Raises `StorageError`.
+        """Write the file, and keep what it was before beside it. A file that install created is removed once it is empty.
 
-        Both are written to new files of this user alone, which then take their names: a link that waits there is not followed.
+        Raises `StorageError`. Both are written to new files of this user alone, which then take their names: a link that waits there is not followed.
         """
         target = self.path.resolve()
         try:
             make_folder(target.parent)
             mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o600
             backup = target.with_name(target.name + BACKUP)
+            if not backup.is_file() and _EMPTY.fullmatch(self.after):
+                target.unlink(missing_ok=True)
+                return
             if self.before and not backup.is_file():  # what it was before contextd came
                 _replaced(backup, self.before, mode)
             _replaced(target, self.after, mode)

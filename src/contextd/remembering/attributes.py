@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from contextd.remembering.sizes import SIZE, size_name
+from contextd.text.natural_language import ANY_SMALL
 from contextd.text.people import RELATIONS
 from contextd.text.thesaurus import concepts_of, languages_of
 
@@ -158,6 +159,16 @@ _NAMED = re.compile(
     r"^(?P<who>[A-Z][a-z]+)(?:'s|\u2019s)? (?:is|has|likes|hates|loves|prefers|wants|turns|works|lives|needs|can't|must|speaks|takes|was|went|eats|won't"
     r"|doesn't|gets|reacts|carries|avoids|uses|sold|left|quit|stopped|gave|got|joined|bought)\b"
 )
+# The same in German, French and Spanish. Things can do what the verbs of the second group say, so these need a name.
+_ACTS_ABROAD = re.compile(
+    r"^(?P<who>[^\W\d_a-z][^\W\d_]{2,}) (?:trägt|mag|liebt|hasst|lebt|wohnt|arbeitet|isst|trinkt|spielt|möchte|verträgt|studiert|aime|n'aime"
+    r"|déteste|habite|travaille|mange|boit|préfère|vive|trabaja|bebe|juega|prefiere|odia|calza)\b"
+)
+_IS_ABROAD = re.compile(
+    r"^(?P<who>[^\W\d_a-z][^\W\d_]{2,}) (?:ist|hat|braucht|nimmt|fährt|wird|kann|darf|muss|reagiert|kommt|geht|est|a|porte|vit|prend|joue|doit"
+    r"|peut|ne|es|está|tiene|lleva|come|toma|necesita|no)\b"
+)
+_MINE_ABROAD = re.compile(r"^(?:meine?|unsere?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?) ", re.IGNORECASE)
 _NOT_NAMES = frozenset(
     "The This That There It My Our He She We They What Who Our Your Its All Every Each One No Not Shoe Budget Rent".split()
 )
@@ -165,7 +176,8 @@ _FILLER = frozenset(
     "a an the my our your of for to in on at is are was be new current usual own total monthly weekly neu neue neuer neues neuen".split()
 )
 _ABOUT_MONEY = re.compile(
-    r"\b(?:for|on|für|pour|para)\s+(?:the |a |an |my |our |new |les |la |le |den |die |das )*(?P<what>[^\W\d]\w+(?: [^\W\d]\w+)?)",
+    r"\b(?:for|on|für|pour|para)\s+(?:the |a |an |my |our |new |den |die |das |eine?n? |mein\w* |neue[ns]? |les |la |le |une? |mon |ma |mes "
+    r"|nouve\w+ |el |los |las |una |mis? |nuev\w+ )*(?P<what>[^\W\d]\w+(?: (?!(?:" + _MOST + r")(?!\w))[^\W\d]\w+)?)",
     re.IGNORECASE,
 )
 
@@ -223,7 +235,18 @@ def whose(line: str) -> tuple[str, str]:
     head = " ".join(line.split()[:4])
     if match := _PEOPLE.search(head):
         return match["who"].casefold(), line
-    return "", line
+    return _whose_abroad(line), line
+
+
+def _whose_abroad(line: str) -> str:
+    """Return whom a fact in German, French or Spanish is about: my sister, or a name."""
+    if _MINE_ABROAD.match(line):
+        first = line.casefold().split()[1:3]
+        return next((word for word in first if concepts_of(word) & RELATIONS), "")
+    match = _ACTS_ABROAD.match(line) or _IS_ABROAD.match(line)
+    who = match["who"].casefold() if match else ""
+    is_word = who in ANY_SMALL or (match is not None and match.re is _IS_ABROAD and (languages_of(who) or concepts_of(who)))
+    return "" if is_word else who
 
 
 def _sized(text: str) -> Found:

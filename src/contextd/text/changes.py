@@ -31,8 +31,8 @@ _OVER = tuple(
     for pattern in (
         r"\b(?:switched|changed|moved|migrated|went|converted) (?:[\w']+ ){0,3}from (?P<thing>.+?) (?:to|over to) ",
         rf"\b(?:replaced|swapped|exchanged|traded(?: in)?) {_MY}(?P<thing>.+?) (?:with|by|for|against) ",
-        r"\b(?:gewechselt|umgestiegen|wechselte\w*) von (?P<thing>.+?) (?:zu|auf) ",
-        r"\bvon (?P<thing>.+?) (?:zu|auf|nach) .+? (?:gewechselt|umgestiegen|umgezogen|gezogen)",
+        r"\b(?:gewechselt|umgestiegen|wechselte\w*) vo[nm] (?P<thing>.+?) (?:zu|zur|zum|auf) ",
+        r"\bvo[nm] (?P<thing>.+?) (?:zu|zur|zum|auf|nach) .+? (?:gewechselt|umgestiegen|umgezogen|gezogen)",
         rf"\b{_MY}(?P<thing>[\w' -]+?) (?:durch|gegen) .+? (?:ersetzt|getauscht|eingetauscht|ausgetauscht)",
         r"\b(?:passé|changé) d(?:e |')(?P<thing>.+?) à ",
         r"\b(?:cambié|pasé) de (?P<thing>.+?) a ",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -19,6 +20,8 @@ from contextd.errors import ContextdError
 
 # Fewer collections: with the usual 700 objects they took a tenth of every command, and a third of the slowest queries.
 gc.set_threshold(50_000, 20, 50)
+
+_CANNOT_WRITE = {errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT}  # of an error of standard output
 
 # Command: its module, and its summary.
 COMMANDS = {
@@ -173,9 +176,20 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (BrokenPipeError, SystemExit) as error:  # click ends a closed pipe with exit(1); that is no error here
         if isinstance(error, SystemExit) and not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         code = 0
+    except OSError as error:
+        if error.errno not in _CANNOT_WRITE or error.filename is not None:
+            raise
+        _discard_output()
+        _fail(arguments, "output", f"cannot write the output: {error.strerror}")
+        code = 3
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _discard_output() -> None:
+    """Send standard output nowhere, so that what is still buffered cannot fail when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(error: click.ClickException) -> str:
