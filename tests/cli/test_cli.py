@@ -461,7 +461,7 @@ def test_output_that_cannot_be_written_is_said(make_project: Callable[..., Path]
     root = make_project({f"m{n}.py": "def f():\n    return 1\n" for n in range(2000)})
     variables = {**os.environ, "CONTEXTD_HOME": str(home)}
     for arguments in (("list-indexable", "-p", str(root)), ("--version",)):
-        with open("/dev/full", "wb") as full:
+        with Path("/dev/full").open("wb") as full:
             command = [sys.executable, "-m", "contextd", *arguments]
             done = subprocess.run(command, env=variables, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
         assert done.returncode == 3

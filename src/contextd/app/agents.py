@@ -106,7 +106,8 @@ class FileChange:
     def write(self) -> None:
         """Write the file, and keep what it was before beside it. A file that install created is removed once it is empty.
 
-        Raises `StorageError`. Both are written to new files of this user alone, which then take their names: a link that waits there is not followed.
+        Raises `StorageError`. Both are written to new files of this user alone, which then take their names: a link that waits
+        there is not followed.
         """
         target = self.path.resolve()
         try:
