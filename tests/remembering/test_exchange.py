@@ -569,10 +569,28 @@ SET_BACK_TWICE = [
     (True, ("ahead", 3 * DAY)),
     (False, ("unlink", 1, 0)),
 ]
+# Both devices are ahead and set back apart; only one of them knows the version before the last.
+KNOWN_TO_ONE = [
+    (False, ("remember", 0, "Work")),
+    (False, ("send",)),
+    (False, ("forget", 0)),
+    *[(False, ("remember", 0, "Work"))] * 3,
+    (False, ("forget", 0)),
+    (False, ("remember", 0, "Work")),
+    (False, ("ahead", 10 * YEAR)),
+    (True, ("remember", 0, "Work")),
+    (False, ("update", 0, 12)),
+    (True, ("send",)),
+    (False, ("update", 0, 0)),
+    (False, ("forget", 0)),
+    (True, ("remember", 0, "Work")),
+    (True, ("update", 7, 90)),
+    (True, ("send",)),
+]
 
 
 @pytest.mark.parametrize("order", [True, False])
-@pytest.mark.parametrize("operations", [CHANGE_PLACES, SET_BACK_TWICE], ids=["places", "twice"])
+@pytest.mark.parametrize("operations", [CHANGE_PLACES, SET_BACK_TWICE, KNOWN_TO_ONE], ids=["places", "twice", "one"])
 def test_two_devices_end_equal_after_clocks_were_set_back(wall: Wall, operations: list[tuple[bool, Any]], order: bool) -> None:
     converge(wall, operations, order)
 

@@ -115,7 +115,7 @@ class SqliteExchange:
             if buried >= memory.clock:
                 return Taken("forgotten")
             for one in versions:
-                if buried < one.before.clock < memory.clock and {one.by, one.before.author} == {reader.name}:
+                if buried < one.before.clock != memory.clock and {one.by, one.before.author} == {reader.name}:
                     self._record.memories.keep_version(connection, one.before, one.at, one.by)
             if here is None:
                 self._write(connection, memory, parsed, vectors)
