@@ -199,6 +199,35 @@ def test_a_fact_from_a_program_has_partial_trust(fresh: Asked) -> None:
     assert saved["source"] == "http:app" and saved["trust"] == "partial"
 
 
+def test_a_program_made_its_fact_trusted_and_changed_what_the_person_said(fresh: Asked) -> None:
+    app = fresh.token("app", may="write")
+    stated = fresh.service.ask(str(fresh.project), ()).remember("I live in Rostock").memory.id
+    assert fresh.call("PATCH", f"/api/v1/memories/{stated}", {"text": "I live in Tomsk"}, token=app).status_code == 403
+    assert fresh.call("POST", f"/api/v1/memories/{stated}/verify", {}, token=app).status_code == 403
+    own = fresh.api("POST", "/memories", {"text": "I drive a tram"}, token=app)["memory"]["id"]
+    fields = {"text": "I drive a bus", "kind": "fact", "topics": ["Work"], "attribute": "job", "value": "bus", "language": "en"}
+    changed = fresh.api("PATCH", f"/memories/{own}", fields, token=app)["memory"]
+    assert changed["source"] == "http:app" and changed["trust"] == "partial" and changed["text"] == "I drive a bus"
+    assert fresh.call("POST", f"/api/v1/memories/{own}/verify", {}, token=app).status_code == 403
+
+
+def test_private_folders_were_shown_by_jobs_and_pushed_documents(fresh: Asked) -> None:
+    (fresh.service.home.path / "config.toml").write_text('[context.privacy]\npaths = ["private"]\n')
+    agent, own = fresh.token("agent", may="write"), fresh.token("mine", may="admin", private=True)
+    where = {"project": str(fresh.project)}
+    (fresh.project / "private").mkdir()
+    (fresh.project / "private/diary.md").write_text("the heron came back\n")
+    job = fresh.api("POST", "/jobs", {**where, "kind": "refresh", "paths": ["private/diary.md"]}, token=own)["job"]["id"]
+    assert "diary" not in json.dumps(fresh.api("DELETE", f"/jobs/{job}", token=agent, **where))
+    document = {**where, "path": "private/pushed.md", "text": "the heron is grey"}
+    fresh.api("POST", "/documents", document, token=own)
+    gone = fresh.call("DELETE", "/api/v1/documents", token=agent, path="private/pushed.md", **where)
+    missing = fresh.call("DELETE", "/api/v1/documents", token=agent, path="nothing.md", **where)
+    assert gone.status_code == missing.status_code == 404
+    assert fresh.call("POST", "/api/v1/documents", document, token=agent).status_code == 403
+    assert fresh.call("DELETE", "/api/v1/documents", token=own, path="private/pushed.md", **where).status_code == 200
+
+
 def test_other_projects_of_a_search_are_checked_too(fresh: Asked) -> None:
     ana = fresh.token("ana", reader="ana")
     known = f"{fresh.service.catalog.all()[0].workspace:016x}"

@@ -33,7 +33,22 @@ CARDS = [
 
 
 @pytest.mark.parametrize("number", CARDS)
-@pytest.mark.parametrize("text", ["my number is {}", "{}", "pay with {}, it is valid until 04/29", "Card: {}.", "a\n  {}\nb"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my number is {}",
+        "{}",
+        "pay with {}, it is valid until 04/29",
+        "Card: {}.",
+        "a\n  {}\nb",
+        "Karte: {} 12/27",
+        "name,card,expiry\nBob,{},12/27",
+        "- {}",
+        "* {}",
+        "\u2022 {}",
+        "({})",
+    ],
+)
 def test_a_number_in_groups_is_redacted(number: str, text: str) -> None:
     clean, finds = scrub_text(text.format(number))
     assert number not in clean and clean == text.format("[REDACTED]") and [find.rule for find in finds] == ["payment-card"]
@@ -55,6 +70,24 @@ def test_a_number_without_groups_is_redacted_where_a_card_is_announced(text: str
     number = VISA.replace(" ", "")
     assert number not in scrub_text(text.format(number))[0]
     assert number in scrub_text(f"the order {number} was shipped")[0], "an id, for all we know"
+
+
+def test_all_cards_of_a_list_and_numbers_with_spaces_that_do_not_break_are_redacted() -> None:
+    assert scrub_text(f"cards {VISA}, {MASTER} and {AMEX}")[0] == "cards [REDACTED], [REDACTED] and [REDACTED]"
+    assert scrub_text(VISA.replace(" ", "\u00a0"))[0] == "[REDACTED]"
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("CVC: 738", "738"),
+        ("the cvv is 4821", "4821"),
+        ("seed phrase: army van defense carry jealous true garbage claim echo media make crunch", "defense carry"),
+        ("use ctd_Zk3vQ9xWm2Lr7TbY5nPcXa8D for it", "Zk3vQ9xWm2"),
+    ],
+)
+def test_codes_of_cards_seed_phrases_and_own_tokens_are_redacted(text: str, secret: str) -> None:
+    assert secret not in scrub_text(text)[0]
 
 
 def test_other_numbers_ids_and_hashes_stay() -> None:

@@ -417,6 +417,29 @@ def test_P7_headers_and_bodies_that_come_slowly_are_given_up(impatient: Proxied,
     assert impatient.raw(head + b'\r\n{"model"').startswith(b"HTTP/1.1 408") and not impatient.upstream.got
 
 
+def test_P7_a_body_that_comes_byte_by_byte_is_given_up(impatient: Proxied) -> None:
+    head = (
+        b"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as connection:
+        connection.sendall(head)
+        began = time.monotonic()
+        with suppress(OSError):
+            while time.monotonic() - began < 5:
+                connection.sendall(b" ")
+                connection.settimeout(0.2)
+                with suppress(TimeoutError):
+                    if connection.recv(1):
+                        break
+        assert time.monotonic() - began < 3, "the limit counts for the whole body"
+
+
+def test_P7_a_body_in_many_encodings_is_refused(proxied: Proxied) -> None:
+    headers = {"content-encoding": ", ".join(["gzip"] * 3), "content-type": "application/json"}
+    body = gzip.compress(gzip.compress(gzip.compress(b'{"model": "m", "messages": []}')))
+    assert proxied.http.post(f"{proxied.url}/v1/chat/completions", content=body, headers=headers).status_code == 415
+
+
 def test_P7_a_body_that_is_too_large_is_refused_before_it_is_read(proxied: Proxied) -> None:
     head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
     assert proxied.raw(head + b"content-length: 1073741824\r\n\r\n").startswith(b"HTTP/1.1 413")

@@ -270,6 +270,9 @@ def borrowed(root: Path, victim: Path, how: str) -> None:
         (own / "commondir").write_text("../..\n")
         (own / "HEAD").write_text("ref: refs/heads/main\n")
         git = inner
+    if how == "a link to a folder with a commondir":
+        git.symlink_to(".git2")
+        git = root / ".git2"
     git.mkdir(exist_ok=True)
     (git / "HEAD").write_text("ref: refs/heads/main\n")
     if how.startswith("alternates"):
@@ -277,7 +280,14 @@ def borrowed(root: Path, victim: Path, how: str) -> None:
         (git / "objects/info/alternates").write_text(f"# none\n{victim}/.git/objects\n")
         (git / "refs/heads").mkdir(parents=True)
         (git / "refs/heads/main").write_text((victim / ".git/refs/heads/main").read_text())
-    elif how == "commondir":
+    elif how == "links below":
+        (git / "refs/heads").mkdir(parents=True)
+        (git / "refs/heads/main").write_text("ref: refs/heads/b\n")
+        (git / "refs/heads/b").symlink_to(victim / ".git/refs/heads/main")
+        (git / "objects").mkdir()
+        for one in (victim / ".git/objects").iterdir():
+            (git / "objects" / one.name).symlink_to(one)
+    elif how in ("commondir", "a link to a folder with a commondir"):
         (git / "commondir").write_text(f"{victim}/.git\n")
     elif how == "links":
         (git / "objects").symlink_to(victim / ".git/objects")
@@ -299,6 +309,8 @@ def borrowed(root: Path, victim: Path, how: str) -> None:
         "a worktree of its own making",
         "alternates",
         "alternates of a worktree",
+        "a link to a folder with a commondir",
+        "links below",
     ],
 )
 def test_a_folder_joined_another_project_through_its_git_folder(tmp_path: Path, victim: Path, home: Path, how: str) -> None:
@@ -311,6 +323,22 @@ def test_a_folder_joined_another_project_through_its_git_folder(tmp_path: Path, 
     found = session.search("zanzibar launch code word strategy commit", min_score=0)
     assert not any("zanzibar" in hit.chunk.text for hit in found.hits), how
     session.close()
+
+
+def test_a_link_in_a_project_made_its_settings_a_file_elsewhere(tmp_path: Path, contextd: Callable[..., Run]) -> None:
+    root, outside = tmp_path / "project", tmp_path / "outside"
+    (root / ".git").mkdir(parents=True)
+    outside.write_text("mine\n")
+    (root / ".context.toml.new").symlink_to(outside)
+    contextd("config", "set", "--project-file", "query.mmr_lambda", "0.5", cwd=root)
+    assert outside.read_text() == "mine\n"
+    (root / "context.toml").unlink(missing_ok=True)
+    for target in (outside, tmp_path / "missing"):
+        (root / "context.toml").symlink_to(target)
+        refused = contextd("init", "--force", cwd=root)
+        assert refused.code == 2 and "symbolic link" in refused.err
+        (root / "context.toml").unlink()
+    assert outside.read_text() == "mine\n" and not (tmp_path / "missing").exists()
 
 
 def test_lines_of_ignored_files_were_shown_by_their_commits(tmp_path: Path, home: Path) -> None:

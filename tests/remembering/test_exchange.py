@@ -509,7 +509,7 @@ def act(session: Session, other: Session, wall: Wall, operation: tuple[Any, ...]
 
 def converge(wall: Wall, operations: list[tuple[bool, Any]], order: bool) -> None:
     """Do everything on two devices, exchange exports, and compare. Ids come from a fixed seed, so a failure can be repeated."""
-    chance = random.Random(0)  # noqa: S311 - not a secret
+    chance = random.Random(0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(secrets, "token_hex", lambda size=16: chance.randbytes(size).hex())
         _converge(wall, operations, order)

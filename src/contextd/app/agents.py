@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shlex
 import shutil
 import stat
@@ -16,7 +15,7 @@ from typing import Any
 
 from contextd.app import json_edit
 from contextd.errors import InvalidInput, StorageError
-from contextd.settings.permissions import make_folder
+from contextd.settings.permissions import make_folder, replace_file
 
 NAME = "contextd"
 BACKUP = ".before-contextd"
@@ -118,19 +117,10 @@ class FileChange:
                 target.unlink(missing_ok=True)
                 return
             if self.before and not backup.is_file():  # what it was before contextd came
-                _replaced(backup, self.before, mode)
-            _replaced(target, self.after, mode)
+                replace_file(backup, self.before, mode)
+            replace_file(target, self.after, mode)
         except OSError as error:
             raise StorageError(f"cannot write {self.path}: {error.strerror}", code="io") from None
-
-
-def _replaced(path: Path, text: str, mode: int) -> None:
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    number = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    with os.fdopen(number, "w", encoding="utf-8") as file:
-        file.write(text)
-    fresh.chmod(mode)
-    fresh.replace(path)
 
 
 def in_project(project: Path, name: str) -> Path:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from contextd.app.interactions import LoggedDocuments
 from contextd.app.questions import hidden_paths
-from contextd.errors import InvalidInput, NotFound, Unavailable
+from contextd.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from contextd.ports.interactions import DocumentTraces
 from contextd.ports.record import Pushed, PushedDocument
 from contextd.ports.world import Embedder, Matrix, Parser
@@ -73,7 +73,7 @@ class DocumentService:
 
         `principals` may read it besides the author; None: everyone who may read the project.
         """
-        path = self._named(path)
+        path = self._visible(path)
         data = text.encode("utf-8", "replace")
         spoken = self.language_of(path, data) if language is None else _checked_language(language)
         parsed = self._parsed(Raw(path, data, spoken))
@@ -88,7 +88,7 @@ class DocumentService:
 
     def delete(self, path: str) -> None:
         """Erase a document of this reader. Raises `NotFound`."""
-        if not self.store.erase([self._named(path)], self.reader.name):
+        if self._is_hidden(self._named(path)) or not self.store.erase([self._named(path)], self.reader.name):
             raise NotFound(f"no such document of yours: {path}")
         self.on_erase()
         if self.traces is not None:
@@ -96,8 +96,17 @@ class DocumentService:
 
     def all(self) -> list[PushedDocument]:
         """Return the documents this reader may see, by path."""
-        is_hidden = below(self.hidden) if self.hidden else lambda path: False
-        return [one for one in self.store.all(self.reader) if not is_hidden(one.path)]
+        return [one for one in self.store.all(self.reader) if not self._is_hidden(one.path)]
+
+    def _visible(self, path: str) -> str:
+        """Return a checked path. Raises `Forbidden` below a private folder: the caller could not see what is stored there."""
+        path = self._named(path)
+        if self._is_hidden(path):
+            raise Forbidden("this path is private (privacy.paths); use a token made with --private")
+        return path
+
+    def _is_hidden(self, path: str) -> bool:
+        return bool(self.hidden) and below(self.hidden)(path)
 
     def _named(self, path: str) -> str:
         """Return the path as it is stored. If its author is not the owner, it names them: it is no file of the owner."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from contextd.privacy.cards import ANNOUNCED, GROUPED
+from contextd.privacy.cards import ANNOUNCED
 
-VERSION = 9  # increase when rules change; stored texts are then scrubbed again
+VERSION = 10  # increase when rules change; stored texts are then scrubbed again
 
 
 ALLOW = "allow"  # check of a rule that matches values which are not secrets
@@ -138,7 +138,9 @@ FORMATS = (
     Rule("account-pair", r"(?i)(?:^|[\s(>`'\":,|])(?:root|admin|administrator|sysadmin|superuser|postgres|ubuntu|operator|backup|deploy|service|svc[\w-]{0,24})[`'\"]?[ \t]{0,2}"
          r"(?:[ \t]/[ \t]|\|[ \t]{0,8})['\"`]?([^\s'\"`/|()\[\]{}]{8,64})", "strong"),
     Rule("account-colon", r"(?i)(?:^|[\s(>`])(?:root|admin|administrator|sysadmin|superuser):([^\s'\"`/|()\[\]{}<>$]{8,64})", "signed"),
-    Rule("payment-card", GROUPED, "card"),
     Rule("announced-card", ANNOUNCED, "card"),
+    Rule("card-code", r"(?i)\b(?:cvc|cvv)2?(?: code| number)?[ \t]*(?:[:=]|is)?[ \t]*(\d{3,4})\b"),
+    Rule("seed-phrase", r"(?i)\b(?:seed|recovery|mnemonic)(?: phrase| words)?[ \t]*[:=][ \t]*['\"]?((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})\b"),
+    Rule("contextd-token", r"\b(ctd_[A-Za-z0-9_\-]{20,100})"),
     Rule("chpasswd", r"chpasswd:\s*\n(?:\s+\w+:[^\n]{0,40}\n){0,3}?\s+(?:list:\s*\|?\s*\n\s+)?[\w.-]{1,32}:(\S{4,64})", "password"),
 )  # fmt: skip

@@ -19,7 +19,7 @@ import re2
 
 from contextd.errors import InvalidInput
 from contextd.privacy.calls import arguments
-from contextd.privacy.cards import is_card
+from contextd.privacy.cards import grouped, is_card
 from contextd.privacy.commands import given
 from contextd.privacy.formats import ALLOW, ALLOW_PATH, FORMATS, Rule
 from contextd.privacy.linear import linear
@@ -149,6 +149,7 @@ def scrub(data: bytes, language: str = "", extra: Sequence[Rule] = (), *, path: 
     lenient = how == "lenient"
     spans = list(_key_blocks(data))
     spans += _rule_spans(data, FORMATS, lenient)
+    spans += [] if lenient else ((start, end, "payment-card") for start, end in grouped(data) if _usual(data[start:end]))
     spans += _rule_spans(data, tuple(rule for rule in extra if rule.check in _CHECKS), lenient)
 
     starts = sorted(start for start, _, _ in spans)
@@ -209,8 +210,7 @@ def _rule_spans(data: bytes, rules: tuple[Rule, ...], lenient: bool) -> Iterator
             own = rule.name.startswith(_CONFIGURED)
             value = _value_group(match) if own else match.lastindex or 0
             secret = match.group(value)
-            usual = len(set(secret[-12:])) > 2 and _EXAMPLE not in secret if secret else False
-            if secret and MARK not in secret and (own or usual) and accept(secret, lenient):
+            if secret and MARK not in secret and (own or _usual(secret)) and accept(secret, lenient):
                 yield (*match.span(value), rule.name)
 
 
@@ -287,6 +287,11 @@ def _masked(secret: bytes) -> bytes:
     if b"\n" not in secret:
         return MARK
     return b"\n".join(MARK if part.strip() else part for part in secret.split(b"\n"))
+
+
+def _usual(secret: bytes) -> bool:
+    """Return whether a value is no example: not of one or two characters, and not said to be one."""
+    return len(set(secret[-12:])) > 2 and _EXAMPLE not in secret
 
 
 def _any(value: bytes, lenient: bool) -> bool:

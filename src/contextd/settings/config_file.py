@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from contextd.errors import InvalidInput, StorageError
 from contextd.settings import config
-from contextd.settings.permissions import make_folder, open_file
+from contextd.settings.permissions import make_folder, replace_file
 
 
 def set_value(path: Path, key: str, text: str, *, trusted: bool) -> Any:
@@ -80,16 +80,8 @@ def _changed(path: Path, change: Callable[[Any], bool], trusted: bool) -> bool:
 def _write(path: Path, text: str, trusted: bool) -> None:
     """Replace the file, after checking that the new one loads."""
     make_folder(path.parent)
-    temporary = path.with_name(f".{path.name}.new")
-    try:
-        with open_file(temporary, "w") as file:
-            file.write(text)
-        if path.exists():
-            shutil.copymode(path, temporary)
-        _loaded(temporary, trusted)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
+    replace_file(path, text, mode, lambda fresh: _loaded(fresh, trusted))
 
 
 def _loaded(path: Path, trusted: bool) -> None:

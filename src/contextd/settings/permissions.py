@@ -7,8 +7,9 @@ the mode of the database. Windows has no modes: there all of this has no effect.
 from __future__ import annotations
 
 import os
+import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -38,6 +39,23 @@ def open_file(path: Path, mode: str) -> IO[Any]:
     """Open a file. If this creates it, it is for its owner alone."""
     encoding = None if "b" in mode else "utf-8"
     return open(path, mode, encoding=encoding, opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
+def replace_file(path: Path, text: str, mode: int = 0o600, check: Callable[[Path], object] = lambda path: None) -> None:
+    """Write a file as a new one that then takes its name: a link that waits under either name is not followed.
+
+    `check` may raise; then the file stays as it is.
+    """
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    number = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.write(text)
+        fresh.chmod(mode)
+        check(fresh)
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def mend(home: Path) -> None:

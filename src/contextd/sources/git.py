@@ -86,11 +86,17 @@ def git_folder(root: Path) -> Path | None:
         except (OSError, ValueError):
             continue
         if stat.S_ISLNK(kind):
-            target = place.resolve() if place.resolve().is_relative_to(folder.resolve()) else None
+            inside = place.resolve().is_relative_to(folder.resolve())
+            target = _alone(place.resolve()) if inside and place.is_dir() else None
         else:
-            target = (None if _exists(place / "commondir") else place) if stat.S_ISDIR(kind) else _pointed(folder, place)
+            target = _alone(place) if stat.S_ISDIR(kind) else _pointed(folder, place)
         return target if target is not None and _is_regular(target / "HEAD") and not _borrows(target) else None
     return None
+
+
+def _alone(target: Path) -> Path | None:
+    """Return a git folder, unless it takes its commits from another one."""
+    return None if _exists(target / "commondir") else target
 
 
 def _pointed(folder: Path, place: Path) -> Path | None:
@@ -128,7 +134,28 @@ def _has_links(target: Path) -> bool:
     ref = _first_line(target / "HEAD").removeprefix("ref:").strip()
     places = [target / name for name in _OWN]
     places += [target / Path(*Path(ref).parts[: count + 1]) for count in range(len(Path(ref).parts))] if ref else []
-    return any(place.is_symlink() for place in places)
+    return any(place.is_symlink() for place in places) or any(_has_links_below(target / name) for name in ("objects", "refs"))
+
+
+def _has_links_below(folder: Path) -> bool:
+    """Return whether a folder of a repository has links at any depth. Looked at again when an entry of it changes."""
+    try:
+        return _links_below(str(folder), folder.stat().st_mtime_ns)
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=64)
+def _links_below(folder: str, changed: int) -> bool:
+    waiting = [folder]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    return True
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+    return False
 
 
 def _exists(path: Path) -> bool:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 KINDS = ("constraint", "preference", "activity", "characteristic", "goal", "fact", "decision")
+PERSON = "person"  # source of a memory that the person stated
 UNKNOWN = "unknown"  # kind of a memory that could not be classified
 GUESSED = ("kind", "about", "attribute", "value", "unit", "topics", "language")  # fields that enrichment fills in
 
@@ -42,7 +43,7 @@ class Memory:
     topics: tuple[str, ...] = ()
     language: str = ""
     confidence: float = 1.0  # of the guessed kind
-    source: str = "person"  # or the name of the program it came from
+    source: str = PERSON  # or the name of the program it came from
     conversation: str = ""
     verified: frozenset[str] = frozenset()  # fields a person set; guesses do not overwrite them
     valid_from: int = 0
@@ -60,7 +61,7 @@ class Memory:
     @property
     def trusted(self) -> bool:
         """Whether the person stated or verified it. Memories from elsewhere do not replace trusted ones."""
-        return self.source == "person" or set(GUESSED) <= self.verified
+        return self.source == PERSON or set(GUESSED) <= self.verified
 
 
 def fault_of(field: str, value: object) -> str:

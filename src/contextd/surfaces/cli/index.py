@@ -114,12 +114,15 @@ def init(folder: str | None, project: str, reader: str, json_output: bool, force
       contextd init
     """
     from contextd.app.assemble import project_root
-    from contextd.errors import Conflict
+    from contextd.errors import Conflict, InvalidInput
+    from contextd.settings.permissions import replace_file
 
     path = project_root(folder or project) / "context.toml"
+    if path.is_symlink():
+        raise InvalidInput(f"{path} is a symbolic link; contextd does not write through links of a project")
     if path.exists() and not force:
         raise Conflict(f"{path} already exists; edit it, or use --force to overwrite it")
-    path.write_text(_TEMPLATE, "utf-8")
+    replace_file(path, _TEMPLATE, 0o644)
     as_json({"written": str(path)}) if json_output else out(f"wrote {path}")
     return 0
 

@@ -170,13 +170,15 @@ class _Body:
     limits: RequestLimits
     received: int = 0
     complete: bool = False
+    deadline: float = 0.0  # for all parts together; set when the first is waited for
 
     async def receive(self) -> Message:
         """Return the next part. Raises `RequestRefused` if the body is too long or too slow."""
         if self.complete:
             return await self.inner()  # waits for the client to disconnect
         try:
-            async with asyncio.timeout(self.limits.body_seconds):
+            self.deadline = self.deadline or asyncio.get_running_loop().time() + self.limits.body_seconds
+            async with asyncio.timeout_at(self.deadline):
                 message = await self.inner()
         except TimeoutError:
             raise RequestRefused(408, "timed_out", "the body of the request did not arrive in time") from None

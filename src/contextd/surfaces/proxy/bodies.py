@@ -11,12 +11,16 @@ from contextd.surfaces.http.problems import RequestRefused
 
 _RATIO = 100  # maximum of decompressed to compressed bytes
 _MOST_MEMBERS = 64  # of a compressed body
+_MOST_ENCODINGS = 2  # one after the other
 _SMALL = 1 << 20  # below, any ratio is allowed: repetitive text compresses well
 
 
 def decompressed(body: bytes, encodings: str, most: int) -> bytes:
     """Return a body without its content encodings. Raises `RequestRefused`."""
-    for encoding in reversed([one.strip().lower() for one in encodings.split(",") if one.strip()]):
+    named = [one.strip().lower() for one in encodings.split(",") if one.strip()]
+    if len(named) > _MOST_ENCODINGS:
+        raise RequestRefused(415, "unsupported_encoding", f"a body has at most {_MOST_ENCODINGS} encodings")
+    for encoding in reversed(named):
         if encoding == "identity":
             continue
         if encoding not in _DECODERS:

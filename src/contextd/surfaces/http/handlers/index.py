@@ -139,7 +139,8 @@ def job(caller: Caller, asked: requests.JobIdRequest) -> answers.JobShown:
 
 def cancel_job(caller: Caller, asked: requests.JobIdRequest) -> answers.JobAnswer:
     """Cancel a job."""
-    return answers.JobAnswer.of(caller.session(asked).jobs.cancel(asked.job))
+    session = caller.session(asked)
+    return answers.JobAnswer.of(session.jobs.cancel(asked.job), paths=not hidden_paths(session))
 
 
 def tokens(caller: Caller, asked: requests.Nothing) -> ListAnswer[answers.TokenAnswer]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from contextd.app.tokens import FIRST
-from contextd.errors import InvalidInput
+from contextd.errors import Forbidden, InvalidInput
 from contextd.surfaces.http.caller import Caller, moment, page
 from contextd.surfaces.wire import api_answers as answers
 from contextd.surfaces.wire import api_requests as requests
 from contextd.surfaces.wire.answers import ListAnswer, MemoryAnswer, time_of
 from contextd.values.conversation import ChatSession, Conversation, Message
 from contextd.values.document import OWNER
+from contextd.values.memory import PERSON
 
 if TYPE_CHECKING:
     from contextd.app.documents import DocumentService
@@ -30,7 +31,7 @@ def remember(caller: Caller, asked: requests.RememberRequest) -> answers.Remembe
         in_project=asked.in_project,
         pinned=asked.pinned,
         private=asked.private,
-        source="person" if caller.token.name == FIRST else f"http:{caller.token.name}",
+        source=_source(caller),
         **_fields(asked),
     )
     return answers.RememberedAnswer.of(saved)
@@ -63,7 +64,7 @@ def update(caller: Caller, asked: requests.UpdateRequest) -> answers.RememberedA
     fields = {"text": asked.text, "principals": asked.principals, **_fields(asked)}
     fields = {name: value for name, value in fields.items() if value is not None}
     if fields or not flags:
-        saved = service.update(asked.memory, **fields, **flags)
+        saved = service.update(asked.memory, source=_source(caller), **fields, **flags)
         return answers.RememberedAnswer.of(saved)
     return answers.RememberedAnswer(MemoryAnswer.of(service.mark(asked.memory, **flags)), False, (), (), ())
 
@@ -81,8 +82,12 @@ def versions(caller: Caller, asked: requests.MemoryRequest) -> ListAnswer[answer
 
 
 def verify(caller: Caller, asked: requests.MemoryRequest) -> MemoryAnswer:
-    """Confirm all guessed fields of a memory."""
-    return MemoryAnswer.of(caller.session(asked).memories.verify(asked.memory))
+    """Confirm all guessed fields of a memory. Only the person may: a program would make its own memories trusted."""
+    service = caller.session(asked).memories
+    known = service.get(asked.memory)
+    if _source(caller) != PERSON:
+        raise Forbidden("only the person can verify a memory, on the command line")
+    return MemoryAnswer.of(service.verify(known.id))
 
 
 def feedback(caller: Caller, asked: requests.FeedbackRequest) -> MemoryAnswer:
@@ -173,6 +178,11 @@ def delete_document(caller: Caller, asked: requests.PathRequest) -> answers.Coun
 
 def _documents(caller: Caller, asked: requests.InProject) -> DocumentService:
     return caller.session(asked).documents(in_project=asked.project is not None)
+
+
+def _source(caller: Caller) -> str:
+    """Return who states or changes a memory: the person with their own token, or a program."""
+    return PERSON if caller.token.name == FIRST else f"http:{caller.token.name}"
 
 
 def _fields(asked: requests.MemoryFields) -> dict[str, Any]:
