@@ -233,3 +233,15 @@ def test_a_gem_is_imported_once_and_stays_forgotten(tmp_path: Path) -> None:
     by_id = {"gems": {gem["id"]: gem for gem in GEMS["gems"]}}
     imported(session, json.dumps(by_id))
     assert [one.text for one in session.memories.all()] == ["Budget for shoes: max 150€"]
+
+
+def test_an_import_brings_back_no_fact_that_was_replaced(home: Path) -> None:
+    session = open_session(None, home=home, environment={})
+    session.remember("I live in Bremen")
+    session.remember("I moved to Hamburg in March")
+    imported(session, "# About me\n\n- I live in Bremen\n- I like rye bread\n")
+    now = {one.text for one in session.memories.all() if one.valid_to is None}
+    assert now == {"I moved to Hamburg in March", "I like rye bread"}
+    session.remember("I live in Bremen")
+    assert "I live in Bremen" in {one.text for one in session.memories.all() if one.valid_to is None}, "the person moved back"
+    session.close()

@@ -47,12 +47,15 @@ _SEVERAL = (
 
 
 def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
-    """Decide on a memory. `alike` are memories with the same text, or with the same attribute of the same subject."""
-    for old in alike:
-        if old.id == new.id:
-            continue
-        if plain(old.text) == plain(new.text):
-            return Decided(_confirmed(old, new), known=True)
+    """Decide on a memory. `alike` are memories with the same text, or with the same attribute of the same subject.
+
+    Of memories that no longer hold, `alike` has those with the same text: an import does not bring them back.
+    """
+    said = [old for old in alike if old.id != new.id and plain(old.text) == plain(new.text)]
+    if holds := next((old for old in said if old.valid_to is None), None):
+        return Decided(_confirmed(holds, new), known=True)
+    if said and not new.trusted:
+        return Decided(said[-1], known=True)
     over, partly = _over(new, alike)
     if partly and not over:
         return Decided(new, against=tuple(partly))

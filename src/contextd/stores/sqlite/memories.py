@@ -51,7 +51,7 @@ _ALIKE = """m.memory_id in (
     where workspace_id = ? and attribute = ? and attribute != '' and about = ? and valid_to is null order by said desc limit 8)
   union select memory_id from (
     select memory_id from memory where ? and workspace_id = ? and valid_to is null order by said desc limit 500))
-and m.author = ? and m.valid_to is null and d.acl_id = ? order by m.said, m.memory_id"""
+and m.author = ? and d.acl_id = ? order by m.said, m.memory_id"""
 _TAUGHT = """m.memory_id in (select memory_id from memory indexed by memory_taught
 where workspace_id = ? and author = ? and instr(verified, '"kind"') > 0)"""
 _PUT = f"insert or replace into memory values (?, ?, ?, ?, {', '.join('?' * len(_FIELDS))}, ?)"  # noqa: S608
