@@ -19,12 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import needs
+from benchmarks import needs, upper_layers
 from benchmarks.persons import told
 from benchmarks.relevance import ITEMS, LEARNED
 from benchmarks.relevance import people as examples
 from contextd.app.questions import query_of, resources_of
 from contextd.app.session import Session
+from contextd.ports.world import fact_embedder
 from contextd.querying import pipeline
 from contextd.querying.compete import distances, shared_words
 from contextd.querying.facets.interpret import without_amounts
@@ -36,7 +37,7 @@ from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
 from contextd.text.natural_language import is_foreign
-from contextd.text.needs import WORDS, Needs, needs_of, wanted
+from contextd.text.needs import FACTS, WORDS, Needs, compared, needs_of, wanted
 from contextd.text.people import mentions
 from contextd.text.situations import situation_of
 from contextd.text.wording import asks_one_thing
@@ -68,12 +69,13 @@ class Person(NamedTuple):
     facts: list[str]
     asked: list[tuple[str, set[str], set[str]]]
     needs: Mapping[str, Needs]
+    by_facts: Mapping[str, Float]  # by question, log-odds of the tier `facts` by a net that never saw them; none for others
 
 
 def persons() -> Iterator[Person]:
     """All persons. The weights of needs that come with the package were learned from one group of them only."""
     known = needs.persons()
-    by_fold = _needs_by_fold(known)
+    by_fold, by_facts = _needs_by_fold(known), {fold: upper_layers.left_out(fold) for fold in range(needs.FOLDS)}
     for person, fold in zip(known, needs.folds(known), strict=True):
         said = person["facts"]
         asked = [
@@ -81,16 +83,17 @@ def persons() -> Iterator[Person]:
             for q in person["questions"]
             if q["kind"] != "lookup"
         ]
-        yield Person(f"persons, {len(said)} facts", fold, said, asked, by_fold[fold])
+        odds = {q["text"]: by_facts[fold][said[0], q["text"]] for q in person["questions"] if q["kind"] != "lookup"}
+        yield Person(f"persons, {len(said)} facts", fold, said, asked, by_fold[fold], odds)
     shipped = {tier: needs_of(tier) for tier in by_fold[0]}
     for number, one in enumerate(json.loads((ITEMS / "people.json").read_text("utf-8"))["people"]):
         text = {fact["id"]: fact["text"] for fact in one["facts"]}
         asked = [(q["text"], {text[i] for i in q["must"]}, {text[i] for i in q["may"]}) for q in one["questions"]]
-        yield Person("people", number % needs.FOLDS, list(text.values()), asked, shipped)
+        yield Person("people", number % needs.FOLDS, list(text.values()), asked, shipped, {})
     for group, some in (("examples", examples()), ("items", examples(ITEMS / "facets.json"))):
         for number, one in enumerate(some):
             asked = [(q["text"], {one["facts"][int(i)] for i in q["facts"]}, set[str]()) for q in one["queries"]]
-            yield Person(group, number % needs.FOLDS, one["facts"], asked, shipped)
+            yield Person(group, number % needs.FOLDS, one["facts"], asked, shipped, {})
 
 
 def _needs_by_fold(known: Sequence[needs.Person]) -> list[dict[str, Needs]]:
@@ -106,15 +109,19 @@ def cases(some: Iterable[Person]) -> dict[str, list[Case]]:
         with told(person.facts) as session:
             for text, must, may in person.asked:
                 if must and not asks_one_thing(text) and not is_foreign(text):
-                    texts, by_tier = _evidence(session, text, person.needs)
-                    labels = [np.array([one in known for one in texts], float) for known in (must, may)]
+                    known = person.by_facts.get(text)
+                    left_out = None if known is None else dict(zip(person.facts, known.tolist(), strict=True))
+                    texts, by_tier = _evidence(session, text, person.needs, left_out)
+                    labels = [np.array([one in right for one in texts], float) for right in (must, may)]
                     for tier, columns in by_tier.items():
                         found.setdefault(tier, []).append(Case(person.fold, person.group, columns, *labels))
     return found
 
 
-def _evidence(session: Session, text: str, known: Mapping[str, Needs]) -> tuple[list[str], dict[str, Float]]:
-    """The facts, and the evidence of each for a question, by tier."""
+def _evidence(
+    session: Session, text: str, known: Mapping[str, Needs], left_out: Mapping[str, float] | None
+) -> tuple[list[str], dict[str, Float]]:  # fmt: skip
+    """The facts, and the evidence of each for a question, by tier. `left_out` has the log-odds of the tier `facts` by fact."""
     query = query_of(session, text, Narrow(memories_only=True), None)
     means, trace = resources_of(session, query), Trace(None)
     with ExitStack() as stack:
@@ -139,6 +146,11 @@ def _evidence(session: Session, text: str, known: Mapping[str, Needs]) -> tuple[
             needed = question.by_vectors(view.vectors(found.chunks, one.space if one else "")) + question.by_concepts(texts)
             columns = evidence({name: near[name] for name in lower}, shared, needed, there, people, view.size)
             by_tier[tier] = np.stack([columns[name] for name in NAMES], axis=1)
+        if (own := fact_embedder(spaces.get("deep"))) is not None:
+            by_net = compared(own.query(named)).by_vectors(view.vectors(found.chunks, own.space)) if left_out is None else (
+                np.array([left_out[one] for one in texts]))  # fmt: skip
+            by_tier[FACTS] = by_tier["deep"].copy()
+            by_tier[FACTS][:, NAMES.index("needed")] = by_net
         return texts, by_tier
 
 

@@ -303,7 +303,7 @@ def test_C4_the_vectors_of_others_change_nothing(home: Path) -> None:
 
 def test_a_small_budget_holds_what_matters_most_or_says_that_it_holds_nothing(person: Session) -> None:
     small = person.facets(SNEAKERS, budget=32)
-    assert small.hits and small.hits[0].score >= 0.9
+    assert small.hits and small.hits[0].score >= 0.8
     none = person.facets(SNEAKERS, budget=5)
     assert not none.hits and none.truncated and any("none fits into a budget" in one for one in none.trace.warnings)
 

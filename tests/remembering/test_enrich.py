@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from contextd.app.assemble import open_session
-from contextd.remembering.attributes import stated, whose
+from contextd.remembering.attributes import stated
+from contextd.remembering.owners import whose
 from contextd.text.classifiers import guess
 from contextd.text.natural_language import language_of
 from contextd.values.memory import UNKNOWN

@@ -16,6 +16,7 @@ from contextd.app.memory_fields import (
     checked_time,
     checked_topic,
     fault_of_text,
+    restated,
     with_fields,
 )
 from contextd.app.private_topics import PrivateTree
@@ -25,19 +26,7 @@ from contextd.ports.world import Embedder, Tokens
 from contextd.privacy.formats import Rule
 from contextd.remembering.topics import STARTING
 from contextd.values.clock import FIRST
-from contextd.values.memory import (
-    ANYONE,
-    GUESSED,
-    PERSON,
-    Link,
-    Memory,
-    Quality,
-    Remembered,
-    Topic,
-    Version,
-    fault_of,
-    renamed,
-)
+from contextd.values.memory import ANYONE, GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of, renamed
 from contextd.values.query import Reader
 
 if TYPE_CHECKING:  # loaded on use: a query saves nothing, and the patterns of attributes take long to compile
@@ -68,7 +57,7 @@ class MemoryService:
     # Saving
 
     def remember(
-        self, text: str, *, principals: Iterable[str] = (), in_project: bool = False, source: str = PERSON, **known: Any
+        self, text: str, *, principals: Iterable[str] = (), in_project: bool = False, source: str = "person", **known: Any
     ) -> Remembered:
         """Save a fact, personal or of this project. It is on disk when this returns. The author can always read it.
 
@@ -77,7 +66,7 @@ class MemoryService:
         return self.remember_all([self.draft(text, principals, in_project=in_project, source=source, **known)])[0]
 
     def draft(
-        self, text: str, principals: Iterable[str] = (), *, in_project: bool = False, source: str = PERSON, **known: Any
+        self, text: str, principals: Iterable[str] = (), *, in_project: bool = False, source: str = "person", **known: Any
     ) -> Memory:
         """Return a checked memory that is not saved yet. Raises InvalidInput."""
         if in_project and self.project is None:
@@ -148,10 +137,10 @@ class MemoryService:
 
     # Changing
 
-    def update(self, memory: str, *, source: str = PERSON, **fields: Any) -> Remembered:
+    def update(self, memory: str, *, source: str = "person", **fields: Any) -> Remembered:
         """Change a memory. Fields set here are not guessed again; fields set for an older text are.
 
-        `source` is who changes it. Raises Forbidden if that is a program, and the person stated or verified the memory.
+        `source` is who changes it. Raises Forbidden if it may not.
         """
         from contextd.remembering import pipeline
         from contextd.remembering.enrich import VERSION
@@ -161,13 +150,7 @@ class MemoryService:
             raise InvalidInput("nothing to change; give a new text, or a field such as --kind or --until")
         if fields.get("text") not in (None, old.text):
             old = replace(old, verified=old.verified - {"about", "attribute", "value", "unit", "language"})
-        if source != PERSON and old.trusted:
-            raise Forbidden("you stated or verified this memory yourself; programs can save another one, but not change it")
-        changed = replace(with_fields(old, fields), changed=self.record.now())
-        if source != PERSON:
-            changed = replace(changed, verified=old.verified)
-        if changed.text != old.text:
-            changed = replace(changed, source=source)  # whoever rewords a fact states it
+        changed = replace(restated(old, with_fields(old, fields), source), changed=self.record.now())
         if changed.text != old.text or old.enriched < VERSION:
             return pipeline.reword(changed, self.reader.name, self._resources([old.workspace]))
         changed, finds = pipeline.scrubbed(changed, self.rules)

@@ -6,12 +6,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from contextd.errors import InvalidInput
-from contextd.values.memory import GUESSED, LIMITS, TIMES, Memory, fault_of, fault_of_list, fault_of_time
+from contextd.errors import Forbidden, InvalidInput
+from contextd.values.memory import GUESSED, LIMITS, PERSON, TIMES, Memory, fault_of, fault_of_list, fault_of_time
 
 _SETTABLE = (*GUESSED, "text", "principals", "valid_from", "valid_to", "conversation", "said")
 FLAGS = ("pinned", "silent", "private")
 _SPRING_1970 = 10**13  # microseconds; a smaller number was meant as seconds or milliseconds
+
+
+def restated(old: Memory, changed: Memory, source: str) -> Memory:
+    """Return a changed memory: whoever rewords a fact states it, and fields that a program sets are not verified.
+
+    Raises Forbidden if a program changes a memory that the person stated or verified.
+    """
+    if source != PERSON and old.trusted:
+        raise Forbidden("you stated or verified this memory yourself; programs can save another one, but not change it")
+    verified = changed.verified if source == PERSON else old.verified
+    return replace(changed, verified=verified, source=old.source if changed.text == old.text else source)
 
 
 def with_fields(memory: Memory, fields: Mapping[str, Any]) -> Memory:

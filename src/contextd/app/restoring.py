@@ -16,7 +16,7 @@ import numpy as np
 from contextd.app.session import Session
 from contextd.errors import InvalidInput
 from contextd.ports.record import Taken
-from contextd.ports.world import Matrix
+from contextd.ports.world import Matrix, fact_embedder
 from contextd.privacy import scrub_text
 from contextd.remembering import pipeline
 from contextd.values.clock import FIRST, is_clock, moment
@@ -177,7 +177,8 @@ def _memory(entry: Mapping[str, Any], workspace: int) -> tuple[Memory | None, st
 def _vectors(session: Session, entry: Mapping[str, Any], text: str) -> dict[str, Matrix]:
     """Return the vectors of an entry in the current spaces; missing ones are computed."""
     given = entry.get("vectors") if isinstance(entry.get("vectors"), dict) else {}
-    embedders = [one for one in (session.setup.static, session.setup.record_deep()) if one is not None]
+    deep = session.setup.record_deep()
+    embedders = [one for one in (session.setup.static, deep, fact_embedder(deep)) if one is not None]
     found: dict[str, Matrix] = {}
     for embedder in embedders:
         matrix = _decoded(given.get(embedder.space), embedder.dimension)  # type: ignore[union-attr]

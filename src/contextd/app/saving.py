@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from contextd.ports.world import fact_embedder
 from contextd.remembering.enrich import VERSION, Enricher, Taught
 from contextd.remembering.pipeline import RememberResources
 from contextd.remembering.topics import Routing
@@ -18,7 +19,8 @@ def resources_of(
     service: MemoryService, topics: Sequence[Topic], shown: Callable[[Memory], bool], workspaces: Sequence[int], *, deep: bool
 ) -> RememberResources:
     """Return what saving a memory of some workspaces needs. `shown` says which memories the reader may see."""
-    tiers = (service.static, service.deep() if deep else None)
+    best = service.deep() if deep else None
+    tiers = (service.static, best, fact_embedder(best))
     embedders = [embedder for embedder in tiers if embedder is not None]
     version = VERSION if deep or service.deep() is None else -VERSION
     enricher = Enricher(service.static, Routing(topics, service.static), lambda: _corrected(service, workspaces), version)

@@ -25,11 +25,15 @@ from numpy.typing import NDArray
 from contextd.errors import Unavailable
 from contextd.models.static import unit
 from contextd.models.wordpiece import Pieces, read_vocabulary, words_of
+from contextd.ports.world import Embedder
 
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 _DOCUMENT_TOKENS = 256
 _QUERY_TOKENS = 64
 _MODEL = "model.onnx"
+# By model, the output of the layer below those that were trained again for facts (`models/upper_layers.py`).
+_STATES = {"snowflake-arctic-embed-s": "/encoder/layer.8/output/LayerNorm/Add_1_output_0"}
+_RECENT = 16  # texts whose states are kept until the next ones: the same texts are then embedded as facts
 _VERSION = re.compile(r"^__version__ = [\"']([\w.+-]+)[\"']", re.MULTILINE)
 _PROBE = "import onnxruntime as o; print(o.get_available_providers()[0])"
 
@@ -46,27 +50,43 @@ class Deep:
             raise Unavailable("the deep model requires onnxruntime: pip install 'contextd[deep]'")
         if not (folder / _MODEL).is_file():
             raise Unavailable(f"no deep model in {folder}; run `contextd models fetch`")
-        self._folder = folder
+        self.folder, self._version = folder, version
         self.space = f"deep/{folder.name}/{self.dimension}/{version}"
+        self._recent: dict[str, Float] = {}
 
     def documents(self, texts: Sequence[str]) -> Float:
         """One unit vector for each text."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        return unit(np.stack([self._embed(text, _DOCUMENT_TOKENS) for text in texts]))
+        outputs = [self._run(text, _DOCUMENT_TOKENS) for text in texts]
+        if len(texts) <= _RECENT and len(outputs[0]) > 1:
+            self._recent = {text: found[1][0] for text, found in zip(texts, outputs, strict=True)}
+        return unit(np.stack([_vector(found) for found in outputs]))
 
     def query(self, text: str) -> Float:
         """Return the vector of a query, from at most 64 tokens including the prefix."""
-        vector: Float = unit(self._embed(QUERY_PREFIX + text, _QUERY_TOKENS)[None])[0]
+        vector: Float = unit(_vector(self._run(QUERY_PREFIX + text, _QUERY_TOKENS))[None])[0]
         return vector
 
-    def _embed(self, text: str, most: int) -> Float:
+    def for_facts(self) -> Embedder | None:
+        """Return the model in whose space a question is near the facts that it needs; None if there is none for this model."""
+        from contextd.models.upper_layers import UpperLayers
+
+        if self.folder.name not in _STATES or self._version != "1" or len(self._session.get_outputs()) == 1:
+            return None
+        return UpperLayers(self.space, self.states)
+
+    def states(self, text: str) -> Float:
+        """Return the states of all tokens of a text below the upper layers."""
+        known = self._recent.get(text)
+        return self._run(text, _DOCUMENT_TOKENS)[1][0] if known is None else known
+
+    def _run(self, text: str, most: int) -> list[Float]:
+        """Return the outputs of the model for a text: its vectors, and the states of its tokens if they are an output."""
         ids = np.array([self._ids(text, most)], np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         wanted = {name: feed[name] for name in self._inputs}
-        output = np.asarray(self._session.run(None, wanted)[0], np.float32)
-        vector: Float = output[0, 0] if output.ndim == 3 else output[0]
-        return vector
+        return [np.asarray(output, np.float32) for output in self._session.run(None, wanted)]
 
     def _ids(self, text: str, most: int) -> list[int]:
         vocabulary = self._pieces.vocabulary
@@ -79,7 +99,7 @@ class Deep:
 
     @cached_property
     def _pieces(self) -> Pieces:
-        return Pieces(read_vocabulary(self._folder / "vocab.txt"))
+        return Pieces(read_vocabulary(self.folder / "vocab.txt"))
 
     @cached_property
     def _inputs(self) -> list[str]:
@@ -87,7 +107,12 @@ class Deep:
 
     @cached_property
     def _session(self) -> Any:
-        return session_of(self._folder)
+        return session_of(self.folder)
+
+
+def _vector(outputs: Sequence[Float]) -> Float:
+    """Return the vector of a text: that of its first token, if there is one for each."""
+    return np.asarray(outputs[0][0, 0] if outputs[0].ndim == 3 else outputs[0][0])
 
 
 def session_of(folder: Path) -> Any:
@@ -112,7 +137,8 @@ def session_of(folder: Path) -> Any:
 def _copy_of(folder: Path) -> Path:
     """Return the place of the optimized copy of a model: another one for each version of onnxruntime and of the model."""
     stat = (folder / _MODEL).stat()
-    return folder / f".optimized-{_build()}-{stat.st_size}-{stat.st_mtime_ns}"
+    states = "-states" if folder.name in _STATES else ""
+    return folder / f".optimized-{_build()}-{stat.st_size}-{stat.st_mtime_ns}{states}"
 
 
 def _optimized(onnxruntime: Any, folder: Path, known: Path) -> Any:
@@ -124,9 +150,9 @@ def _optimized(onnxruntime: Any, folder: Path, known: Path) -> Any:
     try:
         waiting = Path(mkdtemp(prefix=".optimizing-", dir=folder))
     except OSError:  # a folder that cannot be written to
-        return _session(onnxruntime, folder / _MODEL, level)
+        return _session(onnxruntime, _with_states(folder), level)
     try:
-        session = _session(onnxruntime, folder / _MODEL, level, waiting / _MODEL)
+        session = _session(onnxruntime, _with_states(folder), level, waiting / _MODEL)
         for older in folder.glob(".optimized-*"):
             rmtree(older, ignore_errors=True)
         with suppress(OSError):  # another process was first
@@ -136,7 +162,28 @@ def _optimized(onnxruntime: Any, folder: Path, known: Path) -> Any:
         rmtree(waiting, ignore_errors=True)
 
 
-def _session(onnxruntime: Any, model: Path, level: Any, copy: Path | None = None) -> Any:
+def _with_states(folder: Path) -> bytes | Path:
+    """Return a model that also puts out the states of its tokens, if it is known in which layer; otherwise its file.
+
+    A serialized message may continue: a second part of the graph adds an output to the first.
+    """
+    model = folder / _MODEL
+    if folder.name not in _STATES:
+        return model
+    name = _STATES[folder.name].encode()
+    output = _field(_GRAPH, _field(_OUTPUT, _field(_NAME, name)))
+    return model.read_bytes() + output
+
+
+_GRAPH, _OUTPUT, _NAME = 7, 12, 1  # fields of ModelProto, GraphProto and ValueInfoProto
+
+
+def _field(number: int, data: bytes) -> bytes:
+    """Return a field of a serialized message; of less than 128 bytes, so that the length is one of them."""
+    return bytes((number << 3 | 2, len(data))) + data
+
+
+def _session(onnxruntime: Any, model: bytes | Path, level: Any, copy: Path | None = None) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
@@ -145,7 +192,9 @@ def _session(onnxruntime: Any, model: Path, level: Any, copy: Path | None = None
         options.optimized_model_filepath = str(copy)
         options.add_session_config_entry("session.optimized_model_external_initializers_file_name", f"{copy.stem}.weights")
         options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "1024")
-    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(
+        model if isinstance(model, bytes) else str(model), options, providers=["CPUExecutionProvider"]
+    )
 
 
 def _build() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from contextd.values.git_history import Edit, History
 from contextd.values.query import Plan
 
 Matrix = NDArray[np.float32]
+_FACTS = "facts/"
 
 
 class Tokens(Protocol):
@@ -52,6 +53,29 @@ def pair_space(deep: str) -> str:
     Question vectors are the same in both spaces.
     """
     return f"pair/{deep.partition('/')[2]}"
+
+
+def fact_space(deep: str) -> str:
+    """Return the space in which a question is near the facts that it needs, made from the model of a deep space."""
+    return f"{_FACTS}{deep.partition('/')[2]}"
+
+
+def is_fact_space(space: str) -> bool:
+    """Return whether a space is for facts alone: no other vector is compared with those in it."""
+    return space.startswith(_FACTS)
+
+
+@runtime_checkable
+class EmbedsFacts(Protocol):
+    """An embedding model that may have a second space, for facts."""
+
+    def for_facts(self) -> Embedder | None:
+        """Return the embedder of that space; None if there is none."""
+
+
+def fact_embedder(model: Embedder | None) -> Embedder | None:
+    """Return the embedder for facts that comes with a model, if there is one."""
+    return model.for_facts() if isinstance(model, EmbedsFacts) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput, Unavailable
 from contextd.ports.store import View
-from contextd.ports.world import Embedder, pair_space
+from contextd.ports.world import Embedder, is_fact_space, pair_space
 from contextd.text.natural_language import other_script
 from contextd.values.query import Plan
 from contextd.values.trace import Trace
@@ -115,7 +115,8 @@ def given(vector: NDArray[np.float32], views: Sequence[View]) -> dict[str, NDArr
 
     Raises Unavailable if the index has no vectors, and InvalidInput if the vector fits no space.
     """
-    sizes = {space: view.dimension(space) for view in views for space, count in view.spaces.items() if count}
+    held = {space for view in views for space, count in view.spaces.items() if count and not is_fact_space(space)}
+    sizes = {space: view.dimension(space) for view in views for space in held & set(view.spaces)}
     if not sizes:
         raise Unavailable("the index has no vectors; run `contextd models fetch`, then `contextd index`")
     if vector.ndim != 1 or not np.isfinite(vector).all() or not vector.any():

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from contextd.remembering.owners import NAMED, NOT_NAMES, PEOPLE, whose
 from contextd.remembering.sizes import SIZE, size_name
-from contextd.text.natural_language import ANY_SMALL
 from contextd.text.people import RELATIONS
 from contextd.text.thesaurus import concepts_of, languages_of
 
@@ -149,29 +149,6 @@ _IS = re.compile(
     rf"(?: {_LATER}| always| still| set to| on| at)* (?P<value>(?:[^.;]|(?<=\b(?-i:Dr|Mr|Ms|St))\.|(?<=\bProf)\.|(?<=\bMrs)\.){{1,60}}?)(?: {_LATER})?[.!]?$",
     re.IGNORECASE,
 )
-_POSSESSIVE = re.compile(r"^(?:my |our |the )?(?P<who>[\w-]+)(?:'s|\u2019s|s') (?P<rest>.+)$", re.IGNORECASE)
-_PEOPLE = re.compile(
-    r"\b(?:my |our )?(?P<who>wife|husband|partner|son|daughter|mum|mom|mother|dad|father|brother|sister|grandma|grandpa|grandad|grandson|granddaughter"
-    r"|godson|goddaughter|nephew|niece|aunt|uncle|cousin|girlfriend|boyfriend|fianc[ée]e?|neighbou?r|best friend|boss|cat|dog|kids?|twins|team)\b",
-    re.IGNORECASE,
-)
-_NAMED = re.compile(
-    r"^(?P<who>[A-Z][a-z]+)(?:'s|\u2019s)? (?:is|has|likes|hates|loves|prefers|wants|turns|works|lives|needs|can't|must|speaks|takes|was|went|eats|won't"
-    r"|doesn't|gets|reacts|carries|avoids|uses|sold|left|quit|stopped|gave|got|joined|bought)\b"
-)
-# The same in German, French and Spanish. Things can do what the verbs of the second group say, so these need a name.
-_ACTS_ABROAD = re.compile(
-    r"^(?P<who>[^\W\d_a-z][^\W\d_]{2,}) (?:trägt|mag|liebt|hasst|lebt|wohnt|arbeitet|isst|trinkt|spielt|möchte|verträgt|studiert|aime|n'aime"
-    r"|déteste|habite|travaille|mange|boit|préfère|vive|trabaja|bebe|juega|prefiere|odia|calza)\b"
-)
-_IS_ABROAD = re.compile(
-    r"^(?P<who>[^\W\d_a-z][^\W\d_]{2,}) (?:ist|hat|braucht|nimmt|fährt|wird|kann|darf|muss|reagiert|kommt|geht|est|a|porte|vit|prend|joue|doit"
-    r"|peut|ne|es|está|tiene|lleva|come|toma|necesita|no)\b"
-)
-_MINE_ABROAD = re.compile(r"^(?:meine?|unsere?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?) ", re.IGNORECASE)
-_NOT_NAMES = frozenset(
-    "The This That There It My Our He She We They What Who Our Your Its All Every Each One No Not Shoe Budget Rent".split()
-)
 _FILLER = frozenset(
     "a an the my our your of for to in on at is are was be new current usual own total monthly weekly neu neue neuer neues neuen".split()
 )
@@ -220,33 +197,10 @@ def stated(text: str) -> Stated:
 def _is_thing(about: str, line: str, found: tuple[str, str, str]) -> bool:
     """Return whether a capital letter was that of a sentence about a thing with a time or number: "Standup is at ten"."""
     timed = bool(QUANTITY.match(found[1]) or DATE.match(found[1]))
-    return timed and found[0].split("_")[0] == about and bool(_NAMED.match(line)) and not concepts_of(about) & RELATIONS
+    return timed and found[0].split("_")[0] == about and bool(NAMED.match(line)) and not concepts_of(about) & RELATIONS
 
 
 Found = tuple[str, str, str] | None
-
-
-def whose(line: str) -> tuple[str, str]:
-    """Return whom a fact is about, if it says so, and the rest of it."""
-    if match := _POSSESSIVE.match(line):
-        return match["who"].casefold(), match["rest"]
-    if (match := _NAMED.match(line)) and match["who"] not in _NOT_NAMES:
-        return match["who"].casefold(), line
-    head = " ".join(line.split()[:4])
-    if match := _PEOPLE.search(head):
-        return match["who"].casefold(), line
-    return _whose_abroad(line), line
-
-
-def _whose_abroad(line: str) -> str:
-    """Return whom a fact in German, French or Spanish is about: my sister, or a name."""
-    if _MINE_ABROAD.match(line):
-        first = line.casefold().split()[1:3]
-        return next((word for word in first if concepts_of(word) & RELATIONS), "")
-    match = _ACTS_ABROAD.match(line) or _IS_ABROAD.match(line)
-    who = match["who"].casefold() if match else ""
-    is_word = who in ANY_SMALL or (match is not None and match.re is _IS_ABROAD and (languages_of(who) or concepts_of(who)))
-    return "" if is_word else who
 
 
 def _sized(text: str) -> Found:
@@ -299,10 +253,10 @@ def _of_person(match: re.Match[str]) -> bool:
     if not who:
         return True
     word = who.split()[-1]
-    if concepts_of(word) & RELATIONS or _PEOPLE.fullmatch(word):
+    if concepts_of(word) & RELATIONS or PEOPLE.fullmatch(word):
         return True
     german = who.casefold().startswith(("mein", "unser"))  # all nouns have a capital letter
-    return word[0].isupper() and word not in _NOT_NAMES and not german and not languages_of(word.casefold())
+    return word[0].isupper() and word not in NOT_NAMES and not german and not languages_of(word.casefold())
 
 
 def _budget(text: str) -> Found:

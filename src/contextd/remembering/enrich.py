@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from contextd.ports.world import Embedder, Matrix
-from contextd.remembering.attributes import whose
+from contextd.remembering.owners import whose
 from contextd.remembering.topics import Routing, Vector
 from contextd.remembering.values import valued
 from contextd.text.classifiers import guess

@@ -29,8 +29,8 @@ from contextd.remembering.attributes import (
     Stated,
     name_of,
     stated,
-    whose,
 )
+from contextd.remembering.owners import whose
 from contextd.text.natural_language import ANY_SMALL
 from contextd.text.times import MONTHS, NUMBERS, SEASONS, UNITS, WEEKDAYS
 

@@ -3,7 +3,8 @@
 A trip needs the passport, the travel money and what the knees can do. So question and fact are projected into a small space in
 which they meet: the log-odds that a fact is needed are the product of the two projections. Both are linear in the vector and
 the concepts of a text, and learned from persons with labelled questions (`python -m benchmarks.needs --learn`). The tier
-`words` has concepts alone: it serves without a model, and in languages that the models do not know.
+`words` has concepts alone: it serves without a model, and in languages that the models do not know. The tier `facts` compares
+vectors that were trained for this (`models/upper_layers.py`) by their cosine (`python -m benchmarks.upper_layers`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from contextd.text.thesaurus import concepts_of
 Matrix = NDArray[np.float32]
 Float = NDArray[np.float64]
 WORDS = "words"  # the tier without vectors
+FACTS = "facts"  # the tier of vectors trained for this
 
 
 class Projection(NamedTuple):
@@ -78,6 +80,54 @@ def wanted(needs: Needs, text: str, vector: Matrix) -> Projected:
     side = needs.question
     known = vector.reshape(1, -1) if len(side.mean) else np.zeros((1, 0), np.float32)
     return Projected(needs, side.of_vectors(known)[0] + side.of_concepts(needs.rows([text]))[0])
+
+
+class Heads(NamedTuple):
+    """The weights of the tier `facts`: each side has a row per number of the vector and one for the constant, and a column per
+    number that is compared, then one for an offset."""
+
+    question: Matrix
+    fact: Matrix
+    scale: float
+    prior: float
+
+
+class Compared(NamedTuple):
+    """A question, as it is compared with vectors of the tier `facts`."""
+
+    heads: Heads
+    projected: Matrix
+    offset: float
+
+    def by_vectors(self, facts: Matrix) -> Float:
+        """Return the log-odds of facts by their vectors."""
+        rows, offsets = _headed(self.heads.fact, facts)
+        return np.asarray(self.heads.scale * (rows @ self.projected) + offsets + self.offset + self.heads.prior, np.float64)
+
+    def by_concepts(self, texts: Sequence[str]) -> Float:
+        """Return zeros: the vectors tell all that is learned here."""
+        return np.zeros(len(texts))
+
+
+def compared(vector: Matrix) -> Compared:
+    """Return a question by its vector in the space for facts."""
+    heads = heads_of_facts()
+    rows, offsets = _headed(heads.question, vector.reshape(1, -1))
+    return Compared(heads, rows[0], float(offsets[0]))
+
+
+def _headed(weights: Matrix, vectors: Matrix) -> tuple[Matrix, Matrix]:
+    rows = vectors @ weights[:-1] + weights[-1]
+    return unit(rows[:, :-1]), rows[:, -1]
+
+
+@lru_cache
+def heads_of_facts() -> Heads:
+    """Load the weights of the tier `facts`, which come with the package."""
+    data = files("contextd.text").joinpath("learned", "heads.npz").read_bytes()
+    with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+        question, fact = (stored[side].astype(np.float32) for side in ("question", "fact"))
+        return Heads(question, fact, float(stored["scale"]), float(stored["prior"]))
 
 
 def tier_of(space: str, size: int) -> str:

@@ -19,6 +19,23 @@ class Costs(NamedTuple):
     hits: Mapping[ChunkId, int]
 
 
+def limits_first(
+    hits: Sequence[Hit], limits: Facet, facets: Sequence[Facet], budget: int, costs: Costs, trace: Trace
+) -> list[Hit]:  # fmt: skip
+    """Return the hits that fit: those of the facet `limits` first, then the others by the weight of their facets.
+
+    The best other hit has its room before: it may be what is asked for.
+    """
+    must, others = ([hit for hit in hits if (hit.facet == limits.name) is there] for there in (True, False))
+    best = max(others, key=lambda hit: hit.rank_score, default=None)
+    first = allot(must, (limits,), budget - (_cost([best], costs) if best else 0), costs, trace)
+    return [*first, *allot(others, facets, budget - _cost(first, costs), costs, trace)]
+
+
+def _cost(hits: Sequence[Hit], costs: Costs) -> int:
+    return sum(costs.hits[hit.chunk.id] for hit in hits) + sum(costs.titles[name] for name in {hit.facet for hit in hits})
+
+
 def allot(hits: Sequence[Hit], facets: Sequence[Facet], limit: int, costs: Costs, trace: Trace) -> list[Hit]:
     """Return the hits that fit, by facet in the order of weights, the best of each first.
 

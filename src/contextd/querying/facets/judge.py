@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.text.classifiers import learned
-from contextd.text.needs import WORDS
+from contextd.text.needs import FACTS, WORDS
 from contextd.text.people import Mentions
 
 Float = NDArray[np.float64]
@@ -27,7 +27,7 @@ MOST = 12  # facts that are shown by their relevance
 _ENOUGH, _AMONG_FEW = 0.27, 0.36  # probability from which a fact is shown; the second among few facts
 _FEW, _RISE = 40, 0.4  # facts among which it begins to rise, and the exponent: the nearest of few may still be far
 _CROWD, _IN_A_CROWD = 6, 0.9  # likely facts that are no crowd yet, and the weight of nearness in one; chosen on PrefEval
-_NEAREST = {"deep": "near", "static": "near static", WORDS: "parts"}  # by tier, how near a fact is
+_NEAREST = {FACTS: "near", "deep": "near", "static": "near static", WORDS: "parts"}  # by tier, how near a fact is
 _TOUCHES = 0.1  # share of that from which a limit in the domain of the question is shown
 _JUDGED = 120  # facts of the largest persons with several facts per answer
 

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput
 from contextd.ports.store import View
-from contextd.ports.world import Embedder, Matrix
+from contextd.ports.world import Embedder, Matrix, fact_embedder
 from contextd.querying import pipeline
 from contextd.querying.assisted.intend import intended
 from contextd.querying.assisted.shorten import shortened
 from contextd.querying.boost import recency
 from contextd.querying.compete import alone, distances, likely_by, odds_by_standing, shared_words, standings
 from contextd.querying.diversify import diversify
-from contextd.querying.facets.allot import Costs, allot
+from contextd.querying.facets.allot import Costs, limits_first
 from contextd.querying.facets.assign import BOOSTS, assign
 from contextd.querying.facets.compress import Statement, compress
 from contextd.querying.facets.divide import USUAL, divide
@@ -43,7 +43,7 @@ from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
 from contextd.text.classifiers import fitted
 from contextd.text.natural_language import is_foreign, language_of
-from contextd.text.needs import needs_of, tier_of, wanted
+from contextd.text.needs import FACTS, Compared, Projected, compared, needs_of, tier_of, wanted
 from contextd.text.people import Mentions, mentions
 from contextd.text.situations import situation_of
 from contextd.text.wording import asks_one_thing, is_for_oneself, speaks_of_oneself
@@ -100,7 +100,10 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
         hits = list[Hit]()
         for view in views:
             hits += trace.attempt("facts", partial(_found, view, asking, trace), [])
-    chosen = trace.step("allot", lambda: _allotted(hits, plan.facets, query.budget, resources, trace))
+    chosen = trace.step(
+        "allot",
+        lambda: limits_first(hits, LIMITS, plan.facets, query.budget, _costs(hits, (LIMITS, *plan.facets), resources), trace),
+    )
     text = trace.step("render", lambda: _text(chosen, plan.facets))
     while resources.tokens.count(text) > query.budget:  # enforces the budget: parts may cost more together than separately
         chosen = chosen[:-1]
@@ -132,17 +135,6 @@ def _with_topics(plan: Plan, topics_of: Callable[[str], Sequence[str]]) -> Plan:
 def _as_text(text: str, embedders: Sequence[Embedder]) -> dict[str, NDArray[np.float32]]:
     """Embed the question as a document: act and subject are classified by what is said, not by what is searched for."""
     return {embedder.space: embedder.documents([text])[0] for embedder in embedders}
-
-
-def _allotted(
-    hits: Sequence[Hit], facets: Sequence[Facet], budget: int, resources: QueryResources, trace: Trace
-) -> list[Hit]:  # fmt: skip
-    """Return the hits that fit into the budget: limits first, then the facets by weight."""
-    costs = _costs(hits, (LIMITS, *facets), resources)
-    must, others = ([hit for hit in hits if (hit.facet == LIMITS.name) is there] for there in (True, False))
-    first = allot(must, (LIMITS,), budget, costs, trace)
-    spent = sum(costs.hits[hit.chunk.id] for hit in first) + (costs.titles[LIMITS.name] if first else 0)
-    return [*first, *allot(others, facets, budget - spent, costs, trace)]
 
 
 def _text(hits: Sequence[Hit], facets: Sequence[Facet]) -> str:
@@ -313,10 +305,8 @@ def _read(
 ) -> _Facts:
     """Read the limits, the facts of the best standing, and those that are needed for such a question."""
     space = held[-1].space if held else ""
-    vector = asking.as_named.get(space, np.zeros(0, np.float32))
-    tier = tier_of(space, len(vector))
-    question = wanted(needs_of(tier), asking.named, vector)
-    needed = question.by_vectors(view.vectors(found.chunks, space))
+    tier, needing, question = _wanted(view, space, held, asking)
+    needed = question.by_vectors(view.vectors(found.chunks, needing))
     limits = {chunk.id for chunk in must}
     promising = standing + needed + np.array([np.inf if chunk in limits else 0.0 for chunk in found.chunks])
     best = np.argsort(-promising, kind="stable")[:_LOOKED_AT]
@@ -334,6 +324,19 @@ def _read(
     traits = traits_of(texts, [one.kind for one in about], space, vectors) if held else None
     needed = needed[places] + question.by_concepts(texts)
     return _Facts(places, chunks, read, about, raised, concepts, people, needed, space, tier, vectors, traits)
+
+
+def _wanted(view: View, space: str, held: Sequence[Embedder], asking: _Asking) -> tuple[str, str, Projected | Compared]:
+    """Return the question as it is compared with facts that it may need, with the tier of weights and the space of vectors.
+
+    The space for facts serves if all facts with a vector in the best space have one there: older versions did not make them.
+    """
+    own = fact_embedder(held[-1]) if held else None
+    if own is not None and view.spaces.get(own.space, 0) >= view.spaces.get(space, 0):
+        return FACTS, own.space, compared(own.query(asking.named))
+    vector = asking.as_named.get(space, np.zeros(0, np.float32))
+    tier = tier_of(space, len(vector))
+    return tier, space, wanted(needs_of(tier), asking.named, vector)
 
 
 def _odds(view: View, found: Retrieved, facts: _Facts, must: Sequence[Chunk], asking: _Asking) -> NDArray[np.float64]:
