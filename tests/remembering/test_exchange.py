@@ -587,11 +587,25 @@ KNOWN_TO_ONE = [
     (True, ("update", 7, 90)),
     (True, ("send",)),
 ]
+# The same text was written before and after a memory was forgotten on the other device.
+SAID_AGAIN = [
+    (False, ("remember", 0, "Work")),
+    (False, ("remember", 0, "Work")),
+    (False, ("send",)),
+    (False, ("update", 0, 9)),
+    (True, ("forget", 0)),
+    (False, ("update", 0, 76)),
+    (False, ("send",)),
+    (True, ("update", 6, 9)),
+    (False, ("update", 6, 5)),
+]
 
 
 @pytest.mark.parametrize("order", [True, False])
-@pytest.mark.parametrize("operations", [CHANGE_PLACES, SET_BACK_TWICE, KNOWN_TO_ONE], ids=["places", "twice", "one"])
-def test_two_devices_end_equal_after_clocks_were_set_back(wall: Wall, operations: list[tuple[bool, Any]], order: bool) -> None:
+@pytest.mark.parametrize(
+    "operations", [CHANGE_PLACES, SET_BACK_TWICE, KNOWN_TO_ONE, SAID_AGAIN], ids=["places", "twice", "one", "again"]
+)
+def test_two_devices_end_equal_in_orders_that_once_failed(wall: Wall, operations: list[tuple[bool, Any]], order: bool) -> None:
     converge(wall, operations, order)
 
 

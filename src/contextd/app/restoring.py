@@ -63,13 +63,17 @@ def restore(session: Session, payload: Mapping[str, Any], done: RestoreReport, d
     def clean(name: str) -> str:
         return scrub_text(name, session.setup.rules)[0]
 
+    tombstones = {
+        (workspace, str(entry["id"])): _alias(str(entry["clock"]), aliases)
+        for entry in _entries(payload, "tombstones")
+        if (workspace := places.get(str(entry.get("in")))) is not None
+        and not fault_of("id", entry.get("id"))
+        and is_clock(entry.get("clock"))
+    }
     for entry, memory in found:
-        _restore_memory(session, entry, memory, aliases, done)
-    for entry in _entries(payload, "tombstones"):
-        workspace, clock = places.get(str(entry.get("in"))), entry.get("clock")
-        if workspace is not None and not fault_of("id", entry.get("id")) and is_clock(clock):
-            buried = session.home.record.exchange.bury(workspace, str(entry["id"]), _alias(str(clock), aliases), session.reader)
-            done.counts["buried"] += buried
+        _restore_memory(session, entry, memory, aliases, tombstones.get((memory.workspace, memory.id), ""), done)
+    for (workspace, number), clock in tombstones.items():
+        done.counts["buried"] += session.home.record.exchange.bury(workspace, number, clock, session.reader)
     for place, workspace in places.items():
         if workspace is not None:
             links, unlinked = (
@@ -112,7 +116,7 @@ def _memories(
 
 
 def _restore_memory(
-    session: Session, entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str], done: RestoreReport
+    session: Session, entry: Mapping[str, Any], memory: Memory, aliases: Mapping[str, str], buried: str, done: RestoreReport
 ) -> None:
     memory = _set_back(memory, aliases)
     try:
@@ -126,6 +130,7 @@ def _restore_memory(
         _vectors(session, {} if finds else entry, memory.text),  # vectors of a secret are not stored
         _versions(session, entry, memory, aliases),
         session.reader,
+        buried,
     )
     _report(taken, memory.id, done)
 

@@ -143,9 +143,18 @@ class Exchange(Protocol):
         """Set back clocks of an import that are more than a day ahead. Returns all aliases: original clock to new clock."""
 
     def restore(
-        self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version], reader: Reader
+        self,
+        memory: Memory,
+        parsed: Parsed,
+        vectors: Mapping[str, Matrix],
+        versions: Sequence[Version],
+        reader: Reader,
+        buried: str = "",
     ) -> Taken:
-        """Import a memory of the reader's own, with its clock. The losing text stays in the history."""
+        """Import a memory of the reader's own, with its clock. The losing text stays in the history.
+
+        `buried` is the clock of its tombstone in the same import.
+        """
 
     def finish(self) -> None:
         """Wipe erased memories from disk, at the end of an import."""

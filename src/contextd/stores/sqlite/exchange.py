@@ -102,26 +102,35 @@ class SqliteExchange:
         return known
 
     def restore(
-        self, memory: Memory, parsed: Parsed, vectors: Mapping[str, Matrix], versions: Sequence[Version], reader: Reader
+        self,
+        memory: Memory,
+        parsed: Parsed,
+        vectors: Mapping[str, Matrix],
+        versions: Sequence[Version],
+        reader: Reader,
+        buried: str = "",
     ) -> Taken:
-        """Import a memory of the reader's own, with its clock: `added`, `changed`, `known`, `forgotten`, or `refused`."""
+        """Import a memory of the reader's own, with its clock: `added`, `changed`, `known`, `forgotten`, or `refused`.
+
+        `buried` is the clock of its tombstone in the same import. Versions up to a tombstone do not count as known.
+        """
 
         def write(connection: apsw.Connection) -> Taken:
             here = row_of(connection, memory.workspace, memory.id)
             if memory.author != reader.name or (here is not None and here.author != reader.name):
                 return Taken("refused")
             self._record.clocks.observe(connection, memory.clock)
-            buried = self._buried(connection, memory.workspace, memory.id, memory.author)
-            if buried >= memory.clock:
+            dead = max(buried, self._buried(connection, memory.workspace, memory.id, memory.author))
+            if dead >= memory.clock:
                 return Taken("forgotten")
             for one in versions:
-                if buried < one.before.clock != memory.clock and {one.by, one.before.author} == {reader.name}:
+                if dead < one.before.clock != memory.clock and {one.by, one.before.author} == {reader.name}:
                     self._record.memories.keep_version(connection, one.before, one.at, one.by)
             if here is None:
                 self._write(connection, memory, parsed, vectors)
                 return Taken("added")
             original = self._record.memories.told_topics(connection, here)
-            return self._merged(connection, replace(here, topics=original), memory, parsed, vectors)
+            return self._merged(connection, replace(here, topics=original), memory, parsed, vectors, dead)
 
         return self._record.database.transact(write)
 
@@ -196,13 +205,19 @@ class SqliteExchange:
             connection.execute(query, (workspace, memory, clock))
 
     def _merged(
-        self, connection: apsw.Connection, here: Memory, there: Memory, parsed: Parsed, vectors: Mapping[str, Matrix]
+        self,
+        connection: apsw.Connection,
+        here: Memory,
+        there: Memory,
+        parsed: Parsed,
+        vectors: Mapping[str, Matrix],
+        dead: str,
     ) -> Taken:
         """Keep the later of two writes. The other goes to the history, unless that has an equal one. Topics are as written."""
         winner, loser = (there, here) if (there.clock, _rank(there)) > (here.clock, _rank(here)) else (here, there)
         conflict = ""
         if winner.clock != loser.clock:
-            known = [one.before for one in versions_of(connection, here.workspace, here.id)]
+            known = [one.before for one in versions_of(connection, here.workspace, here.id) if one.before.clock > dead]
             if loser.clock not in {one.clock for one in known} and _set_by_person(loser) not in map(
                 _set_by_person, (winner, *known)
             ):
