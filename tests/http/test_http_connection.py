@@ -122,3 +122,7 @@ def test_a_refusal_that_closes_is_followed_by_a_look_at_the_lock() -> None:
             with pytest.raises(ContextdError):
                 connection.get("/stats", {})
     assert len(looked) == 2 and len(asked) == 1
+
+
+def test_a_connection_does_not_show_its_token() -> None:
+    assert "ctd_secret" not in repr(Connection("http://127.0.0.1:8710", "ctd_secret"))

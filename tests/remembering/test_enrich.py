@@ -90,6 +90,7 @@ def test_whose_fact_it_is_in_other_languages(text: str, about: str) -> None:
         ("Budget für meine Wanderschuhe: maximal 150 Euro", "budget_wanderschuhe"),
         ("Pour un nouveau vélo, pas plus de 600 €", "budget_vélo"),
         ("Máximo 40 € para una mochila", "budget_mochila"),
+        ("Monthly grocery budget: 650€", "budget_grocery"),
     ],
 )
 def test_a_budget_is_named_after_the_thing(text: str, attribute: str) -> None:

@@ -216,7 +216,7 @@ def _sized(text: str) -> Found:
 
 def _frequency(text: str) -> Found:
     match = _TIMES.search(text)
-    if match is None:
+    if match is None or _budget(text) is not None:  # "Monthly grocery budget: 650€" says how much, not how often
         return None
     count = match["times"] or _COUNTS.get((match["word"] or "").casefold(), "1")
     span = (match["what"] or match["adverb"] or match["period"]).casefold()

@@ -113,9 +113,8 @@ def _show(found: Metrics) -> None:
     cached = sum(count for level, count in found.cache.items() if level != "none")
     out(f"{counted(found.queries, 'query', 'queries')} since {found.since}, {cached} answered from the cache")
     if found.saved.contexts:
-        out(
-            f"{found.saved.tokens:,} tokens of context from files of {found.saved.file_tokens:,} ({found.saved.share:.0%} less)"
-        )
+        share = f"{abs(found.saved.share):.0%} {'less' if found.saved.share >= 0 else 'more'}"
+        out(f"{found.saved.tokens:,} tokens of context from files of {found.saved.file_tokens:,} ({share})")
     _section(("operation", "count", "p50 ms", "p95 ms", "p99 ms"), [_times(*one) for one in found.times.items()])
     _section(("step", "count", "p50 ms", "p95 ms", "p99 ms"), [_times(*one) for one in found.steps.items()])
     effects = [(name, one.proposed, one.survived, f"{one.share:.1%}") for name, one in found.retrievers.items()]

@@ -200,7 +200,9 @@ def create_token(
         as_json({"name": name, "token": made})
     else:
         out(made)
-        note("This token is not shown again. Send it as `Authorization: Bearer TOKEN`.")
+        note(
+            "This token is not shown again. Send it as `Authorization: Bearer TOKEN`; to the proxy (/v1) as `x-contextd-token: TOKEN`."
+        )
     return 0
 
 

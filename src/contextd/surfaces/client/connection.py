@@ -35,7 +35,7 @@ class Connection:
     """A service at a URL, addressed with a token. Any thread may call its methods."""
 
     url: str
-    token: str
+    token: str = field(repr=False)
     timeout: float = 10.0  # seconds of one request
     retries: int = 3  # for requests that change nothing
     headers: Mapping[str, str] = field(default_factory=dict)
