@@ -24,8 +24,8 @@ _ACTS_ABROAD = re.compile(
     r"|déteste|habite|travaille|mange|boit|préfère|vive|trabaja|bebe|juega|prefiere|odia|calza)\b"
 )
 _IS_ABROAD = re.compile(
-    r"^(?P<who>[^\W\d_a-z][^\W\d_]{2,}) (?:ist|hat|braucht|nimmt|fährt|wird|kann|darf|muss|reagiert|kommt|geht|est|a|porte|vit|prend|joue|doit"
-    r"|peut|ne|es|está|tiene|lleva|come|toma|necesita|no)\b"
+    r"^(?P<who>[^\W\d_a-z][^\W\d_]{2,}) (?:ist|hat|braucht|nimmt|fährt|wird|kann|darf|muss|reagiert|est|porte|vit|prend|joue|doit"
+    r"|peut|está|tiene|lleva|come|necesita)\b"
 )
 _MINE_ABROAD = re.compile(r"^(?:meine?|unsere?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?) ", re.IGNORECASE)
 NOT_NAMES = frozenset(

@@ -9,7 +9,9 @@ from contextd.ports.store import View
 from contextd.text.hard_limits import limit_term, question_domains
 from contextd.text.limit_words import classes_of
 from contextd.text.patterns import pattern
+from contextd.text.people import RELATIONS
 from contextd.text.terms import PARTS, key
+from contextd.text.thesaurus import concepts_of
 from contextd.text.wording import is_about_world
 from contextd.values.document import Chunk, ChunkId
 from contextd.values.query import Facet
@@ -56,6 +58,7 @@ def _concerns(text: str, fact: str, whose: str, domains: frozenset[str]) -> bool
         not whose
         or "household" in classes_of(_start(fact))
         or whose in named
+        or bool(concepts_of(whose) & concepts_of(text) & RELATIONS)
         or bool(_names(fact) & named)
         or bool(pattern("together").search(text))
     )

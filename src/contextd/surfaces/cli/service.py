@@ -200,9 +200,8 @@ def create_token(
         as_json({"name": name, "token": made})
     else:
         out(made)
-        note(
-            "This token is not shown again. Send it as `Authorization: Bearer TOKEN`; to the proxy (/v1) as `x-contextd-token: TOKEN`."
-        )
+        note("This token is not shown again. Send it as `Authorization: Bearer TOKEN`,")
+        note("or to the proxy (/v1) as `x-contextd-token: TOKEN`.")
     return 0
 
 
