@@ -10,7 +10,7 @@ from benchmarks.learn import PACKAGE, ROOT, digest, table
 
 def test_every_learned_file_is_listed_and_is_the_one_that_was_made() -> None:
     listed = {file: known for entry in table().values() for file, known in entry["files"].items()}
-    there = {str(path.relative_to(PACKAGE)) for path in (PACKAGE / "text/learned").iterdir()}
+    there = {str(path.relative_to(PACKAGE)) for room in ("text", "models") for path in (PACKAGE / room / "learned").iterdir()}
     assert set(listed) == there
     for file, known in listed.items():
         assert digest(file) == known, f"{file} is not the file that was noted; run `python -m benchmarks.learn`"

@@ -15,6 +15,7 @@ import uvicorn
 from contextd import AsyncClient, Client
 from contextd.app.assemble import open_service, open_session
 from contextd.app.tasks import Task
+from contextd.app.tokens import FIRST
 from contextd.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from contextd.surfaces.client.connection import _answered
 from contextd.surfaces.client.http_connection import HttpConnection
@@ -38,7 +39,7 @@ def served(home: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     while not server.started:
         assert thread.is_alive()
     port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}", service.tokens.create("test", may="admin", private=True)
+    yield f"http://127.0.0.1:{port}", service.tokens.create(FIRST, may="admin", private=True)
     server.should_exit = True
     thread.join(10)
 
