@@ -7,7 +7,6 @@ the mode of the database. Windows has no modes: there all of this has no effect.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -46,6 +45,8 @@ def replace_file(path: Path, text: str, mode: int = 0o600, check: Callable[[Path
 
     `check` may raise; then the file stays as it is.
     """
+    import secrets  # loads hashlib, which few commands need
+
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     number = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
