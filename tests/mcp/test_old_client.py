@@ -47,7 +47,7 @@ async def every_tool(session):
     await ask("find_callers", name="load_user")
     assert "routes.py" in await ask("find_impact", what="src/app/store.py")
     await ask("explain_context", query="load user")
-    await ask("set_profile", key="identity.name", value="Mara")
+    await ask("set_profile", key="identity.name", values=["Mara"])
     assert "Mara" in await ask("get_profile")
     assert json.loads(await ask("get_context_stats"))["storage"]["totalFiles"] >= 2
     done = json.loads(await ask("refresh_context", paths=["src"], **{"async": False}))
