@@ -144,7 +144,7 @@ def test_no_text_takes_long(text: str) -> None:
     began = time.process_time()
     is_private(text)
     is_background(read(json.dumps({"messages": [{"role": "user", "content": text}]}), is_responses=False))
-    assert time.process_time() - began < 0.5
+    assert time.process_time() - began < 5, "linear: half a second; a pattern that goes back and forth takes minutes"
 
 
 def test_messages_by_other_authors_are_recognized_as_measured() -> None:
