@@ -75,7 +75,7 @@ def _normalized(layer: Mapping[str, Float], name: str, rows: Float) -> Float:
 
 
 def _gelu(rows: Float) -> Float:
-    inside = np.float32(np.sqrt(2 / np.pi)) * (rows + np.float32(0.044715) * rows**3)
+    inside = np.float32(np.sqrt(2 / np.pi)) * (rows + np.float32(0.044715) * (rows * rows * rows))
     return np.asarray(np.float32(0.5) * rows * (1 + np.tanh(inside)))
 
 
