@@ -31,8 +31,8 @@ QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 _DOCUMENT_TOKENS = 256
 _QUERY_TOKENS = 64
 _MODEL = "model.onnx"
-# By model, the output of the layer below those that were trained again for facts (`models/upper_layers.py`).
-_STATES = {"snowflake-arctic-embed-s": "/encoder/layer.8/output/LayerNorm/Add_1_output_0"}
+# By name and size of a model, the output of the layer below those that were trained again for facts (`models/upper_layers.py`).
+_STATES = {("snowflake-arctic-embed-s", 34_015_111): "/encoder/layer.8/output/LayerNorm/Add_1_output_0"}
 _RECENT = 16  # texts whose states are kept until the next ones: the same texts are then embedded as facts
 _VERSION = re.compile(r"^__version__ = [\"']([\w.+-]+)[\"']", re.MULTILINE)
 _PROBE = "import onnxruntime as o; print(o.get_available_providers()[0])"
@@ -72,7 +72,7 @@ class Deep:
         """Return the model in whose space a question is near the facts that it needs; None if there is none for this model."""
         from contextd.models.upper_layers import UpperLayers
 
-        if self.folder.name not in _STATES or self._version != "1" or len(self._session.get_outputs()) == 1:
+        if self._version != "1" or not _states_of(self.folder) or len(self._session.get_outputs()) == 1:
             return None
         return UpperLayers(self.space, self.states)
 
@@ -137,7 +137,7 @@ def session_of(folder: Path) -> Any:
 def _copy_of(folder: Path) -> Path:
     """Return the place of the optimized copy of a model: another one for each version of onnxruntime and of the model."""
     stat = (folder / _MODEL).stat()
-    states = "-states" if folder.name in _STATES else ""
+    states = "-states" if _states_of(folder) else ""
     return folder / f".optimized-{_build()}-{stat.st_size}-{stat.st_mtime_ns}{states}"
 
 
@@ -167,12 +167,12 @@ def _with_states(folder: Path) -> bytes | Path:
 
     A serialized message may continue: a second part of the graph adds an output to the first.
     """
-    model = folder / _MODEL
-    if folder.name not in _STATES:
-        return model
-    name = _STATES[folder.name].encode()
-    output = _field(_GRAPH, _field(_OUTPUT, _field(_NAME, name)))
-    return model.read_bytes() + output
+    model, name = folder / _MODEL, _states_of(folder).encode()
+    return model.read_bytes() + _field(_GRAPH, _field(_OUTPUT, _field(_NAME, name))) if name else model
+
+
+def _states_of(folder: Path) -> str:
+    return _STATES.get((folder.name, (folder / _MODEL).stat().st_size), "")
 
 
 _GRAPH, _OUTPUT, _NAME = 7, 12, 1  # fields of ModelProto, GraphProto and ValueInfoProto

@@ -1,0 +1,38 @@
+"""The space for facts: questions are near the facts that they need, and memories have vectors in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from contextd.app.assemble import open_session
+from contextd.ports.world import fact_embedder, is_fact_space
+from contextd.text.needs import compared
+
+
+def test_memories_have_a_vector_for_facts_and_a_question_is_near_what_it_needs(home: Path) -> None:
+    session = open_session(None, home=home, environment={})
+    deep = session.setup.record_deep()
+    own = fact_embedder(deep)
+    if deep is None or own is None:
+        pytest.skip("the deep model is not installed")
+    facts = ["My passport expires in March", "I am allergic to peanuts", "My shoe size is EU 42"]
+    stored = [session.remember(fact).memory.id for fact in facts]
+    held = session.home.record.memories.vectors(session.home.personal, stored)
+    assert all(own.space in spaces and is_fact_space(own.space) for spaces in held.values())
+    vectors = own.documents(facts)
+    for question, best in (("plan a trip to Japan", 0), ("what should I cook tonight", 1), ("recommend running shoes", 2)):
+        assert int(compared(own.query(question)).by_vectors(vectors).argmax()) == best
+    before = deep.documents(facts[:1])
+    assert (deep.documents(facts)[:1] == before).all(), "vectors for search do not depend on it"
+    session.close()
+
+
+def test_another_model_of_the_same_name_has_no_space_for_facts(tmp_path: Path) -> None:
+    from contextd.models.deep import _with_states
+
+    folder = tmp_path / "snowflake-arctic-embed-s"
+    folder.mkdir()
+    (folder / "model.onnx").write_bytes(b"another model")
+    assert _with_states(folder) == folder / "model.onnx"
