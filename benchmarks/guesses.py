@@ -1,7 +1,8 @@
 """Guesses about facts and questions: how often kind, act and subject are right on items nothing was learned from.
 
-`python -m benchmarks.guesses` judges the shipped weights on tests/remembering/items; `--learn` makes the weights again from the
-examples in benchmarks/examples. The items were written, and committed, before there were rules or weights.
+`python -m benchmarks.guesses` judges the shipped weights on tests/remembering/items; `--learn [NAME …]`
+makes the weights again from the examples in benchmarks/examples. The items were written, and committed, before there were rules
+or weights.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import io
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,9 @@ def items(name: str) -> list[dict[str, Any]]:
     return json.loads((ITEMS / f"{name}.json").read_text("utf-8"))
 
 
-def learn(embedders: dict[str, Embedder]) -> None:
-    """Write the weights of every guess in every tier."""
-    for what, name in (GUESSES | LEARNED_ONLY).items():
+def learn(embedders: dict[str, Embedder], wanted: Collection[str]) -> None:
+    """Write the weights of some guesses in every tier; of all, if none is named."""
+    for what, name in ((what, name) for what, name in (GUESSES | LEARNED_ONLY).items() if not wanted or what in wanted):
         known = examples(name)
         texts, labels = [one["text"] for one in known], sorted({str(one[what]) for one in known})
         target = np.array([labels.index(str(one[what])) for one in known])
@@ -90,7 +91,7 @@ def fitted(features: Float, target: NDArray[np.intp], labels: int, steps: int = 
     data = np.hstack([features, np.ones((len(features), 1))])
     truth, shrink = np.eye(labels)[target], np.full((data.shape[1], 1), 2 * _PENALTY)
     shrink[-1] = 0
-    step = 1 / (np.linalg.norm(data, 2) ** 2 / len(data) / 2 + 2 * _PENALTY)
+    step = 1 / (_largest(data) ** 2 / len(data) / 2 + 2 * _PENALTY)
     weights = ahead = np.zeros((data.shape[1], labels))
     for number in range(steps):
         scores = data @ ahead
@@ -99,6 +100,14 @@ def fitted(features: Float, target: NDArray[np.intp], labels: int, steps: int = 
         new = ahead - step * (data.T @ (likely - truth) / len(data) + shrink * ahead)
         ahead, weights = new + number / (number + 3) * (new - weights), new
     return weights
+
+
+def _largest(data: Float, rounds: int = 60) -> float:
+    """The largest singular value, by power iteration, and a little more."""
+    vector = np.ones(data.shape[1])
+    for _ in range(rounds):
+        vector = data.T @ (data @ (vector / np.linalg.norm(vector)))
+    return float(1.02 * np.sqrt(np.linalg.norm(vector)))
 
 
 def judge(embedders: dict[str, Embedder]) -> None:
@@ -124,7 +133,7 @@ def main() -> None:
     tiers = {"deep": session.setup.deep(), "static": session.setup.static}
     embedders = {tier: embedder for tier, embedder in tiers.items() if embedder is not None}
     if "--learn" in sys.argv:
-        learn(embedders)
+        learn(embedders, [one for one in sys.argv if one in GUESSES | LEARNED_ONLY])
     judge(embedders)
 
 

@@ -1,8 +1,8 @@
 """Which facts a question needs (`text/needs.py`), learned from persons with labelled questions.
 
 `python -m benchmarks.needs` measures on persons by hands left out: the log-loss, and the share of needed facts among as many
-best ones; `--learn` writes the weights of all tiers. The persons (`examples/persons.jsonl`, with 40 or 120 facts) were written
-by several hands without sight of the code.
+best ones; `--learn` writes the weights of all tiers, or of those that are named. The persons (`examples/persons.jsonl`, with 40
+to 120 facts) were written by several hands without sight of the code.
 """
 
 from __future__ import annotations
@@ -206,8 +206,10 @@ def embedders() -> dict[str, Embedder | None]:
 
 
 def main() -> None:
-    """Measure out of fold; with `--learn`, write the weights."""
-    for tier, embedder in embedders().items():
+    """Measure out of fold; with `--learn`, write the weights. Of all tiers, or those that are named."""
+    known = embedders()
+    for tier in [one for one in sys.argv if one in known] or known:
+        embedder = known[tier]
         some = asked_of(persons(), embedder)
         measure(some, tier)
         if "--learn" in sys.argv:

@@ -102,17 +102,29 @@ async def _stream(port: int, seconds: int, counts: list[int]) -> None:
     writer.close()
 
 
-async def _probe(port: int, end: float, lags: list[float]) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    while time.monotonic() < end:
-        began = time.perf_counter()
-        writer.write(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
-        data = b""
-        while b'{"status":"ok"}' not in data:
-            data += await reader.read(4096)
-        lags.append((time.perf_counter() - began) * 1000)
-        await asyncio.sleep(0.05)
-    writer.close()
+def probe(port: int, seconds: float) -> None:
+    """Print the milliseconds of `/healthz`, twenty times a second.
+
+    In a process of its own: the client of the streams has a lag, too.
+    """
+    times = list[float]()
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            began, data = time.perf_counter(), b""
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+            while b'{"status":"ok"}' not in data:
+                data += connection.recv(4096)
+            times.append((time.perf_counter() - began) * 1000)
+            time.sleep(0.05)
+    print(json.dumps(times))
+
+
+async def _lags(port: int, seconds: int) -> list[float]:
+    command = (sys.executable, "-m", "benchmarks.proxy", "--probe", str(port), str(seconds))
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+    return list[float](json.loads((await process.communicate())[0]))
 
 
 async def _asking(port: int, end: float, requests: list[bytes], times: list[float]) -> None:
@@ -126,7 +138,7 @@ async def _asking(port: int, end: float, requests: list[bytes], times: list[floa
 
 async def load(port: int, pid: int, seconds: int, requests: list[bytes]) -> None:
     """Streams, enrichments and a probe at once."""
-    counts, lags, times = list[int](), list[float](), list[float]()
+    counts, times = list[int](), list[float]()
     before, began, used = memory(pid), time.monotonic(), cpu(pid)
     end = began + seconds
     streams = [asyncio.create_task(_stream(port, seconds, counts)) for _ in range(_STREAMS)]
@@ -137,7 +149,7 @@ async def load(port: int, pid: int, seconds: int, requests: list[bytes]) -> None
             most.append(memory(pid))
             await asyncio.sleep(0.5)
 
-    await asyncio.gather(_probe(port, end, lags), _asking(port, end, requests, times), watch(), *streams)
+    lags, *_ = await asyncio.gather(_lags(port, seconds), _asking(port, end, requests, times), watch(), *streams)
     whole = sum(count == _RATE * seconds for count in counts)
     passed = time.monotonic() - began
     print(f"{_STREAMS} streams of {_RATE} events a second for {seconds} s: {whole} complete, after {passed:.1f} s")
@@ -148,6 +160,9 @@ async def load(port: int, pid: int, seconds: int, requests: list[bytes]) -> None
 def main() -> None:
     if "--upstream" in sys.argv:
         asyncio.run(upstream(int(sys.argv[-1])))
+    if "--probe" in sys.argv:
+        probe(int(sys.argv[-2]), float(sys.argv[-1]))
+        return
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         print("skipped: name a folder")
         return

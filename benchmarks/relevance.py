@@ -4,7 +4,7 @@
 over the facts that matter (26 facts of a person), and recall@10 of the right one of 505 preferences. `--learn` writes:
 
 - aim: the vector of a question moved to its facts (`text/aim.py`), by a softmax over the facts of a person.
-- matter: whether any fact matters (`querying/matter.py`), by a logistic regression.
+- matter: whether any fact matters for `recall` (`querying/matter.py`), by a logistic regression.
 """
 
 from __future__ import annotations
@@ -209,14 +209,14 @@ class Judged(NamedTuple):
 def judged(tier: str, spaces: Sequence[str]) -> list[Judged]:
     """Questions asked of persons: their own, and questions about the world. `tier` is that of the classifiers."""
     found = []
-    for number, (facts, own, others) in enumerate(_audiences()):
+    for number, (facts, own, others) in enumerate(audiences()):
         with told(facts, deep="deep" in spaces) as session:
             for right, texts in ((True, own), (False, others)):
                 found += [Judged(number, seen, right) for text in texts if (seen := _seen(session, text, tier)) is not None]
     return found
 
 
-def _audiences() -> Iterator[tuple[list[str], list[str], list[str]]]:
+def audiences() -> Iterator[tuple[list[str], list[str], list[str]]]:
     """Facts of a person, questions for which some of them matter, and questions for which none does."""
     chance, some, rows = random.Random(5), people(), preferences()
     known = json.loads((ROOT / "examples/questions.json").read_text("utf-8"))
@@ -303,7 +303,7 @@ def main() -> None:
             measure(embedder, tier)
         if "aim" in parts and "--learn" in sys.argv:
             learn(embedder, tier)
-        if "matter" in parts and "--learn" in sys.argv:
+        if tier == "static" and "matter" in parts and "--learn" in sys.argv:
             learn_matter(tier)
 
 

@@ -19,21 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import HOME
-from benchmarks.needs import LEARNED, Person, embedders, folds, persons
+from benchmarks.needs import FOLDS, LEARNED, Person, embedders, folds, persons
 from contextd.models.deep import Deep
 
 ALL = "all"
-LAYERS = (9, 10, 11)
+LAYERS = (6, 7, 8, 9, 10, 11)
 _DIMENSION, _HEADS, _OUT = 384, 12, 128
-_EPOCHS, _RATE, _HEAD_RATE, _DECAY, _DROPPED, _WARM_UP = 3, 1e-4, 1e-3, 0.05, 0.1, 0.15
+_EPOCHS, _RATE, _HEAD_RATE, _DECAY, _DROPPED, _WARM_UP = 2, 1e-4, 1e-3, 0.05, 0.1, 0.15
 _TOGETHER = 14  # texts of about the same length that are embedded at once
+_MAY = 0.7  # how much a fact is needed that may be shown, beside one that must be
 _SCALE, _PRIOR = 6.0, -2.5  # of the log-odds at the start: a cosine, and the usual share of needed facts
 _PARTS = {
     "query": "attention/self/query", "key": "attention/self/key", "value": "attention/self/value",
     "mixed": "attention/output/dense", "wide": "intermediate/dense", "narrow": "output/dense",
 }  # fmt: skip
 _NORMS = {"attended": "attention.output.LayerNorm", "output": "output.LayerNorm"}
-UPPER = LEARNED.parent.parent / "models/learned/upper-layers.npz"
+UPPER = LEARNED.parent.parent / "models/learned/upper-layers.onnx"
 
 Matrix = NDArray[np.float32]
 Weights = dict[str, Any]
@@ -90,9 +91,8 @@ class Net:
         for place, text in enumerate(texts):
             states = torch.from_numpy(self.states[text].astype(np.float32))
             rows[place, : len(states)], there[place, : len(states)] = states, True
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.training):
-            for layer in self.layers:
-                rows = self._applied(layer, rows, there)
+        for layer in self.layers:
+            rows = self._applied(layer, rows, there)
         return torch.nn.functional.normalize(rows[:, 0].float(), dim=1) * _DIMENSION**0.5
 
     def _applied(self, layer: Weights, rows: Any, there: Any) -> Any:
@@ -138,7 +138,7 @@ def trained(net: Net, some: Sequence[Person]) -> None:
         share = done / _WARM_UP if done < _WARM_UP else 0.5 * (1 + np.cos(np.pi * (done - _WARM_UP) / (1 - _WARM_UP)))
         for group in optimizer.param_groups:
             group["lr"] = group["most"] * share
-        questions, needed = several(some[place])
+        questions, needed = asked_of(some[place])
         odds = net.odds(questions, some[place]["facts"])
         loss = torch.nn.functional.binary_cross_entropy_with_logits(odds, torch.from_numpy(needed))
         optimizer.zero_grad()
@@ -150,13 +150,14 @@ def trained(net: Net, some: Sequence[Person]) -> None:
     net.training = False
 
 
-def several(person: Person) -> tuple[list[str], Matrix]:
-    """Requests and questions of a person, with the facts that each needs."""
-    asked = [one for one in person["questions"] if one["kind"] != "lookup"]
-    needed = np.zeros((len(asked), len(person["facts"])), np.float32)
-    for row, one in zip(needed, asked, strict=True):
-        row[[*one["must"], *one["may"]]] = 1
-    return [one["text"] for one in asked], needed
+def asked_of(person: Person) -> tuple[list[str], Matrix]:
+    """All texts that a person asks, with how much each needs each fact. Unrelated ones need none."""
+    asked = person["questions"]
+    needed = np.zeros((len(asked) + len(person["unrelated"]), len(person["facts"])), np.float32)
+    for row, one in zip(needed, asked, strict=False):
+        row[one["may"]] = _MAY
+        row[one["must"]] = 1
+    return [*(one["text"] for one in asked), *person["unrelated"]], needed
 
 
 def judge(net: Net, some: Sequence[Person], path: Path) -> None:
@@ -164,15 +165,21 @@ def judge(net: Net, some: Sequence[Person], path: Path) -> None:
     losses, found, kept = [], [], dict[str, Matrix]()
     with net.torch.no_grad():
         for person in some:
-            questions, needed = several(person)
+            questions, needed = asked_of(person)
             odds = net.odds(questions, person["facts"]).numpy()
-            for question, row, right in zip(questions, odds, needed, strict=True):
-                kept[f"{person['facts'][0]}\n{question}"] = row
-                losses.append(np.logaddexp(0, np.where(right > 0, -row, row)).mean())
+            several = [one["kind"] != "lookup" for one in person["questions"]]
+            kept |= {f"{person['facts'][0]}\n{question}": row for question, row in zip(questions, odds, strict=True)}
+            for row, right in ((row, right > 0) for row, right, there in zip(odds, needed, several, strict=False) if there):
+                losses.append(np.logaddexp(0, np.where(right, -row, row)).mean())
                 found += [right[np.argsort(-row, kind="stable")[: int(right.sum())]].mean()] if right.any() else []
     sizes = np.cumsum([0, *(len(one) for one in kept.values())])
     np.savez(path, names=np.array(list(kept)), sizes=sizes, odds=np.concatenate(list(kept.values())))
     print(f"{path.name}, {len(losses)} questions left out: log-loss {np.mean(losses):.4f}, R-precision {np.mean(found):.3f}")
+
+
+def folds_left_out() -> list[int]:
+    """The folds of persons that some weights were trained without."""
+    return [fold for fold in range(FOLDS) if (HOME / f"facts-{fold}.npz").exists()]
 
 
 def left_out(fold: int) -> dict[tuple[str, str], Matrix]:
@@ -184,16 +191,9 @@ def left_out(fold: int) -> dict[tuple[str, str], Matrix]:
 
 
 def write(net: Net) -> None:
-    """Write the weights: layers in int8 with a scale for each row, heads as numbers of 16 bits."""
-    made: dict[str, Any] = {"layers": np.array(len(net.layers))}
-    for number, layer in enumerate(net.layers):
-        for name, one in ((name, one.detach().numpy()) for name, one in layer.items()):
-            if one.ndim == 1:
-                made[f"{number}_{name}"] = one.astype(np.float16)
-                continue
-            by = np.abs(one).max(axis=1, keepdims=True) / 127
-            made |= {f"{number}_{name}": np.round(one / by).astype(np.int8), f"{number}_{name}_by": by.astype(np.float32)}
-    _saved(UPPER, made)
+    """Write the weights: the layers as a graph with int8 weights, heads as numbers of 16 bits."""
+    UPPER.parent.mkdir(exist_ok=True)
+    UPPER.write_bytes(graph_of([{name: one.detach().numpy() for name, one in layer.items()} for layer in net.layers]))
     heads, root = {name: one.detach().numpy() for name, one in net.heads.items()}, _DIMENSION**0.5
     sides = {
         side: np.vstack(
@@ -204,14 +204,83 @@ def write(net: Net) -> None:
         ).astype(np.float16)
         for side in ("question", "fact")
     }
-    _saved(LEARNED / "heads.npz", {**sides, "scale": heads["scale"], "prior": heads["prior"]})
-
-
-def _saved(path: Path, values: Mapping[str, Any]) -> None:
     out = io.BytesIO()
-    np.savez_compressed(out, **values)
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(out.getvalue())
+    np.savez_compressed(out, **sides, scale=heads["scale"], prior=heads["prior"])
+    (LEARNED / "heads.npz").write_bytes(out.getvalue())
+
+
+def graph_of(layers: Sequence[Mapping[str, Matrix]]) -> bytes:
+    """Layers as a graph from the states of all tokens to that of the first one."""
+    graph, states = _Graph(), "states"
+    for number, layer in enumerate(layers):
+        states = graph.layer(layer, states, is_last=number == len(layers) - 1)
+    return graph.saved(states)
+
+
+class _Graph:
+    """A graph of ONNX, written node by node. Weights of matrices are int8 columns with a scale each, multiplied when loaded."""
+
+    def __init__(self) -> None:
+        self.onnx: Any = import_module("onnx")
+        self.nodes: list[Any] = []
+        self.known: list[Any] = []
+
+    def saved(self, result: str) -> bytes:
+        helper, number = self.onnx.helper, self.onnx.TensorProto.FLOAT
+        given = helper.make_tensor_value_info("states", number, ["tokens", _DIMENSION])
+        found = helper.make_tensor_value_info(result, number, [1, _DIMENSION])
+        graph = helper.make_graph(self.nodes, "upper-layers", [given], [found], self.known)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        self.onnx.checker.check_model(model)
+        return bytes(model.SerializeToString())
+
+    def layer(self, layer: Mapping[str, Matrix], states: str, *, is_last: bool) -> str:
+        """Attention of tokens to each other, then each token by itself. In the last layer only the first token is needed."""
+        seen = self.node("Gather", states, self.constant(np.array([0]))) if is_last else states
+        queries, keys, values = (
+            self.by_head(self.linear(layer, name, one), order)
+            for name, one, order in (("query", seen, (1, 0, 2)), ("key", states, (1, 2, 0)), ("value", states, (1, 0, 2)))
+        )
+        scores = self.node("Mul", self.node("MatMul", queries, keys), self.number((_DIMENSION / _HEADS) ** -0.5))
+        mixed = self.node("MatMul", self.node("Softmax", scores, axis=-1), values)
+        joined = self.node("Reshape", self.node("Transpose", mixed, perm=(1, 0, 2)), self.constant(np.array([-1, _DIMENSION])))
+        states = self.normalized(layer, "attended", self.node("Add", seen, self.linear(layer, "mixed", joined)))
+        narrow = self.linear(layer, "narrow", self.gelu(self.linear(layer, "wide", states)))
+        return self.normalized(layer, "output", self.node("Add", states, narrow))
+
+    def by_head(self, rows: str, order: tuple[int, ...]) -> str:
+        split = self.node("Reshape", rows, self.constant(np.array([-1, _HEADS, _DIMENSION // _HEADS])))
+        return self.node("Transpose", split, perm=order)
+
+    def linear(self, layer: Mapping[str, Matrix], name: str, rows: str) -> str:
+        weights = layer[f"{name}_weight"].T
+        by = np.abs(weights).max(axis=0, keepdims=True) / 127
+        whole = self.constant(np.round(weights / by).astype(np.int8))
+        restored = self.node("Mul", self.node("Cast", whole, to=self.onnx.TensorProto.FLOAT), self.constant(by))
+        return self.node("Add", self.node("MatMul", rows, restored), self.constant(layer[f"{name}_bias"]))
+
+    def normalized(self, layer: Mapping[str, Matrix], name: str, rows: str) -> str:
+        parts = (self.constant(layer[f"{name}_{part}"]) for part in ("scale", "shift"))
+        return self.node("LayerNormalization", rows, *parts, axis=-1, epsilon=1e-12)
+
+    def gelu(self, rows: str) -> str:
+        cube = self.node("Mul", self.node("Mul", rows, rows), rows)
+        inside = self.node("Add", rows, self.node("Mul", cube, self.number(0.044715)))
+        bent = self.node("Tanh", self.node("Mul", inside, self.number((2 / np.pi) ** 0.5)))
+        return self.node("Mul", self.node("Mul", rows, self.number(0.5)), self.node("Add", bent, self.number(1.0)))
+
+    def node(self, kind: str, *given: str, **how: Any) -> str:
+        name = f"{kind}_{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(kind, list(given), [name], **how))
+        return name
+
+    def number(self, value: float) -> str:
+        return self.constant(np.array(value, np.float32))
+
+    def constant(self, value: Any) -> str:
+        name = f"constant_{len(self.known)}"
+        self.known.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
 
 
 def main() -> None:
@@ -221,7 +290,7 @@ def main() -> None:
         print("skipped: the deep model is missing")
         return
     some = persons()
-    texts = {text for person in some for text in (*person["facts"], *(one["text"] for one in person["questions"]))}
+    texts = {text for person in some for text in (*person["facts"], *asked_of(person)[0])}
     states = {text: deep.states(text).astype(np.float16) for text in sorted(texts)}
     by_fold = folds(some)
     for fold in sys.argv[1:] or [*map(str, sorted(set(by_fold))), ALL]:

@@ -28,7 +28,8 @@ def test_a_setting_is_written_and_comments_stay(home: Path, project: Path, conte
     (home / "config.toml").write_text(FILE)
     assert contextd("config", "set", "query.default_k", "30").code == 0
     assert contextd("config", "set", "budget.default_max_tokens", "900").code == 0
-    assert contextd("config", "set", "enabled", "false").code == 0
+    run = contextd("config", "set", "enabled", "false")
+    assert run.code == 0 and "enabled = false in " in run.out, "as it stands in the file"
     text = (home / "config.toml").read_text()
     for comment in ("# What I like.", "# more than usual", "# not a key"):
         assert comment in text

@@ -247,3 +247,30 @@ def test_the_answer_says_that_nothing_is_indexed_and_how_far_a_first_run_is(proj
     session.index()
     assert session.index_service.request() == ""
     session.close()
+
+
+def test_in_the_home_directory_facts_are_served_without_a_project(home: Path, tmp_path: Path) -> None:
+    """A program of the desktop starts its servers there."""
+    own = tmp_path / "somebody"
+    own.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "contextd", "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "CONTEXTD_HOME": str(home), "HOME": str(own), "USERPROFILE": str(own)}, cwd=own,
+    )  # fmt: skip
+    params = {"name": "remember", "arguments": {"text": "My bicycle is called Rocinante"}}
+    recalled = {"name": "recall", "arguments": {"query": "What is my bicycle called?"}}
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": HELLO},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": params},
+    ]
+    assert process.stdin and process.stdout
+    for message in messages:
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    process.stdin.flush()
+    assert b'"id":1' in process.stdout.readline().replace(b" ", b"") and b"Rocinante" in process.stdout.readline()
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": recalled}).encode() + b"\n")
+    process.stdin.flush()
+    assert b"Rocinante" in process.stdout.readline()
+    process.stdin.close()
+    assert process.wait(timeout=30) == 0

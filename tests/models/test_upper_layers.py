@@ -29,6 +29,22 @@ def test_memories_have_a_vector_for_facts_and_a_question_is_near_what_it_needs(h
     session.close()
 
 
+def test_facts_with_vectors_of_older_weights_are_judged_without_them(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = open_session(None, home=home, environment={})
+    if fact_embedder(session.setup.record_deep()) is None:
+        pytest.skip("the deep model is not installed")
+    with monkeypatch.context() as older:
+        older.setattr("contextd.models.upper_layers.fact_space", lambda deep: "facts/older")
+        for fact in ("My passport expires in March", "My shoe size is EU 42"):
+            session.remember(fact)
+        assert not session.facets("plan a trip to Japan").trace.warnings
+    answer = session.facets("plan a trip to Japan")
+    assert "contextd memories enrich" in " ".join(answer.trace.warnings)
+    session.memories.enrich()
+    assert not session.facets("plan a trip to Japan").trace.warnings
+    session.close()
+
+
 def test_another_model_of_the_same_name_has_no_space_for_facts(tmp_path: Path) -> None:
     from contextd.models.deep import _with_states
 

@@ -135,6 +135,12 @@ def test_context_of_the_project_comes_with_its_place(proxied: Proxied) -> None:
     assert "src/app/store.py:" in block and "def load_user(name):" in block and block.index(PROFILE) < block.index(CONTEXT)
 
 
+def test_a_project_that_is_not_there_costs_no_facts(proxied: Proxied) -> None:
+    answer = proxied.post(body=asked(SNEAKERS), headers={"x-contextd-project": "no-such-project"})
+    assert answer.headers["x-contextd-status"] == "degraded"
+    assert "@shoe_size 42 EU" in block_of(proxied.upstream.got[0].json["messages"][1]["content"])
+
+
 def test_facts_are_statements_and_nothing_is_said_twice(proxied: Proxied) -> None:
     proxied.post(body=asked(SNEAKERS))
     lines = block_of(proxied.upstream.got[0].json["messages"][1]["content"]).split("\n")

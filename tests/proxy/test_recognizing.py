@@ -14,6 +14,10 @@ from contextd.surfaces.proxy.messages import read
 from contextd.text.private_matters import is_private
 
 PRIVATE = (
+    "Meine Tochter hat Fieber",
+    "My daughter has a fever",
+    "Ma fille a de la fièvre",
+    "Mi hija tiene fiebre",
     "I was diagnosed with bipolar disorder, how do I tell my boss?",
     "My blood test results came back, the hemoglobin is at 9.1",
     "I've been taking antidepressants for a month, can I drink wine?",

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
 from contextd.querying.compete import alone, likely_of, needed, standings
-from contextd.querying.facets.judge import NAMES, by_nearness, enough, evidence, odds_of, relevant
+from contextd.querying.facets.judge import NAMES, answers, by_nearness, enough, evidence, odds_of, relevant
+from contextd.querying.matter import of_needs
 from contextd.text.aim import aim_of, aimed
 from contextd.text.hard_limits import limit_domains, question_domains
 from contextd.text.needs import WORDS, needs_of, tier_of, wanted
@@ -266,6 +267,17 @@ def test_a_fact_is_less_likely_if_many_others_are_likely() -> None:
     assert first > second
 
 
+def test_a_look_up_is_answered_by_the_likely_facts_unless_they_are_many() -> None:
+    assert answers(np.array([-5.0, 2.0, 1.5, -1.0])) == [1, 2]
+    assert answers(np.array([-5.0, 0.0, -1.2])) == [1]
+    assert not answers(np.array([2.0, 1.9, 1.8, 1.7])) and not answers(np.array([-2.0, -3.0])) and not answers(np.array([]))
+
+
+def test_something_matters_if_some_fact_is_needed() -> None:
+    none, one = (of_needs(np.array([-6.0, -5.0, best, -7.0])) for best in (-5.5, 2.0))
+    assert one[0] == 2.0 and none[0] == -5.0 and one[1] == none[1] == -6.0 and one[2] > none[2]
+
+
 def test_in_a_crowd_the_nearest_facts_matter_most() -> None:
     odds, near = np.full(30, 2.0), np.linspace(3, 0, 30)
     gained = by_nearness(odds, near)
@@ -279,13 +291,18 @@ def test_in_a_crowd_the_nearest_facts_matter_most() -> None:
         "Which insulin do I take at night?",
         "Price of the dentistry course?",
         "Anna's ring size?",
+        "whats my shoe size",
+        "gate code",
+        "our wedding anniversary is when",
     ],
 )
 def test_a_look_up_is_known_by_its_wording(question: str) -> None:
     assert asks_one_thing(question)
 
 
-@pytest.mark.parametrize("question", ["gift for Aisling's birthday", "Set up this week's training", "which shoes should I buy"])
+@pytest.mark.parametrize(
+    "question", ["gift for Aisling's birthday", "Set up this week's training", "which shoes should I buy", "find a code"]
+)
 def test_a_request_is_no_look_up(question: str) -> None:
     assert not asks_one_thing(question)
 

@@ -15,6 +15,7 @@ from contextd.app.asking import Asked
 from contextd.app.profiles import profile_service
 from contextd.app.prompts import is_trivial
 from contextd.app.questions import query_of
+from contextd.errors import NotFound
 from contextd.querying.assisted.ask import fallen_back
 from contextd.querying.compose import OPENING, PROFILE, Block, compose
 from contextd.querying.facets.limits import LIMITS as HARD_LIMITS
@@ -83,11 +84,12 @@ class Enrichment:
     profile: str = ""  # digest of the profile's summary, if it is in the block
     remote: bool = False  # whether the upstream is on another machine
     held_back: bool = False  # the question turned out to be private, and nothing is added
+    without_project: Callable[[], Session] | None = None  # opens a session if the project that was asked for is unknown
 
     def run(self) -> None:
         """Make the block, part by part. Never raises."""
         try:
-            session = self.open_session()
+            session = self._opened()
             self.project = str(session.project.root) if session.project is not None else ""
             self._from_cache(session)
             if PROFILE in self.found.text:
@@ -99,6 +101,16 @@ class Enrichment:
         except Exception as error:  # whatever it is, the request goes on
             self._failed("enrichment", error)
         self.finished = True
+
+    def _opened(self) -> Session:
+        """Open the session; without the project that was asked for, if that is unknown and a person's facts may be read."""
+        try:
+            return self.open_session()
+        except NotFound:
+            if self.without_project is None:
+                raise
+            self._missed("project", "is unknown")
+            return self.without_project()
 
     @property
     def status(self) -> str:
@@ -185,8 +197,11 @@ class Enrichment:
             return otherwise
 
     def _failed(self, name: str, error: Exception) -> None:
+        self._missed(name, f"failed: {type(error).__name__}")
+
+    def _missed(self, name: str, why: str) -> None:
         self.missing.append(name)
-        _LOG.warning("%s failed: %s", name, type(error).__name__)
+        _LOG.warning("%s %s", name, why)
 
 
 def is_held_back(question: str, settings: Proxy, *, marked: bool, remote: bool) -> bool:

@@ -10,7 +10,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib.util import find_spec
@@ -32,7 +32,7 @@ _DOCUMENT_TOKENS = 256
 _QUERY_TOKENS = 64
 _MODEL = "model.onnx"
 # By name and size of a model, the output of the layer below those that were trained again for facts (`models/upper_layers.py`).
-_STATES = {("snowflake-arctic-embed-s", 34_015_111): "/encoder/layer.8/output/LayerNorm/Add_1_output_0"}
+_STATES = {("snowflake-arctic-embed-s", 34_015_111): "/encoder/layer.5/output/LayerNorm/Add_1_output_0"}
 _RECENT = 16  # texts whose states are kept until the next ones: the same texts are then embedded as facts
 _VERSION = re.compile(r"^__version__ = [\"']([\w.+-]+)[\"']", re.MULTILINE)
 _PROBE = "import onnxruntime as o; print(o.get_available_providers()[0])"
@@ -74,7 +74,7 @@ class Deep:
 
         if self._version != "1" or not _states_of(self.folder) or len(self._session.get_outputs()) == 1:
             return None
-        return UpperLayers(self.space, self.states)
+        return UpperLayers(self.space, self.states, self.folder)
 
     def states(self, text: str) -> Float:
         """Return the states of all tokens of a text below the upper layers."""
@@ -125,35 +125,40 @@ def session_of(folder: Path) -> Any:
     import onnxruntime
 
     try:
-        known = _copy_of(folder)
-        with suppress(Exception):  # a copy that cannot be loaded is passed over; onnxruntime's exception types are not stable
-            if (known / _MODEL).is_file():
-                return _session(onnxruntime, known / _MODEL, onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
-        return _optimized(onnxruntime, folder, known)
-    except Exception as error:  # as above
+        stat = (folder / _MODEL).stat()
+        states = f"-{_states_of(folder).split('/')[2]}" if _states_of(folder) else ""
+        return _kept(onnxruntime, folder, "model", f"{stat.st_size}-{stat.st_mtime_ns}{states}", lambda: _with_states(folder))
+    except Exception as error:  # onnxruntime's exception types are not stable
         raise Unavailable(f"cannot load the model in {folder} ({error}); run `contextd models verify`") from None
 
 
-def _copy_of(folder: Path) -> Path:
-    """Return the place of the optimized copy of a model: another one for each version of onnxruntime and of the model."""
-    stat = (folder / _MODEL).stat()
-    states = "-states" if _states_of(folder) else ""
-    return folder / f".optimized-{_build()}-{stat.st_size}-{stat.st_mtime_ns}{states}"
+def session_of_bytes(folder: Path, name: str, version: str, read: Callable[[], bytes]) -> Any:
+    """Load a model that comes with the package, on one thread; its optimized copy is kept in a folder. Raises Unavailable."""
+    import onnxruntime
+
+    try:
+        return _kept(onnxruntime, folder, name, version, read)
+    except Exception as error:  # as above
+        raise Unavailable(f"cannot load {name} ({error})") from None
 
 
-def _optimized(onnxruntime: Any, folder: Path, known: Path) -> Any:
+def _kept(onnxruntime: Any, folder: Path, name: str, version: str, read: Callable[[], bytes | Path]) -> Any:
     """Load a model and keep what onnxruntime made of it: the next process maps the weights and loads in a third of the time.
 
-    The copy is beside the model. Optimizations for one processor are left out.
+    There is another copy for each version of onnxruntime and of the model. Optimizations for one processor are left out.
     """
+    known = folder / f".optimized-{name}-{_build()}-{version}"
+    with suppress(Exception):  # a copy that cannot be loaded is passed over
+        if (known / _MODEL).is_file():
+            return _session(onnxruntime, known / _MODEL, onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
     level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     try:
         waiting = Path(mkdtemp(prefix=".optimizing-", dir=folder))
     except OSError:  # a folder that cannot be written to
-        return _session(onnxruntime, _with_states(folder), level)
+        return _session(onnxruntime, read(), level)
     try:
-        session = _session(onnxruntime, _with_states(folder), level, waiting / _MODEL)
-        for older in folder.glob(".optimized-*"):
+        session = _session(onnxruntime, read(), level, waiting / _MODEL)
+        for older in (*folder.glob(f".optimized-{name}-*"), *folder.glob(".optimized-[0-9]*")):  # the latter by older versions
             rmtree(older, ignore_errors=True)
         with suppress(OSError):  # another process was first
             waiting.rename(known)

@@ -1,9 +1,10 @@
 """Decide whether any of a person's facts can matter for a question at all.
 
 A question about the world ("why is the sky blue") gets nothing, however near some fact is. The evidence: how near the best fact
-is, the words and concepts it shares, whether the question speaks of oneself, and what the classifiers say of its act and
-subject. The weights are a logistic regression on questions of persons, and on questions about the world asked of the same
-persons (`python -m benchmarks.relevance --learn`).
+is, the words and concepts it shares, whether the question speaks of oneself, what the classifiers say of its act and
+subject, and for `facets` how much any fact is needed. The weights are logistic regressions on questions of persons, and on
+questions about the world asked of the same persons (`python -m benchmarks.relevance --learn`, `python -m
+benchmarks.judge --learn`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from contextd.text.classifiers import fitted, learned, likelihoods
 from contextd.text.natural_language import is_foreign
+from contextd.text.needs import WORDS
 from contextd.text.wording import is_about_world, speaks_of_oneself
 from contextd.values.answer import Retrieved
 
@@ -31,6 +33,24 @@ def matters(text: str, found: Retrieved, standing: Float, vectors: Mapping[str, 
         return _by_wording(text, found)
     weights = learned(f"matter-{space.split('/')[0]}").weights[:, 0]
     return float(1 / (1 + np.exp(-(evidence(text, found, standing, vectors[space], space) @ weights))))
+
+
+def any_needed(
+    text: str, found: Retrieved, standing: Float, vectors: Mapping[str, NDArray[np.float32]], needed: Float, tier: str
+) -> float:  # fmt: skip
+    """Return the same, with the log-odds that each fact is needed (`text/needs.py`), by weights of their tier."""
+    space = next(iter(fitted(vectors)), "")
+    if not space or tier == WORDS or is_foreign(text):
+        return _by_wording(text, found)
+    weights = learned(f"any-{tier}").weights[:, 0]
+    known = evidence(text, found, standing, vectors[space], space)
+    return float(1 / (1 + np.exp(-(np.concatenate([of_needs(needed), known]) @ weights))))
+
+
+def of_needs(needed: Float) -> Float:
+    """Return the log-odds of the best and the third fact, and how many are needed."""
+    best = np.sort(needed)[::-1]
+    return np.array([best[0], best[min(2, len(best) - 1)], np.log1p((1 / (1 + np.exp(-np.clip(best, -30, 30)))).sum())])
 
 
 def evidence(text: str, found: Retrieved, standing: Float, vector: NDArray[np.float32], space: str) -> Float:

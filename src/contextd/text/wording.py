@@ -5,16 +5,19 @@ Used where there are no vectors, and for languages that the models do not know. 
 
 from __future__ import annotations
 
+import re
+
 from contextd.text.hard_limits import limit_domains
 from contextd.text.patterns import pattern
 
 _KINDS = ("decision", "goal", "constraint", "preference", "activity", "characteristic")  # the first that fits
+_WITHOUT_APOSTROPHE = re.compile(r"\b(what|who|where|when|how)s\b", re.IGNORECASE)
 _SUBJECTS = ("shopping", "planning", "recommendation")  # the first that fits
 
 
 def asks_one_thing(text: str) -> bool:
     """Whether a text looks up one value: when, who, how much, somebody's size. Advice is not looked up."""
-    return bool(pattern("one_thing").search(text.strip())) and not pattern("advice").search(text)
+    return bool(pattern("one_thing").search(_spelled(text).strip())) and not pattern("advice").search(text)
 
 
 def speaks_of_oneself(text: str) -> bool:
@@ -31,7 +34,7 @@ def act_of(text: str) -> str:
     """Return what a text does: recall, task, question or preference_update."""
     if pattern("update").search(text):
         return "preference_update"
-    if pattern("recall").search(text):
+    if pattern("recall").search(_spelled(text)):
         return "recall"
     if pattern("task").search(text):
         return "task"
@@ -57,4 +60,9 @@ def kind_of(text: str) -> str:
 
 def is_about_world(text: str) -> bool:
     """Whether a text asks for general knowledge: a question of fact without "I" or "my"."""
-    return bool(pattern("world").search(text.strip())) and not speaks_of_oneself(text)
+    return bool(pattern("world").search(_spelled(text).strip())) and not speaks_of_oneself(text)
+
+
+def _spelled(text: str) -> str:
+    """Return a text with the apostrophe that is often left out: whats, whos."""
+    return _WITHOUT_APOSTROPHE.sub("\\1's", text)

@@ -29,6 +29,7 @@ _FEW, _RISE = 40, 0.4  # facts among which it begins to rise, and the exponent: 
 _CROWD, _IN_A_CROWD = 6, 0.9  # likely facts that are no crowd yet, and the weight of nearness in one; chosen on PrefEval
 _NEAREST = {FACTS: "near", "deep": "near", "static": "near static", WORDS: "parts"}  # by tier, how near a fact is
 _TOUCHES = 0.1  # share of that from which a limit in the domain of the question is shown
+_ANSWERS, _AS_LIKELY, _FEW_ANSWERS = -1.5, 1.0, 3  # log-odds of the answer to a look-up, a second one's distance, the most
 _JUDGED = 120  # facts of the largest persons with several facts per answer
 
 
@@ -86,6 +87,15 @@ def relevant(odds: Float, size: int, share: float = 1.0) -> list[int]:
     order = np.argsort(-odds, kind="stable").tolist()
     least = math.log(share * enough(size) / (1 - share * enough(size)))
     return [place for place in order if odds[place] >= least][:MOST]
+
+
+def answers(odds: Float) -> list[int]:
+    """Return the answer to a look-up: the most likely fact and those that are nearly as likely; none if these are too many."""
+    order = np.argsort(-odds, kind="stable").tolist()
+    if not order or odds[order[0]] < _ANSWERS:
+        return []
+    first = [place for place in order if odds[place] >= odds[order[0]] - _AS_LIKELY]
+    return first if len(first) <= _FEW_ANSWERS else []
 
 
 def could_touch(odds: float, size: int) -> bool:

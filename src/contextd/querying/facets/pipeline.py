@@ -1,5 +1,5 @@
-"""FACETS ► understand ► interpret ► divide ► retrieve ► limits ► compete ► matter ► judge ► assign ► fill ► diversify ► allot ►
-compress ► render.
+"""FACETS ► understand ► interpret ► divide ► retrieve ► limits ► compete ► need ► matter ► judge ► assign ► fill ► diversify ►
+allot ► compress ► render.
 
 Answers the same question as `querying/pipeline.py`, but from a person's memories and by facets. This module alone defines the
 order of the steps.
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput
 from contextd.ports.store import View
-from contextd.ports.world import Embedder, Matrix, fact_embedder
+from contextd.ports.world import Embedder, Matrix
 from contextd.querying import pipeline
 from contextd.querying.assisted.intend import intended
 from contextd.querying.assisted.shorten import shortened
@@ -31,10 +31,11 @@ from contextd.querying.facets.divide import USUAL, divide
 from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.fill import NEARLY, fill, is_filled
 from contextd.querying.facets.interpret import interpret, without_amounts
-from contextd.querying.facets.judge import could_touch, evidence, odds_of, relevant
+from contextd.querying.facets.judge import answers, could_touch, evidence, odds_of, relevant
 from contextd.querying.facets.limits import LIMITS, limits_for, most_pressing
+from contextd.querying.facets.need import Need, need
 from contextd.querying.facets.traits import Traits, is_budget_elsewhere, shared_concepts, traits_of
-from contextd.querying.matter import matters
+from contextd.querying.matter import any_needed
 from contextd.querying.pipeline import QueryResources
 from contextd.querying.render import headed, warn_of_hidden
 from contextd.querying.retrieve import retrieve
@@ -43,7 +44,7 @@ from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
 from contextd.text.classifiers import fitted
 from contextd.text.natural_language import is_foreign, language_of
-from contextd.text.needs import FACTS, Compared, Projected, compared, needs_of, tier_of, wanted
+from contextd.text.needs import FACTS
 from contextd.text.people import Mentions, mentions
 from contextd.text.situations import situation_of
 from contextd.text.wording import asks_one_thing, is_for_oneself, speaks_of_oneself
@@ -54,7 +55,7 @@ from contextd.values.trace import Trace
 
 TEMPLATE = "facets"
 _LOOKED_AT = 120  # facts whose texts are read
-_MATTERS = 0.5  # probability that anything matters, from which facts are shown
+_MATTERS = 0.6  # probability that anything matters, from which facts are shown
 _HARDLY = 0.05  # below, a question without "I" or "my" has no limits either
 _MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
@@ -208,29 +209,35 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
         return [_limit(chunk, 0.0) for chunk in must]
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
     must = most_pressing(must, dict(zip(found.chunks, standing.tolist(), strict=True)), view.size)
-    gate = trace.step("matter", lambda: matters(plan.text, found, standing, asking.as_text))
+    wants = trace.step("need", lambda: need(asking.named, asking.as_named, view, found, held, trace))
+    gate = trace.step("matter", lambda: any_needed(plan.text, found, standing, asking.as_text, wants.odds, wants.tier))
     if gate < _HARDLY and not speaks_of_oneself(plan.text):
         must = []  # a question about the world that no pattern knows
     may_answer = asks_one_thing(plan.text) and gate >= _MAY_MATTER
     if not must and not may_answer and gate < _MATTERS:
         return []  # nothing can be shown, so nothing is read
-    facts = trace.step("read", lambda: _read(view, found, standing, must, held, asking))
+    facts = trace.step("read", lambda: _read(view, found, standing, must, held, wants, asking))
     odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
     must = _touched(must, facts, odds, view.size) if held and language_of(plan.text) == "en" else must
-    answer = alone(facts.standing, view.size) if may_answer else []
+    answer = _answers(facts, odds, view.size) if may_answer else []
     if answer:
         best, must = answer, []  # a look-up is answered by that fact alone
     else:
         best = relevant(odds, view.size) if gate >= _MATTERS else []
     kept = _concerned(best, facts, {chunk.id for chunk in must}, shown, asking)
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
-    if kept and not answer and is_filled(plan.subject) and not asking.asked.own:
+    if kept and not asks_one_thing(plan.text) and is_filled(plan.subject) and not asking.asked.own:
         nearly = _concerned(relevant(odds, view.size, NEARLY), facts, {chunk.id for chunk in must}, shown, asking)
         filled = trace.step("fill", lambda: _filled(kept, names, nearly, facts, asking))
         kept, names = list(filled), list(filled.values())
     limits = [_limit(chunk, shown.get(chunk.id, 0.0)) for chunk in must]
     return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
+
+
+def _answers(facts: _Facts, odds: NDArray[np.float64], size: int) -> list[int]:
+    """Return the answer to a look-up; by standing, if no vectors were trained for it."""
+    return answers(odds) if facts.tier == FACTS else alone(facts.standing, size)
 
 
 def _filled(kept: list[int], names: list[str], nearly: list[int], facts: _Facts, asking: _Asking) -> dict[int, str]:
@@ -301,12 +308,11 @@ def _read(
     standing: NDArray[np.float64],
     must: Sequence[Chunk],
     held: Sequence[Embedder],
+    wants: Need,
     asking: _Asking,
 ) -> _Facts:
     """Read the limits, the facts of the best standing, and those that are needed for such a question."""
-    space = held[-1].space if held else ""
-    tier, needing, question = _wanted(view, space, held, asking)
-    needed = question.by_vectors(view.vectors(found.chunks, needing))
+    space, needed = held[-1].space if held else "", wants.odds
     limits = {chunk.id for chunk in must}
     promising = standing + needed + np.array([np.inf if chunk in limits else 0.0 for chunk in found.chunks])
     best = np.argsort(-promising, kind="stable")[:_LOOKED_AT]
@@ -322,21 +328,8 @@ def _read(
     people = mentions(asking.plan.text, texts, [one.whose for one in about])
     raised = np.round(standing[places] + _CONCEPTS * concepts + _PERSON * (people.meant - people.others), _DIGITS)
     traits = traits_of(texts, [one.kind for one in about], space, vectors) if held else None
-    needed = needed[places] + question.by_concepts(texts)
-    return _Facts(places, chunks, read, about, raised, concepts, people, needed, space, tier, vectors, traits)
-
-
-def _wanted(view: View, space: str, held: Sequence[Embedder], asking: _Asking) -> tuple[str, str, Projected | Compared]:
-    """Return the question as it is compared with facts that it may need, with the tier of weights and the space of vectors.
-
-    The space for facts serves if all facts with a vector in the best space have one there: older versions did not make them.
-    """
-    own = fact_embedder(held[-1]) if held else None
-    if own is not None and view.spaces.get(own.space, 0) >= view.spaces.get(space, 0):
-        return FACTS, own.space, compared(own.query(asking.named))
-    vector = asking.as_named.get(space, np.zeros(0, np.float32))
-    tier = tier_of(space, len(vector))
-    return tier, space, wanted(needs_of(tier), asking.named, vector)
+    needed = needed[places] + wants.question.by_concepts(texts)
+    return _Facts(places, chunks, read, about, raised, concepts, people, needed, space, wants.tier, vectors, traits)
 
 
 def _odds(view: View, found: Retrieved, facts: _Facts, must: Sequence[Chunk], asking: _Asking) -> NDArray[np.float64]:

@@ -26,7 +26,8 @@ _LONGEST = 3700.0  # seconds of a call to the service: a rebuild may be waited f
 def mcp(project: str, reader: str, no_watch: bool) -> int:
     """Serve this project to an agent over MCP on standard input and output.
 
-    A project without an index is indexed first. A child process watches the files and ends with the server.
+    A project without an index is indexed first. A child process watches the files and ends with the server. In the home
+    directory or a system folder, it serves your facts alone.
 
     \b
     Examples:
@@ -39,7 +40,12 @@ def mcp(project: str, reader: str, no_watch: bool) -> int:
 
     def open_session() -> Session:
         from contextd.app import assemble
+        from contextd.app.root import refusal
 
+        if project == "." and refusal(
+            Path.cwd()
+        ):  # started by a program of the desktop in the home directory: your facts alone
+            return assemble.open_session(None, reader=reader)
         return assemble.open_session(project, reader=reader)
 
     Server(open_session, not no_watch, _tools(), remote=None if no_watch else _remote(project, reader)).run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,13 @@ def set_(key: str, value: str, project_file: bool, project: str, reader: str, js
     path = root / settings.FILE_NAME if root else settings.home() / "config.toml"
     _check(key, settings.value_from(key, value, str(path), trusted=root is None), root)
     written = set_value(path, key, value, trusted=not project_file)
-    as_json({"key": key, "value": written, "file": str(path)}) if json_output else out(f"{key} = {written} in {path}")
+    as_json({"key": key, "value": written, "file": str(path)}) if json_output else out(f"{key} = {_as_toml(written)} in {path}")
     return 0
+
+
+def _as_toml(value: Any) -> str:
+    """Return a value as it stands in the file."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 @config.command("unset")

@@ -73,10 +73,11 @@ class Server:
             if self._session is None:
                 self._session = replace(self.open_session(), private=False)  # an agent may be anywhere
                 settings = self._session.settings
-                if self.watch and settings.bootstrap.enabled:
+                watch = self.watch and self._session.project is not None
+                if watch and settings.bootstrap.enabled:
                     with suppress(ContextdError):  # the follower reports it, too; existing data can be queried
                         self._first_run = self._session.index_service.request()
-                if self.watch and settings.watcher.enabled:
+                if watch and settings.watcher.enabled:
                     self._follower = Follower(self._session, "contextd mcp")
             return self._session
 

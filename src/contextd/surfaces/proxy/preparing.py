@@ -131,6 +131,7 @@ def _decided(service: Service, request: ProxyRequest, token: AccessToken, ready:
         budget,
         time.monotonic() + settings.deadline_ms / 1000,
         remote=upstream.remote,
+        without_project=None if token.workspaces else lambda: service.session(reader),
     )
     return replace(ready, enrichment=enrichment, held_back=held_back)
 
