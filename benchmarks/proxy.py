@@ -115,7 +115,10 @@ def probe(port: int, seconds: float) -> None:
             began, data = time.perf_counter(), b""
             connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
             while b'{"status":"ok"}' not in data:
-                data += connection.recv(4096)
+                part = connection.recv(4096)
+                if not part:
+                    raise ConnectionError("the service closed the connection")
+                data += part
             times.append((time.perf_counter() - began) * 1000)
             time.sleep(0.05)
     print(json.dumps(times))

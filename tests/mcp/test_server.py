@@ -273,4 +273,4 @@ def test_in_the_home_directory_facts_are_served_without_a_project(home: Path, tm
     process.stdin.flush()
     assert b"Rocinante" in process.stdout.readline()
     process.stdin.close()
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=30) == 0 and not (home / "projects").exists(), "nothing was indexed"

@@ -16,6 +16,7 @@ from contextd.text.private_matters import is_private
 PRIVATE = (
     "Meine Tochter hat Fieber",
     "My daughter has a fever",
+    "My son has had fever since yesterday",
     "Ma fille a de la fièvre",
     "Mi hija tiene fiebre",
     "I was diagnosed with bipolar disorder, how do I tell my boss?",
@@ -50,6 +51,8 @@ PRIVATE = (
     "Mon mari est décédé en janvier, que dois-je faire ?",
 )
 ORDINARY = (
+    "Ich habe Reisefieber",
+    "Wie bekämpfe ich mein Lampenfieber?",
     "Which sneakers should I buy?",
     "How do I center a div?",
     "What is the capital of Mongolia?",

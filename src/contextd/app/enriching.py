@@ -135,6 +135,7 @@ class Enrichment:
 
     def _made(self, session: Session, query: Query) -> Context:
         """Make the block. Raises `_Incomplete` if a part failed."""
+        before = len(self.missing)
         summary = self._part("profile", lambda: self._summary(session), "")
         count = session.home.tokens.count
         if self.settings.profile == "always":
@@ -147,7 +148,7 @@ class Enrichment:
             pieces = self._part("context", lambda: self._pieces(session, room), pieces) if room > 0 else ()
         facts = facts.beside(pieces, session.home.personal)
         self.found = block = self._composed(summary, facts, pieces, count)
-        if self.missing:
+        if len(self.missing) > before:
             raise _Incomplete
         hits, name = (*block.facts, *block.pieces), session.home.tokens.name
         statements = tuple(facts.statements) if block.reworded else ()

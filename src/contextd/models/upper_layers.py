@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -51,5 +51,6 @@ class UpperLayers:
 @lru_cache(maxsize=1)
 def _session(folder: Path) -> Any:
     """Load the layers; their optimized copy is kept in the folder of the deep model."""
-    read = files("contextd.models").joinpath("learned", "upper-layers.onnx").read_bytes
-    return session_of_bytes(folder, "upper-layers", str(_VERSION), read)
+    with as_file(files("contextd.models").joinpath("learned", "upper-layers.onnx")) as path:
+        stat = path.stat()
+        return session_of_bytes(folder, "upper-layers", f"{stat.st_size}-{stat.st_mtime_ns}", path.read_bytes)

@@ -36,11 +36,19 @@ def matters(text: str, found: Retrieved, standing: Float, vectors: Mapping[str, 
 
 
 def any_needed(
-    text: str, found: Retrieved, standing: Float, vectors: Mapping[str, NDArray[np.float32]], needed: Float, tier: str
-) -> float:  # fmt: skip
-    """Return the same, with the log-odds that each fact is needed (`text/needs.py`), by weights of their tier."""
-    space = next(iter(fitted(vectors)), "")
-    if not space or tier == WORDS or is_foreign(text):
+    text: str,
+    found: Retrieved,
+    standing: Float,
+    vectors: Mapping[str, NDArray[np.float32]],
+    space: str,
+    needed: Float,
+    tier: str,
+) -> float:
+    """Return the same for facts with vectors in a space, from the log-odds that each is needed (`text/needs.py`).
+
+    The weights are those of the tier of these log-odds.
+    """
+    if not fitted([space]) or tier == WORDS or is_foreign(text):
         return _by_wording(text, found)
     weights = learned(f"any-{tier}").weights[:, 0]
     known = evidence(text, found, standing, vectors[space], space)

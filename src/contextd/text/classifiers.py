@@ -73,10 +73,11 @@ def likelihoods(what: str, texts: Sequence[str], space: str, vectors: NDArray[np
     return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 
 
-def grams(text: str) -> set[str]:
+@lru_cache(maxsize=1 << 11)  # the facts of a person are classified with every question
+def grams(text: str) -> frozenset[str]:
     """Return the words and word pairs of a text; `^` and `$` are its ends, `#` is any number."""
     words = ["^", *("#" if word.isdigit() else word for word in _TOKEN.findall(text.lower())), "$"]
-    return {*words[1:], *(f"{first} {second}" for first, second in pairwise(words))}
+    return frozenset((*words[1:], *(f"{first} {second}" for first, second in pairwise(words))))
 
 
 def rules(text: str) -> set[str]:

@@ -117,7 +117,7 @@ _BODY = (
 )
 _SUM = r"(?:about |around |only |just |almost |over |roughly |nur |etwa |rund )?(?:[$€£]\s?\d|\d[\d,.]*\s?(?:k\b|grand|euros?|dollars?|pounds?|bucks|eur|usd|gbp|€|\$|£))"
 _HEALTH = "|".join((
-    r"(?:was|were|been|got|newly|just|be|is|are) diagnosed|diagnosed with|(?:my|his|her|our|the|a) diagnosis|symptoms?|a (?:high )?fever|fevers|vomiting|illness\w*|diseases?|disorders?|syndrome|cancer\w*|tumou?rs?|a lump|lump in",
+    r"(?:was|were|been|got|newly|just|be|is|are) diagnosed|diagnosed with|(?:my|his|her|our|the|a) diagnosis|symptoms?|(?:have|has|had|got|with) (?:had )?(?:a )?(?:high )?fever|vomiting|illness\w*|diseases?|disorders?|syndrome|cancer\w*|tumou?rs?|a lump|lump in",
     r"biops\w+|chemo\w*|radiotherapy|diabet\w+|depress(?:ed|ion|ive)|anxiety|panic attacks?|bipolar|adhd|autis\w+|ptsd|ocd|schizo\w+|psychosis|psychotic|epilep\w+|seizures?|asthma|migraines?|insomnia",
     r"hiv|(?:has|have|had|with) aids|stds|stis|an? st[di](?: test)?|herpes|chlamydia|gonorrh\w+|hpv|miscarr\w+|abortions?|pregnan\w+|infertil\w+|fertility|ivf|contracepti\w+|birth control|menopaus\w+",
     r"my period|(?:missed|heavy|late|painful) periods?|erectile\w*|erections?|libido|orgasms?|masturbat\w+|therap(?:y|ist|ists|ies)|psychiatr\w+|psychologists?|counsell?(?:or|ing)|antidepress\w+|ssris?",
@@ -187,7 +187,7 @@ _GERMAN = _Matters(
         r"panikattacken?|(?:ess|schlaf|zwangs|pers[öo]nlichkeits|erektions)st[öo]rung(?:en)?|selbstmord\w*|suizid\w*|s[üu]chtig|(?:spiel|drogen|alkohol|mager)sucht|alkoholiker(?:in)?|r[üu]ckfall|medikamente?n?|tabletten",
         r"antidepressiv\w+|antibiotik\w+|insulin|die pille|\w*therapie|\w*therapeut(?:in|en)?|psychiater(?:in)?|psycholog(?:e|in|en)|blut(?:werte|druck|zucker|test|verd[üu]nner)|bluthochdruck|befunde?|diagnostiziert",
         r"meine diagnose|diagnose (?:bekommen|erhalten)|symptome?|(?:zahn|haus|frauen|haut|augen|kinder)?arzt(?:termin)?|\w*[äa]rztin|klinik|notaufnahme|operiert|(?:herz|knie|h[üu]ft|augen|r[üu]cken)-?(?:op|operation)|reha",
-        r"mrt|wechseljahre|meine periode|\w*schmerz(?:en)?|\w*entz[üu]ndung(?:en)?|(?:knochen|arm|bein|rippen|leisten)bruch|ausschlag|durchfall|[üu]belkeit|schwindelig|\w*fieber|erbrechen|erbricht|mir ist (?:schlecht|[üu]bel)|schwerbehindert\w*|behinderung|pflegegrad|demenz",
+        r"mrt|wechseljahre|meine periode|\w*schmerz(?:en)?|\w*entz[üu]ndung(?:en)?|(?:knochen|arm|bein|rippen|leisten)bruch|ausschlag|durchfall|[üu]belkeit|schwindelig|(?:heu|gelb|dengue|scharlach)?fieber|erbrechen|erbricht|mir ist (?:schlecht|[üu]bel)|schwerbehindert\w*|behinderung|pflegegrad|demenz",
         r"(?:jahres|monats|brutto|netto|grund)?gehalts?|gehaltserh[öo]hung|(?:stunden|netto|brutto|mindest)?lohn|verdiene|schulden|(?:auto|haus|studien)?kredite?|kreditkarten?|(?:giro|bank|spar)konto|konto(?:stand|auszug|ausz[üu]ge|nummer)",
         r"konto (?:ist )?(?:[üu]berzogen|im minus|leer)|steuer(?:erkl[äa]rung|bescheid|nummer|schulden|klasse|r[üu]ckzahlung|berater\w*|id)|finanzamt|geerbt|erbschaft|testament|rente|abfindung|unterhalt(?:szahlung\w*)?|miete nicht",
         r"mahnung(?:en)?|inkasso\w*|gerichtsvollzieher(?:in)?|pleite|\w*insolvenz|b[üu]rgergeld|arbeitslos\w*|hypothek|ersparnisse|schufa\w*|brutto|netto|gl[üu]cksspiel",

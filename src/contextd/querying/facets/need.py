@@ -1,4 +1,4 @@
-"""Need: compare a question with all facts of a person that it may need, by the best vectors that they have."""
+"""Need: how much a question needs each fact of a person, by the best vectors that the facts have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contextd.text.needs import FACTS, Compared, Projected, compared, needs_of, 
 from contextd.values.answer import Retrieved
 from contextd.values.trace import Trace
 
-_OLDER = "facts saved by an older version lack vectors; answers get better after `contextd memories enrich`"
+_LACKING = "some memories lack vectors for facts; run `contextd memories enrich`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class Need:
     """A question as it is compared with facts that it may need, and the log-odds of each by its vector."""
 
     tier: str  # whose weights are used
+    space: str  # of the question as a text
     question: Projected | Compared
     odds: NDArray[np.float64]
 
@@ -35,11 +36,13 @@ def need(
     """
     space, own = held[-1].space if held else "", fact_embedder(held[-1]) if held else None
     if own is not None and view.spaces.get(own.space, 0) >= view.spaces.get(space, 0):
-        compares = compared(own.query(text))
-        return Need(FACTS, compares, compares.by_vectors(view.vectors(found.chunks, own.space)))
-    if own is not None:
-        trace.warn(_OLDER)
+        asked = trace.attempt("embed (facts)", lambda: own.query(text), None)
+        if asked is not None:
+            compares = compared(asked)
+            return Need(FACTS, space, compares, compares.by_vectors(view.vectors(found.chunks, own.space)))
+    elif own is not None:
+        trace.warn(_LACKING)
     vector = vectors.get(space, np.zeros(0, np.float32))
     tier = tier_of(space, len(vector))
     projected = wanted(needs_of(tier), text, vector)
-    return Need(tier, projected, projected.by_vectors(view.vectors(found.chunks, space)))
+    return Need(tier, space, projected, projected.by_vectors(view.vectors(found.chunks, space)))

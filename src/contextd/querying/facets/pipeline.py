@@ -210,7 +210,9 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
     must = most_pressing(must, dict(zip(found.chunks, standing.tolist(), strict=True)), view.size)
     wants = trace.step("need", lambda: need(asking.named, asking.as_named, view, found, held, trace))
-    gate = trace.step("matter", lambda: any_needed(plan.text, found, standing, asking.as_text, wants.odds, wants.tier))
+    gate = trace.step(
+        "matter", lambda: any_needed(plan.text, found, standing, asking.as_text, wants.space, wants.odds, wants.tier)
+    )
     if gate < _HARDLY and not speaks_of_oneself(plan.text):
         must = []  # a question about the world that no pattern knows
     may_answer = asks_one_thing(plan.text) and gate >= _MAY_MATTER
@@ -220,9 +222,9 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
     must = _touched(must, facts, odds, view.size) if held and language_of(plan.text) == "en" else must
-    answer = _answers(facts, odds, view.size) if may_answer else []
+    answer = _answers(facts, odds, view.size, asking) if may_answer else []
     if answer:
-        best, must = answer, []  # a look-up is answered by that fact alone
+        best, must = answer, []  # a look-up is answered by that alone
     else:
         best = relevant(odds, view.size) if gate >= _MATTERS else []
     kept = _concerned(best, facts, {chunk.id for chunk in must}, shown, asking)
@@ -235,9 +237,9 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
 
 
-def _answers(facts: _Facts, odds: NDArray[np.float64], size: int) -> list[int]:
+def _answers(facts: _Facts, odds: NDArray[np.float64], size: int, asking: _Asking) -> list[int]:
     """Return the answer to a look-up; by standing, if no vectors were trained for it."""
-    return answers(odds) if facts.tier == FACTS else alone(facts.standing, size)
+    return answers(odds) if facts.tier == FACTS and not asking.asked.own else alone(facts.standing, size)
 
 
 def _filled(kept: list[int], names: list[str], nearly: list[int], facts: _Facts, asking: _Asking) -> dict[int, str]:

@@ -34,22 +34,30 @@ def mcp(project: str, reader: str, no_watch: bool) -> int:
       claude mcp add contextd -- contextd mcp --project /path/to/project
       codex mcp add contextd -- contextd mcp --project /path/to/project
     """
+    from contextd.surfaces.mcp.protocol import FACTS_ALONE, INSTRUCTIONS
     from contextd.surfaces.mcp.server import Server
 
     _check(project)
+    alone = project == "." and _is_refused()  # started by a program of the desktop in the home directory
 
     def open_session() -> Session:
         from contextd.app import assemble
-        from contextd.app.root import refusal
 
-        if project == "." and refusal(
-            Path.cwd()
-        ):  # started by a program of the desktop in the home directory: your facts alone
-            return assemble.open_session(None, reader=reader)
-        return assemble.open_session(project, reader=reader)
+        return assemble.open_session(None if alone else project, reader=reader)
 
-    Server(open_session, not no_watch, _tools(), remote=None if no_watch else _remote(project, reader)).run()
+    remote = None if no_watch or alone else _remote(project, reader)
+    Server(open_session, not no_watch, _tools(), remote=remote, instructions=FACTS_ALONE if alone else INSTRUCTIONS).run()
     return 0
+
+
+def _is_refused() -> bool:
+    """Return whether the current folder must not be indexed."""
+    from contextd.app.root import refusal
+
+    try:
+        return bool(refusal(Path.cwd()))
+    except OSError:  # a deleted folder; told by the first call
+        return False
 
 
 def _tools() -> tuple[str, ...]:

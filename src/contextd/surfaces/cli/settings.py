@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +80,9 @@ def set_(key: str, value: str, project_file: bool, project: str, reader: str, js
 
 def _as_toml(value: Any) -> str:
     """Return a value as it stands in the file."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    import tomlkit
+
+    return str(tomlkit.item(value).as_string())
 
 
 @config.command("unset")

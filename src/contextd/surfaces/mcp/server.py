@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from contextd.app.follower import Follower
 from contextd.errors import ContextdError, Unavailable
-from contextd.surfaces.mcp.protocol import SLOW, Protocol
+from contextd.surfaces.mcp.protocol import INSTRUCTIONS, SLOW, Protocol
 from contextd.surfaces.mcp.tools import ToolCall, chosen
 from contextd.surfaces.mcp.wire import Answer, Channel, serve
 
@@ -30,6 +30,7 @@ class Server:
     watch: bool
     tools: Sequence[str] = ("default",)
     remote: Answer | None = None  # asks the running service
+    instructions: str = INSTRUCTIONS
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     _session: Session | None = None
     _follower: Follower | None = None
@@ -54,7 +55,7 @@ class Server:
                 return self.remote(method, params, channel)
             except Unavailable:
                 self.remote = None
-        return Protocol(chosen(self.tools), self._call, self._prepare).answer(method, params, channel)
+        return Protocol(chosen(self.tools), self._call, self._prepare, self.instructions).answer(method, params, channel)
 
     def _prepare(self) -> None:
         """Open the session in the background."""
