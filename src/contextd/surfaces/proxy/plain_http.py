@@ -41,7 +41,7 @@ class _Network(httpcore2.AsyncNetworkBackend):
         """Connect, without options for the socket."""
         try:
             async with asyncio.timeout(timeout):
-                _, stream = await asyncio.get_running_loop().create_connection(_Connection, host, port)
+                _, stream = await asyncio.get_running_loop().create_connection(PlainConnection, host, port)
         except TimeoutError as error:
             raise httpcore2.ConnectTimeout(str(error)) from None
         except OSError as error:
@@ -53,7 +53,7 @@ class _Network(httpcore2.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
 
-class _Connection(asyncio.BufferedProtocol, httpcore2.AsyncNetworkStream):
+class PlainConnection(asyncio.BufferedProtocol, httpcore2.AsyncNetworkStream):
     """A connection with a buffer of received bytes. For one event loop, and one reader at a time."""
 
     def __init__(self) -> None:
@@ -70,12 +70,15 @@ class _Connection(asyncio.BufferedProtocol, httpcore2.AsyncNetworkStream):
     # Called by the event loop
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Keep the transport."""
         self._transport = transport
 
     def get_buffer(self, sizehint: int) -> memoryview:
+        """Return the free part of the buffer."""
         return self._buffer[self._filled :]
 
     def buffer_updated(self, nbytes: int) -> None:
+        """Note what was received; nothing more is received while the buffer is full."""
         self._filled += nbytes
         if self._filled == _BUFFER:
             self._held = True
@@ -83,14 +86,17 @@ class _Connection(asyncio.BufferedProtocol, httpcore2.AsyncNetworkStream):
         self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Note that nothing more will come."""
         self._ended, self._failure = True, exc
         self._writable.set()
         self._wake()
 
     def pause_writing(self) -> None:
+        """Let writers wait."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
+        """Let writers go on."""
         self._writable.set()
 
     # Called by httpcore2
