@@ -44,7 +44,7 @@ class UpperLayers:
         return np.asarray(self.documents([text])[0])
 
     def _embed(self, text: str) -> Float:
-        (vector,) = _session(self._folder).run(None, {"states": self._states(text)})
+        (vector,) = _session(self._folder.resolve()).run(None, {"states": self._states(text)})
         return np.asarray(vector[0], np.float32)
 
 
