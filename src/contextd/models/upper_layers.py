@@ -7,7 +7,6 @@ graph of their own, with weights in int8 and a scale for each column (`python -m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -44,13 +43,18 @@ class UpperLayers:
         return np.asarray(self.documents([text])[0])
 
     def _embed(self, text: str) -> Float:
-        (vector,) = _session(self._folder.resolve()).run(None, {"states": self._states(text)})
+        (vector,) = _session(self._folder).run(None, {"states": self._states(text)})
         return np.asarray(vector[0], np.float32)
 
 
-@lru_cache(maxsize=1)
+_LOADED: dict[int, Any] = {}  # by version; one for all data directories of the process: the layers come with the package
+
+
 def _session(folder: Path) -> Any:
-    """Load the layers; their optimized copy is kept in the folder of the deep model."""
-    with as_file(files("contextd.models").joinpath("learned", "upper-layers.onnx")) as path:
-        stat = path.stat()
-        return session_of_bytes(folder, "upper-layers", f"{stat.st_size}-{stat.st_mtime_ns}", path.read_bytes)
+    """Load the layers once; their optimized copy is kept in the folder of the deep model."""
+    if _VERSION not in _LOADED:
+        with as_file(files("contextd.models").joinpath("learned", "upper-layers.onnx")) as path:
+            stat = path.stat()
+            version = f"{stat.st_size}-{stat.st_mtime_ns}"
+            _LOADED[_VERSION] = session_of_bytes(folder, "upper-layers", version, path.read_bytes)
+    return _LOADED[_VERSION]
