@@ -273,6 +273,14 @@ def test_a_look_up_is_answered_by_the_likely_facts_unless_they_are_many() -> Non
     assert not answers(np.array([2.0, 1.9, 1.8, 1.7])) and not answers(np.array([-2.0, -3.0])) and not answers(np.array([]))
 
 
+def test_a_look_up_shows_a_newer_value_of_what_it_answers_with(home: Path) -> None:
+    session = open_session(None, home=home, environment={})
+    for fact in ("I live in Bremen, in the Steintor quarter", "My shoe size is EU 42", "I moved to Oldenburg", "I like tea"):
+        session.remember(fact)
+    assert "Oldenburg" in session.facets("where do i live").text
+    session.close()
+
+
 def test_something_matters_if_some_fact_is_needed() -> None:
     none, one = (of_needs(np.array([-6.0, -5.0, best, -7.0])) for best in (-5.5, 2.0))
     assert one[0] == 2.0 and none[0] == -5.0 and one[1] == none[1] == -6.0 and one[2] > none[2]

@@ -127,6 +127,7 @@ BOTH_HOLD = (
     ("Meine Schwester wohnt in Ulm", "Ich bin nach Kiel gezogen"),
     ("My cat is Miso", "I got a new cat"),
     ("I like my work", "I no longer work in the garden"),
+    ("I have a coffee grinder from Comandante", "I stopped drinking coffee, I only drink tea now"),
 )
 
 
@@ -172,6 +173,7 @@ def test_what_ended_stays_in_the_history_with_its_dates(somebody: Callable[[], S
     ("old", "new"),
     [
         ("My mother lives in Kassel and turns 70 on 3 May 2027", "My mother moved from Kassel to Göttingen"),
+        ("My rent is 1080€ per month, warm", "My rent is now 1240€ per month"),
         ("I draw in Vectorworks and QGIS", "I switched from Vectorworks to AutoCAD"),
     ],
 )

@@ -32,6 +32,7 @@ _OCCASION = re.compile(
     r"|vendredi|samedi|dimanche|aussi|lunes|martes|miércoles|jueves|viernes|sábado|domingo|también)\b",
     re.IGNORECASE,
 )
+_OWNS = re.compile(r"\s*(?:(?:i|we) (?:have|own|bought|got)|i've got|(?:ich|wir) (?:habe|haben|besitz\w+))\b", re.IGNORECASE)
 # Words that a statement of an attribute may have beside its value, without being about anything else.
 _SAYS = {
     "age": frozenset(split("turn turns turned turning is years year old jahre jahr alt geworden wird")),
@@ -95,6 +96,8 @@ def _over(new: Memory, alike: Sequence[Memory]) -> tuple[list[Memory], list[Memo
 def _may_end(old: Memory, new: Memory, change: Ending) -> bool:
     """Return whether a change may end a fact: one of the same person that holds, told before, and no change itself."""
     holds = old.id != new.id and old.valid_to is None and old.said <= new.said and (new.trusted or not old.trusted)
+    if change.consumed and _OWNS.match(old.text):
+        return False  # who stops drinking coffee keeps the grinder
     return holds and (change.gone or _same_owner(old, new, change.thing)) and change_of(old.text) is None
 
 
@@ -132,9 +135,13 @@ def _same_thing(old: Memory, new: Memory) -> bool:
 
 
 def _contradicts(old: Memory, new: Memory) -> bool:
-    """Return whether two values can hardly both be true: the person named the attribute, or the wording and days agree."""
+    """Return whether two values can hardly both be true.
+
+    The person named the attribute, the new one is told as a change ("is now") in the same unit, or the wording and days agree.
+    """
     named = all("attribute" in memory.verified for memory in (old, new))
-    return named or (_when(old) == _when(new) and (_of_oneself(old, new) or _words(old) == _words(new)))
+    changed = bool(LATER & set(re.findall(r"\w+", new.text.casefold()))) and old.unit == new.unit
+    return named or changed or (_when(old) == _when(new) and (_of_oneself(old, new) or _words(old) == _words(new)))
 
 
 def _of_oneself(*memories: Memory) -> bool:

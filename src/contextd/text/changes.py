@@ -105,15 +105,18 @@ LATER = frozenset(
 class Ending(NamedTuple):
     """What a sentence says is over.
 
-    `moved` if it continues with another value, `gone` if nobody has it any more, `unsure` if the old one may be kept beside.
+    `moved` if it continues with another value, `gone` if nobody has it any more, `unsure` if the old one may be kept beside,
+    `consumed` if it was eaten or drunk: what is owned for that stays.
     """
 
     thing: frozenset[str]
     moved: bool = False
     gone: bool = False
     unsure: bool = False
+    consumed: bool = False
 
 
+_CONSUMED = re.compile(r"\b(?:drinking|eating|drink|eat|trinke|esse)\b", re.IGNORECASE)
 _SEVERAL = re.compile(  # commas and full stops of Chinese and Japanese among them
     r"\w{2}[,;.] +\w|\b(?:and|but|und|aber|sondern|et|mais|y|pero)\b|[\u3001\uff0c\uff1b]|\u3002 *\S|但|而且|けど|ので",
     re.IGNORECASE,
@@ -138,7 +141,7 @@ def change_of(text: str) -> Ending | None:
             if match := pattern.search(line):
                 thing = telling(_NUMBER.sub(" ", match["thing"]) if pattern is _NOW else match["thing"], line)
                 if 0 < len(thing) <= _LONGEST:
-                    return change._replace(thing=thing)
+                    return change._replace(thing=thing, consumed=bool(_CONSUMED.search(line)))
     return None
 
 

@@ -22,6 +22,8 @@ _ALL, _NEAREST = 20, 8  # so many limits are all shown; of more, those of the be
 _SHARE = 0.1  # of all facts: so many limits are all shown, too
 _INTRODUCED = 4  # words at the start of a fact that say whom it is about
 _FOR_SOMEBODY = re.compile(
+    r"\b(?:schenk\w+ (?:ich|wir)|geschenk für|cadeau pour|offrir à|regal(?:o para|ar a)) "
+    r"(?!mir\b|uns\b|moi\b|nous\b)(?:[a-zäöüß]\w+ )?[A-ZÄÖÜ]\w+|"
     r"\bfor (?:my |our )?(?!me\b|us\b|Christmas\b|Easter\b)(?:[A-Z]\w+|(?:mother|father|sister|brother|wife|husband)\b)"
 )
 
