@@ -99,6 +99,21 @@ def test_a_question_that_the_model_finds_private_is_not_enriched_for_another_mac
     assert ask(proxied, question).headers["x-contextd-status"] == "enriched" and sent(proxied) != question
 
 
+def test_a_block_made_for_this_machine_is_not_sent_to_another(proxied: Proxied, ollama: OllamaServer) -> None:
+    """The model finds the question private, and the block of the same question is cached."""
+    question = "How is a user loaded by her other secret name?"
+    ollama.chat = said(intent(is_private=True))
+    url = proxied.upstream.url
+    both = {"upstreams": {"here": {"url": url}, "far": {"url": url, "remote": True}}, "aliases": {"l": "here/l", "r": "far/r"}}
+    configure(proxied, ollama.url, intent=True, proxy=both)
+    headers = {"x-contextd-project": str(proxied.project)}
+    states = []
+    for model in ("l", "r"):
+        body = {"model": model, "messages": [{"role": "user", "content": question}]}
+        states.append(proxied.post(body=body, headers=headers).headers["x-contextd-status"])
+    assert states == ["enriched", "bypassed"] and sent(proxied) == question
+
+
 def test_private_canaries_never_reach_a_remote_model(
     proxied: Proxied, ollama: OllamaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -281,6 +281,16 @@ def test_a_look_up_shows_a_newer_value_of_what_it_answers_with(home: Path) -> No
     session.close()
 
 
+def test_a_look_up_of_ones_own_is_not_answered_by_others(home: Path) -> None:
+    session = open_session(None, home=home, environment={})
+    for fact in ("My shoe size is EU 42", "My son's shoe size is EU 35", "Anna's birthday is 3 June", "My birthday is 1 July"):
+        session.remember(fact)
+    assert [hit.chunk.text for hit in session.facets("what's my shoe size").hits] == ["My shoe size is EU 42"]
+    assert [hit.chunk.text for hit in session.facets("when is Anna's birthday").hits] == ["Anna's birthday is 3 June"]
+    assert [hit.chunk.text for hit in session.facets("when is my birthday").hits] == ["My birthday is 1 July"]
+    session.close()
+
+
 def test_something_matters_if_some_fact_is_needed() -> None:
     none, one = (of_needs(np.array([-6.0, -5.0, best, -7.0])) for best in (-5.5, 2.0))
     assert one[0] == 2.0 and none[0] == -5.0 and one[1] == none[1] == -6.0 and one[2] > none[2]

@@ -125,7 +125,7 @@ class Enrichment:
             query_of(session, self.question[:_LONGEST], None, None),
             history=tuple(one[: LIMITS["history"].characters] for one in self.history),
             budget=self.budget,
-            template=f"proxy:{self.settings.profile}",
+            template=f"proxy:{self.settings.profile}:{'remote' if self.remote else 'here'}",
         )
         answer = session.home.answers.get(session, query, Asked(self.history), "context", lambda: self._made(session, query))
         facts = tuple(hit for hit in answer.hits if hit.chunk.is_memory)

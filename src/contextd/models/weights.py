@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
 
 from contextd.errors import InvalidInput, Unavailable
 from contextd.settings.permissions import make_folder
@@ -183,6 +184,12 @@ def verify(home: Path, model: Model) -> list[str]:
         elif path.stat().st_size != file.size or _hash(path) != file.sha256:
             wrong.append(f"{file.name} is not the pinned file")
     return wrong
+
+
+def drop_copies(home: Path, model: Model) -> None:
+    """Remove what onnxruntime made of a model. It is made again from the verified file when the model is loaded."""
+    for copy in folder_of(home, model).glob(".optimiz*"):
+        rmtree(copy, ignore_errors=True)
 
 
 def fetch(home: Path, model: Model, say: Say = lambda _: None) -> None:

@@ -9,9 +9,11 @@ or owes, two ways to reach a person. They know English and German, and a little 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+_LONGEST, _OVERLAP = 2000, 300  # characters of a sentence that are searched at once
 _FIRST, _LAST = 30_000, 18_000  # characters of a long message that are looked at: about 0.1 s
 
 
@@ -37,7 +39,13 @@ def is_private(text: str) -> bool:
     plain = ends.replace("\u2019", "'")
     if _CALLED_PRIVATE.search(plain) or _NUMBER.search(plain) or _tells_how_to_reach(plain):
         return True
-    return any(_is_private(sentence) for sentence in _SENTENCE.split(plain))
+    return any(_is_private(part) for sentence in _SENTENCE.split(plain) for part in _parts(sentence))
+
+
+def _parts(sentence: str) -> Iterator[str]:
+    """Yield a sentence, or parts of a long one that overlap: other threads wait for each search."""
+    for start in range(0, max(1, len(sentence) - _OVERLAP), _LONGEST - _OVERLAP):
+        yield sentence[start : start + _LONGEST]
 
 
 def _is_private(sentence: str) -> bool:

@@ -33,6 +33,7 @@ from contextd.querying.facets.fill import NEARLY, fill, is_filled
 from contextd.querying.facets.interpret import interpret, without_amounts
 from contextd.querying.facets.judge import answers, could_touch, evidence, odds_of, relevant
 from contextd.querying.facets.limits import LIMITS, limits_for, most_pressing
+from contextd.querying.facets.look_up import completed
 from contextd.querying.facets.need import Need, need
 from contextd.querying.facets.traits import Traits, is_budget_elsewhere, shared_concepts, traits_of
 from contextd.querying.matter import any_needed
@@ -59,7 +60,6 @@ _MATTERS = 0.6  # probability that anything matters, from which facts are shown
 _HARDLY = 0.05  # below, a question without "I" or "my" has no limits either
 _MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
-_NEWER = 2  # newer facts with the attribute of an answer that are shown beside it
 _DIGITS = 6  # of a score; further ones depend on the facts around it
 _TOPIC = 0.1  # if the fact has a topic of its facet
 _RECENT = 0.02  # for the fact told last; half of it for one a season older
@@ -241,14 +241,8 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
 def _answers(facts: _Facts, odds: NDArray[np.float64], size: int, asking: _Asking) -> list[int]:
     """Return the answer to a look-up, by standing if no vectors were trained for it; and newer values of its attribute."""
     found = answers(odds) if facts.tier == FACTS and not asking.asked.own else alone(facts.standing, size)
-    labels = {facts.read[facts.chunks[place]].label for place in found} - {""}
-    since = min((facts.about[place].modified for place in found), default=0)
-    newer = [
-        place
-        for place, chunk in enumerate(facts.chunks)
-        if place not in found and facts.read[chunk].label in labels and facts.about[place].modified > since
-    ]
-    return [*newer[:_NEWER], *found]
+    attributes = [(facts.read[chunk].label, about.whose) for chunk, about in zip(facts.chunks, facts.about, strict=True)]
+    return completed(found, attributes, [about.modified for about in facts.about], facts.people)
 
 
 def _filled(kept: list[int], names: list[str], nearly: list[int], facts: _Facts, asking: _Asking) -> dict[int, str]:

@@ -107,12 +107,14 @@ def fetch(names: tuple[str, ...], source: Path | None, json_output: bool) -> int
 @models.command()
 @json_option
 def verify(json_output: bool) -> int:
-    """Verify the SHA-256 checksums of the model weights."""
+    """Verify the SHA-256 checksums of the model weights. Copies that were optimized for loading are made again."""
     from contextd.models import weights
     from contextd.settings.config import home
 
     there = [m for m in weights.MODELS.values() if m in weights.USUAL or weights.present(home(), m)]
     wrong = {m.name: weights.verify(home(), m) for m in there}
+    for model in there:
+        weights.drop_copies(home(), model)
     if json_output:
         as_json(wrong)
     else:

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpcore2
 import httpx2
+from httpcore2._utils import is_socket_readable
 
 _BUFFER = 1 << 16  # bytes; nothing more is received until they are read
 
@@ -134,7 +135,7 @@ class PlainConnection(asyncio.BufferedProtocol, httpcore2.AsyncNetworkStream):
     def get_extra_info(self, info: str) -> Any:
         """Tell the pool whether an idle connection has been closed by the other side."""
         if info == "is_readable":
-            return self._ended or self._taken < self._filled
+            return self._ended or self._taken < self._filled or is_socket_readable(self._transport.get_extra_info("socket"))
         return self._transport.get_extra_info("socket") if info == "socket" else None
 
     async def _more(self, timeout: float | None) -> None:
