@@ -45,7 +45,7 @@ from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
 from contextd.text.classifiers import fitted
 from contextd.text.natural_language import is_foreign, language_of
-from contextd.text.needs import FACTS
+from contextd.text.needs import FACTS, WORDS
 from contextd.text.people import Mentions, mentions
 from contextd.text.situations import situation_of
 from contextd.text.wording import asks_one_thing, is_for_oneself, speaks_of_oneself
@@ -56,7 +56,8 @@ from contextd.values.trace import Trace
 
 TEMPLATE = "facets"
 _LOOKED_AT = 120  # facts whose texts are read
-_MATTERS = 0.6  # probability that anything matters, from which facts are shown
+# Probability that anything matters from which facts are shown: by tier, as sure as it tells persons from the world.
+_MATTERS = {FACTS: 0.6, "deep": 0.5, "static": 0.4, WORDS: 0.5}
 _HARDLY = 0.05  # below, a question without "I" or "my" has no limits either
 _MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
@@ -217,7 +218,7 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     if gate < _HARDLY and not speaks_of_oneself(plan.text):
         must = []  # a question about the world that no pattern knows
     may_answer = asks_one_thing(plan.text) and gate >= _MAY_MATTER
-    if not must and not may_answer and gate < _MATTERS:
+    if not must and not may_answer and gate < _MATTERS[wants.tier]:
         return []  # nothing can be shown, so nothing is read
     facts = trace.step("read", lambda: _read(view, found, standing, must, held, wants, asking))
     odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
@@ -227,7 +228,7 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     if answer:
         best, must = answer, []  # a look-up is answered by that alone
     else:
-        best = relevant(odds, view.size) if gate >= _MATTERS else []
+        best = relevant(odds, view.size) if gate >= _MATTERS[wants.tier] else []
     kept = _concerned(best, facts, {chunk.id for chunk in must}, shown, asking)
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
     if kept and not asks_one_thing(plan.text) and is_filled(plan.subject) and not asking.asked.own:
