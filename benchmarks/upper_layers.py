@@ -3,7 +3,7 @@
 `python -m benchmarks.upper_layers [FOLD …]` trains on the persons of `benchmarks/needs.py`: for each fold of hands, and for
 `all`, which writes the weights that come with the package. Log-odds of persons left out stay in the data directory of the
 benchmarks, for `benchmarks/judge.py`. Requires torch and onnx (`pip install torch onnx`), which contextd itself does not use.
-A fold takes about nine minutes of one processor.
+A fold takes about half an hour of one processor.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from contextd.models import weights
+
 
 def test_the_native_library_writes_no_id_of_the_device(tmp_path: Path, weights: Path | None) -> None:
     """onnxruntime collects telemetry unless a variable is set before it is loaded."""
@@ -81,3 +83,14 @@ def test_a_replaced_model_gets_a_copy_of_its_own(model: Path) -> None:
 def test_a_model_in_a_folder_that_cannot_be_written_to_is_loaded(model: Path) -> None:
     refused = "def refuse(**_):\n    raise PermissionError('read-only')\ndeep.mkdtemp = refuse"
     assert vector(model, refused).startswith("[") and copies(model) == []
+
+
+def test_verified_models_lose_their_optimized_copies_and_nothing_else(tmp_path: Path) -> None:
+    model = weights.MODELS["snowflake-arctic-embed-s"]
+    folder = weights.folder_of(tmp_path, model)
+    for name in (".optimized-model-1", ".optimizing-a"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "model.weights").write_bytes(b"tampered")
+    (folder / "vocab.txt").write_text("a")
+    weights.drop_copies(tmp_path, model)
+    assert [one.name for one in folder.iterdir()] == ["vocab.txt"]
