@@ -1,7 +1,7 @@
 """How much each piece of evidence counts that a fact matters (`querying/facets/judge.py`), learned leaving persons out.
 
 `python -m benchmarks.judge` fits logistic regressions on persons with 26 facts (the examples and the items of facets), 40
-to 120 facts (those persons of `benchmarks/needs.py` that `benchmarks/upper_layers.py` left out, the items of people), each
+to 120 facts (those persons of `benchmarks/needs.py` that `benchmarks/fact_layers.py` left out, the items of people), each
 judged by weights that never saw the person: recall of what must be shown, precision, relevance against the share that is right.
 The same for whether any fact matters (`querying/matter.py`). `--learn` writes a fit on all of them,
 or on the tiers that are named (deep, static, words, facts).
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import needs, upper_layers
+from benchmarks import needs, fact_layers
 from benchmarks.persons import told
 from benchmarks.relevance import ITEMS, LEARNED, audiences
 from benchmarks.relevance import logistic as weighted
@@ -87,8 +87,8 @@ def persons() -> Iterator[Person]:
     """All persons that the weights of needs never saw."""
     known = needs.persons()
     by_fold = needs.folds(known)
-    for fold in upper_layers.folds_left_out():
-        held, odds = _needs_without(known, fold), upper_layers.left_out(fold)
+    for fold in fact_layers.folds_left_out():
+        held, odds = _needs_without(known, fold), fact_layers.left_out(fold)
         for number, person in enumerate(one for one, own in zip(known, by_fold, strict=True) if own == fold):
             said = person["facts"]
             asked = [

@@ -22,7 +22,7 @@ from weakref import WeakSet
 import pytest
 
 from contextd.errors import InvalidInput, Unavailable
-from contextd.models import deep, rerank, static, upper_layers
+from contextd.models import deep, rerank, static, fact_layers
 from contextd.models.wordpiece import read_vocabulary
 from contextd.sandbox import read, reading, wire
 from contextd.sandbox.pool import Worker
@@ -47,7 +47,7 @@ def prepared_weights(weights: Path, folder: Path) -> Path:
     with suppress(Unavailable, OSError):  # absent: the tests that need it say so
         static.Static(folder / "potion-base-8M")
         deep.session_of(folder / "snowflake-arctic-embed-s")
-        upper_layers._session(folder / "snowflake-arctic-embed-s")
+        fact_layers._session(folder / "snowflake-arctic-embed-s")
         deep.session_of(folder / "ms-marco-MiniLM-L12")
     return folder
 

@@ -94,6 +94,13 @@ ENDED = (
     ("Ich fahre einen Passat", "Passat verkauft, jetzt Fahrrad"),
     ("Je travaille chez Orange", "Je travaille maintenant chez Free"),
     ("Budget for the trip is 2000 euros", "Trip budget raised to 2500 euros"),
+    ("My boss is Anna Berg", "Stefan Krol is my boss now"),
+    ("My boss is Anna Berg", "Stefan Krol is my new boss"),
+    ("Mein Chef ist Herr Berg", "Stefan Krol ist jetzt mein Chef"),
+    ("My landlord is Herr Kunze", "My new landlord, Mrs Otto, lives downstairs"),
+    ("I have an iPhone 13", "I switched to a Pixel 9"),
+    ("My phone is an iPhone 13", "Switched to Android, a Pixel 9"),
+    ("Ich habe ein iPhone 13", "Ich bin auf ein Pixel 9 umgestiegen"),
 )
 BOTH_HOLD = (
     ("Rex is allergic to chicken", "I left Rex in the garden"),
@@ -127,6 +134,11 @@ BOTH_HOLD = (
     ("Meine Schwester wohnt in Ulm", "Ich bin nach Kiel gezogen"),
     ("My cat is Miso", "I got a new cat"),
     ("I like my work", "I no longer work in the garden"),
+    ("I like my iPhone for its camera", "I switched to a Pixel 9"),
+    ("My daughter wants an iPhone", "I switched to a Pixel 9"),
+    ("I have a Golf", "I switched to a Pixel 9"),
+    ("My boss is Anna Berg", "Stefan Krol is my neighbor now"),
+    ("Anna's boss is Tom", "Stefan Krol is my boss now"),
     ("I have a coffee grinder from Comandante", "I stopped drinking coffee, I only drink tea now"),
 )
 

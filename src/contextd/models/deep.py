@@ -31,8 +31,8 @@ QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 _DOCUMENT_TOKENS = 256
 _QUERY_TOKENS = 64
 _MODEL = "model.onnx"
-# By name and size of a model, the output of the layer below those that were trained again for facts (`models/upper_layers.py`).
-_STATES = {("snowflake-arctic-embed-s", 34_015_111): "/encoder/layer.5/output/LayerNorm/Add_1_output_0"}
+# By name and size of a model, the output below the layers that were trained again for facts (`models/fact_layers.py`).
+_STATES = {("snowflake-arctic-embed-s", 34_015_111): "/embeddings/LayerNorm/Add_1_output_0"}
 _RECENT = 16  # texts whose states are kept until the next ones: the same texts are then embedded as facts
 _VERSION = re.compile(r"^__version__ = [\"']([\w.+-]+)[\"']", re.MULTILINE)
 _PROBE = "import onnxruntime as o; print(o.get_available_providers()[0])"
@@ -70,14 +70,14 @@ class Deep:
 
     def for_facts(self) -> Embedder | None:
         """Return the model in whose space a question is near the facts that it needs; None if there is none for this model."""
-        from contextd.models.upper_layers import UpperLayers
+        from contextd.models.fact_layers import FactLayers
 
         if self._version != "1" or not _states_of(self.folder) or len(self._session.get_outputs()) == 1:
             return None
-        return UpperLayers(self.space, self.states, self.folder)
+        return FactLayers(self.space, self.states, self.folder)
 
     def states(self, text: str) -> Float:
-        """Return the states of all tokens of a text below the upper layers."""
+        """Return the states of all tokens of a text below the layers that were trained again."""
         known = self._recent.get(text)
         return self._run(text, _DOCUMENT_TOKENS)[1][0] if known is None else known
 
@@ -126,7 +126,7 @@ def session_of(folder: Path) -> Any:
 
     try:
         stat = (folder / _MODEL).stat()
-        states = f"-{_states_of(folder).split('/')[2]}" if _states_of(folder) else ""
+        states = f"-{_states_of(folder).split('/')[1]}" if _states_of(folder) else ""
         return _kept(onnxruntime, folder, "model", f"{stat.st_size}-{stat.st_mtime_ns}{states}", lambda: _with_states(folder))
     except Exception as error:  # onnxruntime's exception types are not stable
         raise Unavailable(f"cannot load the model in {folder} ({error}); run `contextd models verify`") from None

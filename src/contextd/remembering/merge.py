@@ -13,6 +13,7 @@ from dataclasses import replace
 from contextd.text.changes import LATER, Ending, change_of, says_more, speaks_of
 from contextd.text.natural_language import small_words
 from contextd.text.terms import plain, split
+from contextd.text.thesaurus import concepts_of
 from contextd.values.memory import Decided, Memory
 
 # A person has one value of each of these at a time, however it is worded.
@@ -33,6 +34,13 @@ _OCCASION = re.compile(
     re.IGNORECASE,
 )
 _OWNS = re.compile(r"\s*(?:(?:i|we) (?:have|own|bought|got)|i've got|(?:ich|wir) (?:habe|haben|besitz\w+))\b", re.IGNORECASE)
+_SHORT = 8  # words of a fact that says what somebody has, and little else
+_HAS = re.compile(
+    r"\s*(?:(?:i|we) (?:have|own|use|drive|bank|got|bought)\b|i've got\b|(?:my|our) [\w ]+? (?:is|are)\b|(?:mein|unser)\w* \w+ (?:ist|sind)\b"
+    r"|(?:ich|wir) (?:habe|haben|nutze\w*|benutze\w*|fahre\w*)\b|j'ai\b|je (?:conduis|roule)\b|(?:mon|ma) \w+ est\b"
+    r"|(?:tengo|conduzco|uso)\b|mi \w+ es\b)",
+    re.IGNORECASE,
+)
 # Words that a statement of an attribute may have beside its value, without being about anything else.
 _SAYS = {
     "age": frozenset(split("turn turns turned turning is years year old jahre jahr alt geworden wird")),
@@ -109,8 +117,15 @@ def _same_owner(old: Memory, new: Memory, thing: frozenset[str]) -> bool:
 
 def _is_about(change: Ending, old: Memory) -> bool:
     """Return whether a fact is about the thing that is over: by its words, or by its attribute ("I quit my job")."""
+    if change.alike:
+        return _is_one_of(change.alike, old)
     named = _CALLED.get(old.attribute, "") if not old.about else ""
     return speaks_of(change.thing, old.text) or (bool(named) and speaks_of(change.thing, named))
+
+
+def _is_one_of(concepts: frozenset[str], old: Memory) -> bool:
+    """Return whether a fact says that the person has or uses such a thing, and little else: "I have an iPhone 12"."""
+    return bool(concepts & concepts_of(old.text)) and len(old.text.split()) <= _SHORT and bool(_HAS.match(old.text))
 
 
 def _came_after(old: Memory, new: Memory) -> bool:

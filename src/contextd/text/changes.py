@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from contextd.text.natural_language import small_words
 from contextd.text.terms import split
+from contextd.text.thesaurus import concepts_of
 
 _LONGEST = 4  # content words of a thing; a longer one is a clause
 _FAMILY = 5  # letters that two forms of a word share: Rauchen, rauche
@@ -89,11 +90,38 @@ _MOVED = tuple(
         r"(?:auf|um) .+ (?:verschoben|erhöht|gestiegen|gesenkt)",
     )
 )
+_ROLE = tuple(  # "Stefan Krol is my boss now": whoever had the role before has it no longer
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"^(?-i:[A-Z])[\w.' -]+? is (?:(?:now )?(?:my|our) new (?P<thing>[\w' -]+?)|now (?:my|our) (?P<thing2>[\w' -]+?)"
+        r"|(?:my|our) (?P<thing3>[\w' -]+?) now)[.!]?$",
+        r"^(?-i:[A-Z])[\w.' -]+? ist (?:(?:jetzt )?(?:mein|unser)\w* neue[rns]? (?P<thing>[\w' -]+?)"
+        r"|(?:jetzt|nun|ab jetzt) (?:mein|unser)\w* (?P<thing2>[\w' -]+?))[.!]?$",
+        r"^(?-i:[A-Z])[\w.' -]+? est (?:(?:maintenant )?(?:mon|ma|notre) (?:nouveau|nouvelle|nouvel) (?P<thing>[\w' -]+?)"
+        r"|maintenant (?:mon|ma|notre) (?P<thing2>[\w' -]+?))[.!]?$",
+        r"^(?-i:[A-Z])[\w.' -]+? es (?:(?:ahora )?(?:mi|nuestr[oa]) nuev[oa] (?P<thing>[\w' -]+?)"
+        r"|ahora (?:mi|nuestr[oa]) (?P<thing2>[\w' -]+?))[.!]?$",
+    )
+)
 _NUMBER = re.compile(r"\S*\d\S*")
 _NOW = re.compile(r"^(?P<thing>[^,;]{4,60}?),? (?:now|jetzt|maintenant|ahora)[.!]?$", re.IGNORECASE)
-_NEW = re.compile(
-    r"^(?:i |we )?(?:have |'ve |just )*(?:got|bought|have) (?:a |an |my |our )?new (?P<thing>[\w' -]+?)(?=[.,:;!]|$)",
+_NEW = (
+    re.compile(
+        r"^(?:i |we )?(?:have |'ve |just )*(?:got|bought|have) (?:a |an |my |our )?new (?P<thing>[\w' -]+?)(?=[.,:;!]|$)",
+        re.IGNORECASE,
+    ),
+    re.compile(r"^(?:my |our )new (?P<thing>[\w' -]{3,25}?), \S", re.IGNORECASE),
+    re.compile(r"^(?:mein|unser)\w* neue[rns]? (?P<thing>[\w' -]{3,25}?), \S", re.IGNORECASE),
+)
+_REPLACED = re.compile(  # by something that is not said: "I switched to a Pixel 9"
+    r"(?:^(?:switched|changed)|\b(?:i|we)(?:'ve| have| just| recently)* (?:switched|changed)) (?:over )?to (?:a |an |the |using )?(?P<thing>.+)"
+    r"|\bbin (?:\w+ )?auf (?:ein\w* |den |die |das )?(?P<thing2>.+?) (?:umgestiegen|gewechselt)"
+    r"|\bje suis passée? (?:à |au |aux )(?:un |une |la |le )?(?P<thing3>.+)|\bme (?:cambié|pasé) (?:a |al )(?:un |una |la |el )?(?P<thing4>.+)",
     re.IGNORECASE,
+)
+# Concepts of things of which most people use one at a time.
+_ONE_AT_A_TIME = frozenset(
+    "phone car_drive motorcycle computer headphones_speakers money_bank insurance internet_wifi phone_plan_provider".split()
 )
 # Words that say that a value is a later one, not what it is a value of.
 LATER = frozenset(
@@ -106,7 +134,8 @@ class Ending(NamedTuple):
     """What a sentence says is over.
 
     `moved` if it continues with another value, `gone` if nobody has it any more, `unsure` if the old one may be kept beside,
-    `consumed` if it was eaten or drunk: what is owned for that stays.
+    `consumed` if it was eaten or drunk: what is owned for that stays. `alike` are the concepts of a thing that took the place of
+    another one, which is not named.
     """
 
     thing: frozenset[str]
@@ -114,6 +143,7 @@ class Ending(NamedTuple):
     gone: bool = False
     unsure: bool = False
     consumed: bool = False
+    alike: frozenset[str] = frozenset()
 
 
 _CONSUMED = re.compile(r"\b(?:drinking|eating|drink|eat|trinke|esse)\b", re.IGNORECASE)
@@ -125,9 +155,10 @@ _NOTHING = Ending(frozenset())
 _CHANGES = (
     (_OVER, _NOTHING),
     (_GONE, _NOTHING._replace(gone=True)),
+    (_ROLE, _NOTHING._replace(moved=True)),
     (_MOVED, _NOTHING._replace(moved=True)),
     ((_NOW,), _NOTHING._replace(moved=True)),
-    ((_NEW,), _NOTHING._replace(moved=True, unsure=True)),
+    (_NEW, _NOTHING._replace(moved=True, unsure=True)),
 )
 
 
@@ -136,13 +167,19 @@ def change_of(text: str) -> Ending | None:
     line = " ".join(text.split())
     if _JOBLESS.search(line):
         return Ending(frozenset({"job"}))
+    if (match := _REPLACED.search(line)) and " from " not in line and (alike := concepts_of(_thing(match)) & _ONE_AT_A_TIME):
+        return Ending(telling(_thing(match), line), unsure=True, alike=alike)
     for patterns, change in _CHANGES:
         for pattern in patterns:
             if match := pattern.search(line):
-                thing = telling(_NUMBER.sub(" ", match["thing"]) if pattern is _NOW else match["thing"], line)
+                thing = telling(_NUMBER.sub(" ", _thing(match)) if pattern is _NOW else _thing(match), line)
                 if 0 < len(thing) <= _LONGEST:
                     return change._replace(thing=thing, consumed=bool(_CONSUMED.search(line)))
     return None
+
+
+def _thing(match: re.Match[str]) -> str:
+    return next(found for name, found in match.groupdict().items() if name.startswith("thing") and found)
 
 
 def says_more(text: str) -> bool:

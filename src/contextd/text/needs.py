@@ -4,7 +4,7 @@ A trip needs the passport, the travel money and what the knees can do. So questi
 which they meet: the log-odds that a fact is needed are the product of the two projections. Both are linear in the vector and
 the concepts of a text, and learned from persons with labelled questions (`python -m benchmarks.needs --learn`). The tier
 `words` has concepts alone: it serves without a model, and in languages that the models do not know. The tier `facts` compares
-vectors that were trained for this (`models/upper_layers.py`) by their cosine (`python -m benchmarks.upper_layers`).
+vectors that were trained for this (`models/fact_layers.py`) by their cosine (`python -m benchmarks.fact_layers`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The upper layers of the deep model, trained again to bring a question near the facts that it needs.
+"""The layers of the deep model, trained again to bring a question near the facts that it needs.
 
-The lower layers are those of the model as it was published; they run once for both. The upper layers come with the package as a
-graph of their own, with weights in int8 and a scale for each column (`python -m benchmarks.upper_layers` makes them).
+Tokens are embedded by the model as it was published; that runs once for both. The layers come with the package as a graph of
+their own, with weights in int8 and a scale for each column (`python -m benchmarks.fact_layers` makes them).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from contextd.models.deep import session_of_bytes
 from contextd.models.static import unit
 from contextd.ports.world import fact_space
 
-_VERSION = 2  # of the weights: vectors of other weights are in another space
+_VERSION = 3  # of the weights: vectors of other weights are in another space
 
 Float = NDArray[np.float32]
 
 
-class UpperLayers:
+class FactLayers:
     """The normalized vector of the first token above the trained layers. Questions and facts are embedded alike."""
 
     dimension = 384
@@ -53,8 +53,8 @@ _LOADED: dict[int, Any] = {}  # by version; one for all data directories of the 
 def _session(folder: Path) -> Any:
     """Load the layers once; their optimized copy is kept in the folder of the deep model."""
     if _VERSION not in _LOADED:
-        with as_file(files("contextd.models").joinpath("learned", "upper-layers.onnx")) as path:
+        with as_file(files("contextd.models").joinpath("learned", "fact-layers.onnx")) as path:
             stat = path.stat()
             version = f"{stat.st_size}-{stat.st_mtime_ns}"
-            _LOADED[_VERSION] = session_of_bytes(folder, "upper-layers", version, path.read_bytes)
+            _LOADED[_VERSION] = session_of_bytes(folder, "fact-layers", version, path.read_bytes)
     return _LOADED[_VERSION]

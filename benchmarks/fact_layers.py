@@ -1,9 +1,9 @@
-"""Train the upper layers of the deep model for facts (`models/upper_layers.py`), and the heads of `text/needs.py` above them.
+"""Train the layers of the deep model again for facts (`models/fact_layers.py`), and the heads of `text/needs.py` above them.
 
-`python -m benchmarks.upper_layers [FOLD …]` trains on the persons of `benchmarks/needs.py`: for each fold of hands, and for
+`python -m benchmarks.fact_layers [FOLD …]` trains on the persons of `benchmarks/needs.py`: for each fold of hands, and for
 `all`, which writes the weights that come with the package. Log-odds of persons left out stay in the data directory of the
 benchmarks, for `benchmarks/judge.py`. Requires torch and onnx (`pip install torch onnx`), which contextd itself does not use.
-A fold takes about half an hour of one processor.
+Products of matrices are of 16-bit numbers, which some processors multiply eight times as fast; there a fold takes 40 minutes of one processor.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from benchmarks.needs import FOLDS, LEARNED, Person, embedders, folds, persons
 from contextd.models.deep import Deep
 
 ALL = "all"
-LAYERS = (6, 7, 8, 9, 10, 11)
+LAYERS = range(12)
 _DIMENSION, _HEADS, _OUT = 384, 12, 128
-_EPOCHS, _RATE, _HEAD_RATE, _DECAY, _DROPPED, _WARM_UP = 2, 1e-4, 1e-3, 0.05, 0.1, 0.15
-_TOGETHER = 14  # texts of about the same length that are embedded at once
+_EPOCHS, _RATE, _HEAD_RATE, _DECAY, _DROPPED, _WARM_UP = 2, 7e-5, 1e-3, 0.05, 0.1, 0.15
+_TOGETHER = 2500  # tokens that are embedded at once, of texts of about the same length
 _MAY = 0.7  # how much a fact is needed that may be shown, beside one that must be
 _SCALE, _PRIOR = 6.0, -2.5  # of the log-odds at the start: a cosine, and the usual share of needed facts
 _PARTS = {
@@ -34,7 +34,7 @@ _PARTS = {
     "mixed": "attention/output/dense", "wide": "intermediate/dense", "narrow": "output/dense",
 }  # fmt: skip
 _NORMS = {"attended": "attention.output.LayerNorm", "output": "output.LayerNorm"}
-UPPER = LEARNED.parent.parent / "models/learned/upper-layers.onnx"
+LAYERS_FILE = LEARNED.parent.parent / "models/learned/fact-layers.onnx"
 
 Matrix = NDArray[np.float32]
 Weights = dict[str, Any]
@@ -59,7 +59,7 @@ def published(folder: Path, layer: int) -> dict[str, Matrix]:
 
 
 class Net:
-    """The upper layers and both heads, to be trained."""
+    """The layers and both heads, to be trained."""
 
     def __init__(self, folder: Path, states: Mapping[str, Matrix]) -> None:
         self.torch: Any = import_module("torch")
@@ -80,10 +80,13 @@ class Net:
 
     def embedded(self, texts: Sequence[str]) -> Any:
         """The vectors of texts, in unit length times the root of their dimension."""
-        order = sorted(range(len(texts)), key=lambda place: len(self.states[texts[place]]))
-        parts = np.array_split(np.array(order), max(1, len(texts) // _TOGETHER))
+        order, parts = sorted(range(len(texts)), key=lambda place: len(self.states[texts[place]])), list[list[int]]()
+        for place in order:
+            if not parts or (len(parts[-1]) + 1) * len(self.states[texts[place]]) > _TOGETHER:
+                parts.append([])
+            parts[-1].append(place)
         found = self.torch.cat([self._embedded([texts[place] for place in part]) for part in parts])
-        return found[self.torch.from_numpy(np.argsort(np.concatenate(parts)))]
+        return found[self.torch.from_numpy(np.argsort(order))]
 
     def _embedded(self, texts: Sequence[str]) -> Any:
         torch, longest = self.torch, max(len(self.states[text]) for text in texts)
@@ -91,8 +94,9 @@ class Net:
         for place, text in enumerate(texts):
             states = torch.from_numpy(self.states[text].astype(np.float32))
             rows[place, : len(states)], there[place, : len(states)] = states, True
-        for layer in self.layers:
-            rows = self._applied(layer, rows, there)
+        with torch.autocast("cpu", torch.bfloat16):
+            for layer in self.layers:
+                rows = self._applied(layer, rows, there)
         return torch.nn.functional.normalize(rows[:, 0].float(), dim=1) * _DIMENSION**0.5
 
     def _applied(self, layer: Weights, rows: Any, there: Any) -> Any:
@@ -102,17 +106,24 @@ class Net:
             return functional.linear(given, layer[f"{name}_weight"], layer[f"{name}_bias"])
 
         def added(name: str, before: Any, given: Any) -> Any:
-            whole = before + functional.dropout(given, _DROPPED, self.training)
+            whole = before + self._dropped(given)
             return functional.layer_norm(whole, (_DIMENSION,), layer[f"{name}_scale"], layer[f"{name}_shift"], 1e-12)
 
         def by_head(given: Any) -> Any:
             return given.view(*given.shape[:2], _HEADS, -1).transpose(1, 2)
 
-        seen = functional.scaled_dot_product_attention(
-            *(by_head(linear(name, rows)) for name in ("query", "key", "value")), attn_mask=there[:, None, None, :]
-        )
+        queries, keys, values = (by_head(linear(name, rows)) for name in ("query", "key", "value"))
+        scores = queries @ keys.transpose(-1, -2) * (_DIMENSION / _HEADS) ** -0.5
+        seen = self.torch.softmax(scores.masked_fill(~there[:, None, None, :], -1e4), -1) @ values
         rows = added("attended", rows, linear("mixed", seen.transpose(1, 2).reshape(rows.shape)))
         return added("output", rows, linear("narrow", functional.gelu(linear("wide", rows), approximate="tanh")))
+
+    def _dropped(self, given: Any) -> Any:
+        """Leave out numbers at random, the same ones of all tokens of a text."""
+        if not self.training:
+            return given
+        kept = self.torch.rand(len(given), 1, _DIMENSION) >= _DROPPED
+        return given * (kept / (1 - _DROPPED)).to(given.dtype)
 
     def odds(self, questions: Sequence[str], facts: Sequence[str]) -> Any:
         """The log-odds that each question needs each fact."""
@@ -192,8 +203,8 @@ def left_out(fold: int) -> dict[tuple[str, str], Matrix]:
 
 def write(net: Net) -> None:
     """Write the weights: the layers as a graph with int8 weights, heads as numbers of 16 bits."""
-    UPPER.parent.mkdir(exist_ok=True)
-    UPPER.write_bytes(graph_of([{name: one.detach().numpy() for name, one in layer.items()} for layer in net.layers]))
+    LAYERS_FILE.parent.mkdir(exist_ok=True)
+    LAYERS_FILE.write_bytes(graph_of([{name: one.detach().numpy() for name, one in layer.items()} for layer in net.layers]))
     heads, root = {name: one.detach().numpy() for name, one in net.heads.items()}, _DIMENSION**0.5
     sides = {
         side: np.vstack(
@@ -229,7 +240,7 @@ class _Graph:
         helper, number = self.onnx.helper, self.onnx.TensorProto.FLOAT
         given = helper.make_tensor_value_info("states", number, ["tokens", _DIMENSION])
         found = helper.make_tensor_value_info(result, number, [1, _DIMENSION])
-        graph = helper.make_graph(self.nodes, "upper-layers", [given], [found], self.known)
+        graph = helper.make_graph(self.nodes, "fact-layers", [given], [found], self.known)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         self.onnx.checker.check_model(model)
         return bytes(model.SerializeToString())

@@ -10,7 +10,7 @@ import pytest
 
 from contextd.app.assemble import open_session
 from contextd.errors import Unavailable
-from contextd.models import upper_layers
+from contextd.models import fact_layers
 from contextd.ports.world import fact_embedder, is_fact_space
 from contextd.text.needs import compared
 
@@ -38,7 +38,7 @@ def test_facts_with_vectors_of_older_weights_are_judged_without_them(home: Path,
     if fact_embedder(session.setup.record_deep()) is None:
         pytest.skip("the deep model is not installed")
     with monkeypatch.context() as older:
-        older.setattr("contextd.models.upper_layers.fact_space", lambda deep: "facts/older")
+        older.setattr("contextd.models.fact_layers.fact_space", lambda deep: "facts/older")
         for fact in ("My passport expires in March", "My shoe size is EU 42"):
             session.remember(fact)
         assert not session.facets("plan a trip to Japan").trace.warnings
@@ -52,9 +52,9 @@ def test_facts_with_vectors_of_older_weights_are_judged_without_them(home: Path,
 def test_other_weights_have_a_space_of_another_name() -> None:
     """Vectors of memories that are stored would not fit them. After a training, raise the version and note the hash."""
     noted = {2: "2d537eb92be8844e7add02fed96e13a9cc4ca414284b358835b62aaa979508c9"}
-    data = files("contextd.models").joinpath("learned", "upper-layers.onnx").read_bytes()
+    data = files("contextd.models").joinpath("learned", "fact-layers.onnx").read_bytes()
     heads = files("contextd.text").joinpath("learned", "heads.npz").read_bytes()
-    assert noted[upper_layers._VERSION] == sha256(data + heads).hexdigest()
+    assert noted[fact_layers._VERSION] == sha256(data + heads).hexdigest()
 
 
 def test_facts_and_limits_are_shown_if_the_layers_cannot_be_loaded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_facts_and_limits_are_shown_if_the_layers_cannot_be_loaded(home: Path, m
     def fail(folder: Path) -> None:
         raise Unavailable("no such layers")
 
-    monkeypatch.setattr(upper_layers, "_session", fail)
+    monkeypatch.setattr(fact_layers, "_session", fail)
     answer = session.facets("what should I cook tonight")
     assert "peanuts" in answer.text and any("no such layers" in one for one in answer.trace.warnings)
     session.close()
