@@ -1,0 +1,209 @@
+"""Which hazards facts warn of and questions touch (`text/hazards.py`), learned from sentences in six languages.
+
+`python -m benchmarks.hazards` learns from three quarters of the sentences (`benchmarks/examples/hazards`) and says how well the
+others are told; then, with all of them, how well limits of further persons are told from questions that touch them, beside the
+rules of `text/hard_limits.py`. `--learn` writes the weights and prints those of both kinds of evidence together.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.needs import LEARNED
+from contextd.text.hard_limits import limit_domains, question_domains
+from contextd.text.hazards import HAZARDS, Side, concept_marks, known_marks, words_of
+from contextd.text.wording import is_about_world
+
+ROOT = Path(__file__).parent
+ITEMS = ROOT.parent / "tests/querying/items"
+_FEWEST = 3  # sentences with a mark that is known
+_STEPS, _RATE, _PENALTY = 150, 0.05, 5e-4
+_SIDES = {"F": "fact", "Q": "question"}
+
+NAMES = ("hazards", "rules", "limit", "domain", "world", "constant")
+
+Matrix = NDArray[np.float32]
+
+
+class Sentence(NamedTuple):
+    """A fact or a question with its hazards."""
+
+    language: str
+    side: str
+    hazards: frozenset[str]
+    text: str
+
+
+class Pair(NamedTuple):
+    """A question and a limit of a person: the evidence that they touch, and whether they do."""
+
+    person: str
+    language: str
+    evidence: tuple[float, ...]  # as in `NAMES`
+    right: bool
+
+
+class Rows:
+    """Known marks of texts with their values, and a constant: a sparse matrix that is multiplied from both sides."""
+
+    def __init__(self, marks: dict[str, int], texts: Sequence[str]) -> None:
+        found = [known_marks(marks, text) for text in texts]
+        self.size = len(marks) + 1
+        counts = [len(places) + 1 for places, _ in found]
+        self.columns = np.concatenate([[*places, len(marks)] for places, _ in found]).astype(np.int64)
+        self.values = np.concatenate([[*values, 1.0] for _, values in found]).astype(np.float32)[:, None]
+        self.starts = np.cumsum([0, *counts[:-1]])
+        self.order = np.argsort(self.columns, kind="stable")
+        self.row = np.repeat(np.arange(len(texts)), counts)[self.order]
+        self.used, self.begins = np.unique(self.columns[self.order], return_index=True)
+
+    def times(self, weights: Matrix) -> Matrix:
+        return np.asarray(np.add.reduceat(weights[self.columns] * self.values, self.starts, axis=0))
+
+    def times_from_left(self, errors: Matrix) -> Matrix:
+        found = np.zeros((self.size, errors.shape[1]), np.float32)
+        found[self.used] = np.add.reduceat(errors[self.row] * self.values[self.order], self.begins, axis=0)
+        return found
+
+
+def sentences() -> list[Sentence]:
+    """All sentences of the examples."""
+    found = []
+    for path in sorted((ROOT / "examples/hazards").glob("*.txt")):
+        for line in path.read_text("utf-8").splitlines():
+            labels, _, text = line.partition(" | ")
+            hazards = frozenset(one.strip() for one in labels[2:].split(",")) - {"-"}
+            assert hazards <= set(HAZARDS), line
+            found.append(Sentence(path.stem[:2], _SIDES[line[0]], hazards, text.strip()))
+    return found
+
+
+def fitted(some: Sequence[Sentence]) -> dict[str, Side]:
+    """Both sides by logistic loss: Adam with a penalty on all weights but the bias."""
+    return {side: _fitted([one for one in some if one.side == side]) for side in _SIDES.values()}
+
+
+def _fitted(some: Sequence[Sentence]) -> Side:
+    counts = Counter(mark for one in some for mark in (*words_of(one.text), *concept_marks(one.text)))
+    marks = {mark: place for place, mark in enumerate(sorted(mark for mark, count in counts.items() if count >= _FEWEST))}
+    rows, right = Rows(marks, [one.text for one in some]), labels(some)
+    share = right.mean(axis=0)
+    weights = np.zeros((rows.size, len(HAZARDS)), np.float32)
+    weights[-1] = np.log((share + 1e-3) / (1 - share + 1e-3))
+    slopes, squares = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, _STEPS + 1):
+        slope = rows.times_from_left(1 / (1 + np.exp(-rows.times(weights))) - right) / len(some)
+        slope[:-1] += _PENALTY * weights[:-1]
+        slopes, squares = 0.9 * slopes + 0.1 * slope, 0.99 * squares + 0.01 * slope**2
+        weights -= _RATE * (slopes / (1 - 0.9**step)) / (np.sqrt(squares / (1 - 0.99**step)) + 1e-6)
+    return Side(marks, weights[:-1], weights[-1])
+
+
+def labels(some: Sequence[Sentence]) -> Matrix:
+    return np.array([[name in one.hazards for name in HAZARDS] for one in some], np.float32)
+
+
+def likely(side: Side, texts: Sequence[str]) -> Matrix:
+    """The probability of each hazard, one row for each text."""
+    weights = np.vstack([side.weights, side.bias])
+    return np.asarray(1 / (1 + np.exp(-Rows(dict(side.marks), texts).times(weights))))
+
+
+def touching(sides: dict[str, Side], questions: Sequence[str], facts: Sequence[str]) -> Matrix:
+    """The log-odds that questions touch facts."""
+    asked, warned = likely(sides["question"], questions), likely(sides["fact"], facts)
+    none = np.clip(np.exp(np.log1p(-asked[:, None, :] * warned[None, :, :] * 0.999).sum(axis=-1)), 1e-9, 1 - 1e-9)
+    return np.asarray(np.log1p(-none) - np.log(none))
+
+
+def pairs(sides: dict[str, Side], name: str) -> Iterator[Pair]:
+    """Questions and limits of persons, those that touch and those that have nothing to do with each other."""
+    for number, person in enumerate(json.loads((ITEMS / f"{name}.json").read_text("utf-8"))["people"]):
+        text = {limit["id"]: limit["text"] for limit in person["limits"]}
+        places, domains = {one: place for place, one in enumerate(text)}, {one: limit_domains(said) for one, said in text.items()}
+        for kind, wanted in (("questions", "needs"), ("elsewhere", "not")):
+            asked = [one["text"] for one in person[kind]]
+            for question, row in zip(person[kind], touching(sides, asked, list(text.values())), strict=True):
+                world = is_about_world(question["text"])
+                about = frozenset[str]() if world else question_domains(question["text"])
+                for one in question[wanted]:
+                    rules = (bool(about & domains[one]), bool(domains[one]), bool(about), world, True)
+                    found = (float(row[places[one]]), *map(float, rules))
+                    yield Pair(f"{name} {number}", person["language"], found, kind == "questions")
+
+
+def told(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> str:
+    """What share of the others comes with a share of those that are right."""
+    order = np.argsort(-scores)
+    held, found = np.cumsum(right[order]), []
+    for share in (0.8, 0.9, 0.95):
+        last = int(np.searchsorted(held, np.ceil(share * right.sum())))
+        found.append(f"{share} at {scores[order][last]:.2f} with {(~right[order][: last + 1]).sum() / max(1, (~right).sum()):.3f}")
+    return "; ".join(found)
+
+
+def together(some: Sequence[Pair]) -> NDArray[np.float64]:
+    """The weights of both kinds of evidence: a logistic regression."""
+    data, right = np.array([one.evidence for one in some]), np.array([one.right for one in some], float)
+    weights = np.zeros(data.shape[1])
+    for _ in range(30):
+        chance = 1 / (1 + np.exp(-data @ weights))
+        slope = (data * (chance * (1 - chance))[:, None]).T @ data + 0.01 * np.eye(len(weights))
+        weights -= np.linalg.solve(slope, data.T @ (chance - right) + 0.01 * weights)
+    return weights
+
+
+def report(sides: dict[str, Side]) -> None:
+    """How well questions are told that touch limits of persons: by the rules, by hazards, by both, persons left out."""
+    some = list(pairs(sides, "must_not_miss_3"))
+    data, right = np.array([one.evidence for one in some]), np.array([one.right for one in some])
+    scores, person = np.zeros(len(some)), np.array([one.person for one in some])
+    for own in sorted(set(person)):
+        scores[person == own] = data[person == own] @ together([one for one in some if one.person != own])
+    language = np.array([one.language for one in some])
+    for name in ("all", *sorted(set(language))):
+        of = (language == name) | (name == "all")
+        print(f"limits, {name}: by rules {data[of & right, 1].mean():.3f} with {data[of & ~right, 1].mean():.3f}; by hazards "
+              f"{told(data[of, 0], right[of])}; by both {told(scores[of], right[of])}")  # fmt: skip
+    print("weights:", dict(zip(NAMES, np.round(together(some), 2).tolist(), strict=True)))
+
+
+def write(sides: dict[str, Side]) -> None:
+    """Write the weights as 8-bit numbers."""
+    out, stored = io.BytesIO(), dict[str, NDArray[np.generic]]()
+    for name, side in sides.items():
+        scale = (np.abs(side.weights).max(axis=0) / 127).astype(np.float32)
+        stored |= {f"{name}_marks": np.array("\n".join(side.marks)), f"{name}_scale": scale, f"{name}_bias": side.bias}
+        stored[f"{name}_weights"] = np.round(side.weights / scale).astype(np.int8)
+    np.savez_compressed(out, **stored)  # type: ignore[arg-type]
+    (LEARNED / "hazards.npz").write_bytes(out.getvalue())
+
+
+def main() -> None:
+    """Measure; with `--learn`, write the weights."""
+    some = sentences()
+    if "--learn" not in sys.argv:
+        left = np.random.default_rng(0).integers(0, 4, len(some)) == 0
+        part = fitted([one for one, out in zip(some, left, strict=True) if not out])
+        for side in _SIDES.values():
+            rest = [one for one, out in zip(some, left, strict=True) if out and one.side == side]
+            chances, right = likely(part[side], [one.text for one in rest]), labels(rest) > 0
+            none = -np.log(np.clip(np.prod(1 - chances, axis=1), 1e-9, 1)).astype(np.float64)
+            print(f"{side}: hazards {told(chances.ravel().astype(np.float64), right.ravel())}; any {told(none, right.any(axis=1))}")
+    sides = fitted(some)
+    report(sides)
+    if "--learn" in sys.argv:
+        write(sides)
+
+
+if __name__ == "__main__":
+    main()
