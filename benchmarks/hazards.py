@@ -1,8 +1,8 @@
 """Which hazards facts warn of and questions touch (`text/hazards.py`), learned from sentences in six languages.
 
 `python -m benchmarks.hazards` learns from three quarters of the sentences (`benchmarks/examples/hazards`) and says how well the
-others are told; then, with all of them, how well limits of further persons are told from questions that touch them, beside the
-rules of `text/hard_limits.py`. `--learn` writes the weights and prints those of both kinds of evidence together.
+others are told; `--learn` learns from all of them and writes the weights. Then it says how well limits of further persons are told from
+others for each question, beside the rules of `text/hard_limits.py`, and prints the weights of both kinds of evidence together.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.needs import LEARNED
-from contextd.text.hard_limits import limit_domains, question_domains
-from contextd.text.hazards import HAZARDS, Side, concept_marks, known_marks, words_of
+from contextd.text.hard_limits import is_limit, limit_domains, question_domains
+from contextd.text.hazards import HAZARDS, Side, concept_marks, known_marks, touched, words_of
 from contextd.text.wording import is_about_world
 
 ROOT = Path(__file__).parent
@@ -118,27 +118,21 @@ def likely(side: Side, texts: Sequence[str]) -> Matrix:
     return np.asarray(1 / (1 + np.exp(-Rows(dict(side.marks), texts).times(weights))))
 
 
-def touching(sides: dict[str, Side], questions: Sequence[str], facts: Sequence[str]) -> Matrix:
-    """The log-odds that questions touch facts."""
-    asked, warned = likely(sides["question"], questions), likely(sides["fact"], facts)
-    none = np.clip(np.exp(np.log1p(-asked[:, None, :] * warned[None, :, :] * 0.999).sum(axis=-1)), 1e-9, 1 - 1e-9)
-    return np.asarray(np.log1p(-none) - np.log(none))
-
-
-def pairs(sides: dict[str, Side], name: str) -> Iterator[Pair]:
-    """Questions and limits of persons, those that touch and those that have nothing to do with each other."""
+def pairs(name: str) -> Iterator[Pair]:
+    """Questions and facts of persons by the weights that come with the package: limits that questions touch; limits that have
+    nothing to do with them, and facts that are none."""
     for number, person in enumerate(json.loads((ITEMS / f"{name}.json").read_text("utf-8"))["people"]):
-        text = {limit["id"]: limit["text"] for limit in person["limits"]}
+        text = {limit["id"]: limit["text"] for limit in person["limits"]} | {fact: fact for fact in person["other"]}
         places, domains = {one: place for place, one in enumerate(text)}, {one: limit_domains(said) for one, said in text.items()}
+        no_limits = [fact for fact in person["other"] if is_limit(fact)]
         for kind, wanted in (("questions", "needs"), ("elsewhere", "not")):
-            asked = [one["text"] for one in person[kind]]
-            for question, row in zip(person[kind], touching(sides, asked, list(text.values())), strict=True):
-                world = is_about_world(question["text"])
+            for question in person[kind]:
+                odds, world = touched(question["text"], list(text.values())), is_about_world(question["text"])
                 about = frozenset[str]() if world else question_domains(question["text"])
-                for one in question[wanted]:
+                right = question[wanted] if kind == "questions" else []
+                for one in (*question[wanted], *no_limits):
                     rules = (bool(about & domains[one]), bool(domains[one]), bool(about), world, True)
-                    found = (float(row[places[one]]), *map(float, rules))
-                    yield Pair(f"{name} {number}", person["language"], found, kind == "questions")
+                    yield Pair(f"{name} {number}", person["language"], (float(odds[places[one]]), *map(float, rules)), one in right)
 
 
 def told(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> str:
@@ -162,9 +156,9 @@ def together(some: Sequence[Pair]) -> NDArray[np.float64]:
     return weights
 
 
-def report(sides: dict[str, Side]) -> None:
+def report() -> None:
     """How well questions are told that touch limits of persons: by the rules, by hazards, by both, persons left out."""
-    some = list(pairs(sides, "must_not_miss_3"))
+    some = list(pairs("must_not_miss_3"))
     data, right = np.array([one.evidence for one in some]), np.array([one.right for one in some])
     scores, person = np.zeros(len(some)), np.array([one.person for one in some])
     for own in sorted(set(person)):
@@ -199,10 +193,9 @@ def main() -> None:
             chances, right = likely(part[side], [one.text for one in rest]), labels(rest) > 0
             none = -np.log(np.clip(np.prod(1 - chances, axis=1), 1e-9, 1)).astype(np.float64)
             print(f"{side}: hazards {told(chances.ravel().astype(np.float64), right.ravel())}; any {told(none, right.any(axis=1))}")
-    sides = fitted(some)
-    report(sides)
-    if "--learn" in sys.argv:
-        write(sides)
+    else:
+        write(fitted(some))
+    report()
 
 
 if __name__ == "__main__":

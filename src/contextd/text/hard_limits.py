@@ -2,18 +2,29 @@
 
 Similarity does not find them: "Allergic to peanuts" is not near "what should I cook". So a fact that states a limit has domains
 (food, health, travel, gifts, sport, housing), a question has domains, and the two are compared. Both are recognized by the
-concepts of the thesaurus, by words of denial, and by classes of words (`limit_words.py`).
+concepts of the thesaurus, by words of denial, and by classes of words (`limit_words.py`). Beside these rules, hazards are
+learned (`hazards.py`); both together tell whether a question touches a limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.text.hazards import touched, warns
 from contextd.text.limit_words import classes_of
 from contextd.text.patterns import pattern
 from contextd.text.thesaurus import concepts_of, widened
 
 DOMAINS = ("food", "health", "travel", "gifts", "sport", "housing", "venue")
+ANY = "any"  # stands for all domains
+_WARNS = 0.4  # probability of some hazard from which a fact is a limit that the rules do not recognize
+# Log-odds that a question touches a limit (`python -m benchmarks.hazards`): of the log-odds by hazards, of a common domain, of a limit
+# that the rules recognize, of a question with a domain, of a question about the world, and the constant.
+_TOUCHED = np.array([1.51, 1.05, -1.83, 0.36, -2.64, 4.31])
 
 _FOOD = frozenset(
     "food_eat drink water_soft_drinks coffee tea alcohol kitchen_appliances cooking restaurant hunger_snack".split()
@@ -130,6 +141,24 @@ def limit_domains(text: str) -> frozenset[str]:
     if _INJURED & widened(concepts) and pattern("denies").search(text):
         found |= _BODY
     return found | _of_classes(classes)
+
+
+def is_limit(text: str) -> bool:
+    """Return whether a fact states a limit, by rules or by the hazards it warns of."""
+    return bool(limit_domains(text)) or warns(text) >= _WARNS
+
+
+def touching(question: str, facts: Sequence[str], domains: frozenset[str], *, about_world: bool) -> NDArray[np.float64]:
+    """Return the log-odds that a question with some domains touches limits."""
+    about = frozenset[str]() if about_world else domains
+    own = [_domains_of(fact) for fact in facts]
+    rules = np.array([(bool(about & one), bool(one), bool(about), about_world, True) for one in own], float).reshape(-1, 5)
+    return np.asarray(np.column_stack([touched(question, facts), rules]) @ _TOUCHED)
+
+
+@lru_cache(maxsize=1 << 11)  # the limits of a person are compared with every question
+def _domains_of(fact: str) -> frozenset[str]:
+    return limit_domains(fact)
 
 
 def _with_orders(classes: frozenset[str], text: str) -> frozenset[str]:

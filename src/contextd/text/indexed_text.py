@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextd.text.hard_limits import limit_domains, limit_term
+from contextd.text.hard_limits import ANY, is_limit, limit_domains, limit_term
 from contextd.text.terms import about, encode, parts_of_words
 from contextd.text.thesaurus import concepts_of, widened
 from contextd.values.document import MEMORY, Parsed, Piece
@@ -22,7 +22,7 @@ def words_of(piece: Piece, text: str) -> bytes:
 
 def _parts_of(text: str) -> set[str]:
     own = concepts_of(text)
-    limits = {limit_term(domain) for domain in limit_domains(text)}
+    limits = {limit_term(domain) for domain in (*limit_domains(text), *((ANY,) if is_limit(text) else ()))}
     return parts_of_words(text) | {about(one) for one in own} | {about(one, wide=True) for one in widened(own)} | limits
 
 

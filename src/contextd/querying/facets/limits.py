@@ -1,25 +1,25 @@
-"""Find the facts that must not be missed: hard limits in the domains of the question, whatever their standing."""
+"""Find the facts that must not be missed: hard limits that the question touches, whatever their standing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from contextd.ports.store import View
-from contextd.text.hard_limits import limit_term, question_domains
+from contextd.text.hard_limits import ANY, DOMAINS, limit_term, question_domains, touching
 from contextd.text.limit_words import classes_of
 from contextd.text.natural_language import language_of
 from contextd.text.patterns import pattern
 from contextd.text.terms import PARTS, key
 from contextd.text.wording import is_about_world
-from contextd.values.document import Chunk, ChunkId
+from contextd.values.document import Chunk
 from contextd.values.query import Facet
 from contextd.values.retrieval import Wanted, Words
 
 LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", "what harms comes before taste")
-MOST = 60
-_ALL, _NEAREST = 20, 8  # so many limits are all shown; of more, those of the best standing
-_SHARE = 0.1  # of all facts: so many limits are all shown, too
+MOST = 200
+_COULD, _TOUCHES = -3.0, -1.5  # log-odds from which a question could touch a limit, and from which it does
+_ALL, _SHARE = 20, 0.1  # limits that are shown, and their share of all facts: the larger number
 _INTRODUCED = 4  # words at the start of a fact that say whom it is about
 _FOR_SOMEBODY = re.compile(
     r"\b(?:schenk\w+ (?:ich|wir)|geschenk für|cadeau pour|offrir à|regal(?:o para|ar a)) "
@@ -28,26 +28,40 @@ _FOR_SOMEBODY = re.compile(
 )
 
 
-def limits_for(text: str, view: View, situation: str = "") -> list[Chunk]:
-    """Return the hard limits of a person in the domains of a question and its situation; none for one about the world.
+class Limit(NamedTuple):
+    """A hard limit, and the log-odds that the question touches it."""
+
+    chunk: Chunk
+    odds: float
+
+
+def limits_for(text: str, view: View, situation: str = "") -> list[Limit]:
+    """Return the hard limits of a person that a question in a situation could touch, the most likely first.
 
     Limits of another person count if the question names them or speaks of several people. A gift for somebody is chosen by
-    the limits of that person.
+    the limits of that person. Memories that older versions saved are found by the domains of their limits.
     """
-    domains = question_domains(text, situation)
-    elsewhere = is_about_world(text) and "at_hand" not in classes_of(text)  # what's for dinner tonight: of the person
-    if not domains or elsewhere or "parts" not in view.fields:
+    if "parts" not in view.fields:
         return []
-    terms = {key(limit_term(domain), PARTS): 1.0 for domain in domains}
+    terms = {key(limit_term(domain), PARTS): 1.0 for domain in (*DOMAINS, ANY)}
     found = [one.chunk for one in view.retrieve(Wanted(MOST, {"parts": Words("parts", terms, MOST)})).found["parts"]]
     whose = {chunk: about.whose for chunk, about in zip(found, view.about(found), strict=True)}
-    return [chunk for chunk in view.get(found) if _concerns(text, chunk.text, whose[chunk.id], domains)]
+    domains = question_domains(text, situation)
+    about_world = is_about_world(text) and "at_hand" not in classes_of(text)  # what's for dinner tonight: of the person
+    limits = [chunk for chunk in view.get(found) if _concerns(text, chunk.text, whose[chunk.id], domains)]
+    odds = touching(text, [chunk.text for chunk in limits], domains, about_world=about_world).tolist()
+    could = [Limit(chunk, round(one, 6)) for chunk, one in zip(limits, odds, strict=True) if one >= _COULD]
+    return sorted(could, key=lambda one: (-one.odds, one.chunk.text, one.chunk.id))
 
 
-def most_pressing(limits: Sequence[Chunk], standing: Mapping[ChunkId, float], size: int) -> list[Chunk]:
-    """Return the limits to show, by standing: all of them, or the first if they are very many of a person's `size` facts."""
-    order = sorted(limits, key=lambda chunk: (-round(standing.get(chunk.id, -1.0), 6), chunk.text, chunk.id))
-    return order if len(order) <= max(_ALL, _SHARE * size) else order[:_NEAREST]
+def touches(limit: Limit) -> bool:
+    """Return whether a question touches a limit, where nothing else is known of both."""
+    return limit.odds >= _TOUCHES
+
+
+def most_pressing(limits: list[Limit], size: int) -> list[Limit]:
+    """Return the first limits: all of them, unless they are very many of a person's `size` facts."""
+    return limits[: max(_ALL, int(_SHARE * size))]
 
 
 def _concerns(text: str, fact: str, whose: str, domains: frozenset[str]) -> bool:

@@ -7,6 +7,7 @@ order of the steps.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -32,7 +33,7 @@ from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.fill import NEARLY, fill, is_filled
 from contextd.querying.facets.interpret import interpret, without_amounts
 from contextd.querying.facets.judge import answers, could_touch, evidence, odds_of, relevant
-from contextd.querying.facets.limits import LIMITS, limits_for, most_pressing
+from contextd.querying.facets.limits import LIMITS, Limit, limits_for, most_pressing, touches
 from contextd.querying.facets.look_up import completed
 from contextd.querying.facets.need import Need, need
 from contextd.querying.facets.traits import Traits, is_budget_elsewhere, shared_concepts, traits_of
@@ -206,11 +207,10 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     plan, held = asking.plan, asking.held(view)
     found = trace.step("retrieve", lambda: retrieve(view, plan, {one.space: asking.vectors[one.space] for one in held}))
     situation = situation_of(asking.as_text[held[-1].space], held[-1].space) if held else ""
-    must = trace.step("limits", lambda: limits_for(plan.text, view, situation))
+    must = most_pressing(trace.step("limits", lambda: limits_for(plan.text, view, situation)), view.size)
     if not found.chunks:
-        return [_limit(chunk, 0.0) for chunk in must]
+        return [_limit(one.chunk, 0.0) for one in must if touches(one)]
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
-    must = most_pressing(must, dict(zip(found.chunks, standing.tolist(), strict=True)), view.size)
     wants = trace.step("need", lambda: need(asking.named, asking.as_named, view, found, held, trace))
     gate = trace.step(
         "matter", lambda: any_needed(plan.text, found, standing, asking.as_text, wants.space, wants.odds, wants.tier)
@@ -223,19 +223,20 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     facts = trace.step("read", lambda: _read(view, found, standing, must, held, wants, asking))
     odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
-    must = _touched(must, facts, odds, view.size) if held and language_of(plan.text) == "en" else must
+    judged = bool(held) and language_of(plan.text) == "en"
+    must = _touched(must, facts, odds, view.size) if judged else [one for one in must if touches(one)]
     answer = _answers(facts, odds, view.size, asking) if may_answer else []
     if answer:
         best, must = answer, []  # a look-up is answered by that alone
     else:
         best = relevant(odds, view.size) if gate >= _MATTERS[wants.tier] else []
-    kept = _concerned(best, facts, {chunk.id for chunk in must}, shown, asking)
+    kept = _concerned(best, facts, {one.chunk.id for one in must}, shown, asking)
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
     if kept and not asks_one_thing(plan.text) and is_filled(plan.subject) and not asking.asked.own:
-        nearly = _concerned(relevant(odds, view.size, NEARLY), facts, {chunk.id for chunk in must}, shown, asking)
+        nearly = _concerned(relevant(odds, view.size, NEARLY), facts, {one.chunk.id for one in must}, shown, asking)
         filled = trace.step("fill", lambda: _filled(kept, names, nearly, facts, asking))
         kept, names = list(filled), list(filled.values())
-    limits = [_limit(chunk, shown.get(chunk.id, 0.0)) for chunk in must]
+    limits = [_limit(one.chunk, shown.get(one.chunk.id, 0.0)) for one in must]
     return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
 
 
@@ -254,10 +255,10 @@ def _filled(kept: list[int], names: list[str], nearly: list[int], facts: _Facts,
     return fill(shown, dict(zip(more, _facets_of(facts, more, asking), strict=True)), labels)
 
 
-def _touched(must: Sequence[Chunk], facts: _Facts, odds: NDArray[np.float64], size: int) -> list[Chunk]:
+def _touched(must: Sequence[Limit], facts: _Facts, odds: NDArray[np.float64], size: int) -> list[Limit]:
     """Return the limits that a question could touch. In other languages than English, the odds say too little for that."""
     likely = dict(zip(facts.chunks, odds.tolist(), strict=True))
-    return [chunk for chunk in must if chunk.id not in likely or could_touch(likely[chunk.id], size)]
+    return [one for one in must if one.chunk.id not in likely or could_touch(likely[one.chunk.id], size)]
 
 
 def _concerned(
@@ -312,14 +313,14 @@ def _read(
     view: View,
     found: Retrieved,
     standing: NDArray[np.float64],
-    must: Sequence[Chunk],
+    must: Sequence[Limit],
     held: Sequence[Embedder],
     wants: Need,
     asking: _Asking,
 ) -> _Facts:
     """Read the limits, the facts of the best standing, and those that are needed for such a question."""
     space, needed = held[-1].space if held else "", wants.odds
-    limits = {chunk.id for chunk in must}
+    limits = {one.chunk.id for one in must}
     promising = standing + needed + np.array([np.inf if chunk in limits else 0.0 for chunk in found.chunks])
     best = np.argsort(-promising, kind="stable")[:_LOOKED_AT]
     read = {chunk.id: chunk for chunk in view.get([found.chunks[place] for place in best.tolist()])}
@@ -338,11 +339,12 @@ def _read(
     return _Facts(places, chunks, read, about, raised, concepts, people, needed, space, wants.tier, vectors, traits)
 
 
-def _odds(view: View, found: Retrieved, facts: _Facts, must: Sequence[Chunk], asking: _Asking) -> NDArray[np.float64]:
+def _odds(view: View, found: Retrieved, facts: _Facts, must: Sequence[Limit], asking: _Asking) -> NDArray[np.float64]:
     """Return the log-odds that each fact matters; for the caller's own facets by its standing alone."""
     if asking.asked.own:
         return odds_by_standing(facts.standing, view.size)
-    limits = np.array([chunk in {one.id for one in must} for chunk in facts.chunks], float)
+    touched = {one.chunk.id: 1 / (1 + math.exp(-one.odds)) for one in must}
+    limits = np.array([touched.get(chunk, 0.0) for chunk in facts.chunks])
     shared = {**shared_words(found, facts.places), "concepts": facts.concepts}
     columns = evidence(distances(found, facts.places), shared, facts.needed, limits, facts.people, view.size)
     return odds_of(columns, facts.tier)
