@@ -1,8 +1,9 @@
 """Which hazards facts warn of and questions touch (`text/hazards.py`), learned from sentences in six languages.
 
 `python -m benchmarks.hazards` learns from three quarters of the sentences (`benchmarks/examples/hazards`) and says how well the
-others are told; `--learn` learns from all of them and writes the weights. Then it says how well limits of further persons are told from
-others for each question, beside the rules of `text/hard_limits.py`, and prints the weights of both kinds of evidence together.
+others are told; `--learn` learns from all of them and writes the weights. Then it says how well limits of further persons are
+told from others for each question, beside the rules of `text/hard_limits.py`, and prints the weights of both kinds of evidence
+together.
 """
 
 from __future__ import annotations
@@ -67,9 +68,11 @@ class Rows:
         self.used, self.begins = np.unique(self.columns[self.order], return_index=True)
 
     def times(self, weights: Matrix) -> Matrix:
+        """The product with weights of the marks."""
         return np.asarray(np.add.reduceat(weights[self.columns] * self.values, self.starts, axis=0))
 
     def times_from_left(self, errors: Matrix) -> Matrix:
+        """The product of the transposed matrix with errors of the texts."""
         found = np.zeros((self.size, errors.shape[1]), np.float32)
         found[self.used] = np.add.reduceat(errors[self.row] * self.values[self.order], self.begins, axis=0)
         return found
@@ -123,7 +126,10 @@ def pairs(name: str) -> Iterator[Pair]:
     nothing to do with them, and facts that are none."""
     for number, person in enumerate(json.loads((ITEMS / f"{name}.json").read_text("utf-8"))["people"]):
         text = {limit["id"]: limit["text"] for limit in person["limits"]} | {fact: fact for fact in person["other"]}
-        places, domains = {one: place for place, one in enumerate(text)}, {one: limit_domains(said) for one, said in text.items()}
+        places, domains = (
+            {one: place for place, one in enumerate(text)},
+            {one: limit_domains(said) for one, said in text.items()},
+        )
         no_limits = [fact for fact in person["other"] if is_limit(fact)]
         for kind, wanted in (("questions", "needs"), ("elsewhere", "not")):
             for question in person[kind]:
@@ -132,7 +138,9 @@ def pairs(name: str) -> Iterator[Pair]:
                 right = question[wanted] if kind == "questions" else []
                 for one in (*question[wanted], *no_limits):
                     rules = (bool(about & domains[one]), bool(domains[one]), bool(about), world, True)
-                    yield Pair(f"{name} {number}", person["language"], (float(odds[places[one]]), *map(float, rules)), one in right)
+                    yield Pair(
+                        f"{name} {number}", person["language"], (float(odds[places[one]]), *map(float, rules)), one in right
+                    )
 
 
 def told(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> str:
@@ -141,7 +149,9 @@ def told(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> str:
     held, found = np.cumsum(right[order]), []
     for share in (0.8, 0.9, 0.95):
         last = int(np.searchsorted(held, np.ceil(share * right.sum())))
-        found.append(f"{share} at {scores[order][last]:.2f} with {(~right[order][: last + 1]).sum() / max(1, (~right).sum()):.3f}")
+        found.append(
+            f"{share} at {scores[order][last]:.2f} with {(~right[order][: last + 1]).sum() / max(1, (~right).sum()):.3f}"
+        )
     return "; ".join(found)
 
 
@@ -192,7 +202,8 @@ def main() -> None:
             rest = [one for one, out in zip(some, left, strict=True) if out and one.side == side]
             chances, right = likely(part[side], [one.text for one in rest]), labels(rest) > 0
             none = -np.log(np.clip(np.prod(1 - chances, axis=1), 1e-9, 1)).astype(np.float64)
-            print(f"{side}: hazards {told(chances.ravel().astype(np.float64), right.ravel())}; any {told(none, right.any(axis=1))}")
+            each = told(chances.ravel().astype(np.float64), right.ravel())
+            print(f"{side}: hazards {each}; any {told(none, right.any(axis=1))}")
     else:
         write(fitted(some))
     report()

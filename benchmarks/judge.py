@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import needs, fact_layers
+from benchmarks import fact_layers, needs
 from benchmarks.persons import told
 from benchmarks.relevance import ITEMS, LEARNED, audiences
 from benchmarks.relevance import logistic as weighted
@@ -154,7 +154,9 @@ def _evidence(
         texts = [read[chunk] for chunk in found.chunks]
         best = spaces.get("deep") or spaces.get("static")
         situation = situation_of(best.documents([text])[0], best.space) if best else ""
-        limits = {one.chunk.id: 1 / (1 + math.exp(-one.odds)) for one in most_pressing(limits_for(text, view, situation), view.size)}
+        limits = {
+            one.chunk.id: 1 / (1 + math.exp(-one.odds)) for one in most_pressing(limits_for(text, view, situation), view.size)
+        }
         there = np.array([limits.get(chunk, 0.0) for chunk in found.chunks])
         people = mentions(text, texts, [one.whose for one in view.about(found.chunks)])
         every = range(len(texts))

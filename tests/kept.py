@@ -22,7 +22,7 @@ from weakref import WeakSet
 import pytest
 
 from contextd.errors import InvalidInput, Unavailable
-from contextd.models import deep, rerank, static, fact_layers
+from contextd.models import deep, fact_layers, rerank, static
 from contextd.models.wordpiece import read_vocabulary
 from contextd.sandbox import read, reading, wire
 from contextd.sandbox.pool import Worker

@@ -50,7 +50,9 @@ def test_questions_of_persons_nobody_developed_for_touch_their_limits() -> None:
     assert out >= 0.80 * apart, f"{out} of {apart}; a common domain leaves .78 out"
 
 
-@pytest.mark.parametrize("fact", ["My desk is 120 cm wide", "We have a cat called Miso", "Ich wohne in Köln", "J'aime le jazz", "我住在北京"])
+@pytest.mark.parametrize(
+    "fact", ["My desk is 120 cm wide", "We have a cat called Miso", "Ich wohne in Köln", "J'aime le jazz", "我住在北京"]
+)
 def test_a_plain_fact_warns_of_nothing(fact: str) -> None:
     assert warns(fact) < 0.5 and not is_limit(fact)
 

@@ -36,7 +36,8 @@ _OCCASION = re.compile(
 _OWNS = re.compile(r"\s*(?:(?:i|we) (?:have|own|bought|got)|i've got|(?:ich|wir) (?:habe|haben|besitz\w+))\b", re.IGNORECASE)
 _SHORT = 8  # words of a fact that says what somebody has, and little else
 _HAS = re.compile(
-    r"\s*(?:(?:i|we) (?:have|own|use|drive|bank|got|bought)\b|i've got\b|(?:my|our) [\w ]+? (?:is|are)\b|(?:mein|unser)\w* \w+ (?:ist|sind)\b"
+    r"\s*(?:(?:i|we) (?:have|own|use|drive|bank|got|bought)\b|i've got\b|(?:my|our) [\w ]+? (?:is|are)\b"
+    r"|(?:mein|unser)\w* \w+ (?:ist|sind)\b"
     r"|(?:ich|wir) (?:habe|haben|nutze\w*|benutze\w*|fahre\w*)\b|j'ai\b|je (?:conduis|roule)\b|(?:mon|ma) \w+ est\b"
     r"|(?:tengo|conduzco|uso)\b|mi \w+ es\b)",
     re.IGNORECASE,

@@ -114,9 +114,11 @@ _NEW = (
     re.compile(r"^(?:mein|unser)\w* neue[rns]? (?P<thing>[\w' -]{3,25}?), \S", re.IGNORECASE),
 )
 _REPLACED = re.compile(  # by something that is not said: "I switched to a Pixel 9"
-    r"(?:^(?:switched|changed)|\b(?:i|we)(?:'ve| have| just| recently)* (?:switched|changed)) (?:over )?to (?:a |an |the |using )?(?P<thing>.+)"
+    r"(?:^(?:switched|changed)|\b(?:i|we)(?:'ve| have| just| recently)* (?:switched|changed))"
+    r" (?:over )?to (?:a |an |the |using )?(?P<thing>.+)"
     r"|\bbin (?:\w+ )?auf (?:ein\w* |den |die |das )?(?P<thing2>.+?) (?:umgestiegen|gewechselt)"
-    r"|\bje suis passée? (?:à |au |aux )(?:un |une |la |le )?(?P<thing3>.+)|\bme (?:cambié|pasé) (?:a |al )(?:un |una |la |el )?(?P<thing4>.+)",
+    r"|\bje suis passée? (?:à |au |aux )(?:un |une |la |le )?(?P<thing3>.+)"
+    r"|\bme (?:cambié|pasé) (?:a |al )(?:un |una |la |el )?(?P<thing4>.+)",
     re.IGNORECASE,
 )
 # Concepts of things of which most people use one at a time.
@@ -134,8 +136,8 @@ class Ending(NamedTuple):
     """What a sentence says is over.
 
     `moved` if it continues with another value, `gone` if nobody has it any more, `unsure` if the old one may be kept beside,
-    `consumed` if it was eaten or drunk: what is owned for that stays. `alike` are the concepts of a thing that took the place of
-    another one, which is not named.
+    `consumed` if it was eaten or drunk: what is owned for that stays. `alike` are the concepts of a thing that took
+    the place of another one, which is not named.
     """
 
     thing: frozenset[str]

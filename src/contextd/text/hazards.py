@@ -1,8 +1,8 @@
 """Which hazards a fact warns of and a question touches, in six languages: eating, medicines, heights, animals, the lease, …
 
-A limit must be respected if the question touches one of its hazards: "Which wall plug for the curtain rail?" touches heights and
-the lease, not nuts. Each side is a logistic regression for every hazard on the words of a text, parts of its words, its concepts
-and classes of its words; learned from 8,504 sentences by eight hands (`python -m benchmarks.hazards --learn`).
+A limit must be respected if the question touches one of its hazards: "Which wall plug for the curtain rail?" touches heights
+and the lease, not nuts. Each side is a logistic regression for every hazard on the words of a text, parts of its words, its
+concepts and classes of its words, learned from labelled sentences (`python -m benchmarks.hazards --learn`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from contextd.text.thesaurus import concepts_of, widened
 Float = NDArray[np.float64]
 
 HAZARDS = tuple(
-    "eat alcohol drug exert walk water height space fly ride drive animal air skin noise heat scare see hear kit care faith home law "
-    "time money_food money_home money_gift money_travel money_other".split()
+    "eat alcohol drug exert walk water height space fly ride drive animal air skin noise heat scare see hear kit care "
+    "faith home law time money_food money_home money_gift money_travel money_other".split()
 )
 CONCEPTS, WORDS = 1.0, 4.0  # values of the marks of a text: each concept, and all words together (by the root of their number)
 _WORD = re.compile(r"[^\W_]+")
@@ -75,7 +75,9 @@ def known_marks(marks: Mapping[str, int], text: str) -> tuple[list[int], list[fl
     """Return the places and values of the marks of a text that are known."""
     words, concepts = words_of(text), concept_marks(text)
     share = WORDS / max(1, len(words)) ** 0.5
-    found = [(marks[one], share) for one in words if one in marks] + [(marks[one], CONCEPTS) for one in concepts if one in marks]
+    found = [(marks[one], share) for one in words if one in marks] + [
+        (marks[one], CONCEPTS) for one in concepts if one in marks
+    ]
     return [place for place, _ in found], [value for _, value in found]
 
 
@@ -95,7 +97,9 @@ def words_of(text: str) -> frozenset[str]:
 def concept_marks(text: str) -> frozenset[str]:
     """Return the concepts of a text, the broader ones, and the classes of its words."""
     own = concepts_of(text)
-    return frozenset((*(f":{one}" for one in own), *(f"::{one}" for one in widened(own) - own), *(f"#{one}" for one in classes_of(text))))
+    return frozenset(
+        (*(f":{one}" for one in own), *(f"::{one}" for one in widened(own) - own), *(f"#{one}" for one in classes_of(text)))
+    )
 
 
 def _cut(word: str, lengths: Sequence[int]) -> set[str]:
