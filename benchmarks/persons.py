@@ -174,7 +174,9 @@ RUNS: dict[str, Callable[[], Any]] = {"prefeval": prefeval, "people": people, "l
 HELD_OUT: dict[str, Callable[[], Any]] = {  # never developed on: the misses stay unread
     "people": lambda: people(ITEMS / "people_held_out.json"),
     "people 2": lambda: people(ITEMS / "people_held_out_2.json"),
+    "people 3": lambda: people(ITEMS / "people_held_out_3.json"),
     "limits": lambda: limits(path=ITEMS / "must_not_miss_held_out.json"),
+    "limits 2": lambda: limits(path=ITEMS / "must_not_miss_held_out_2.json"),
 }
 
 
