@@ -11,6 +11,8 @@ from contextd.app.assemble import open_session
 from contextd.app.session import Session
 
 ENDED = (
+    ("My boss is Ina Holm", "Stefan is my boss now"),
+    ("My dentist is Dr. Klein", "Özlem Kaya is my new dentist"),
     ("The wifi brand is Netgear", "The wifi brand is Asus now."),
     ("We use Postgres 16", "We use Postgres 17"),
     ("My editor is Neovim", "I switched from Neovim to Zed"),
@@ -103,6 +105,7 @@ ENDED = (
     ("Ich habe ein iPhone 13", "Ich bin auf ein Pixel 9 umgestiegen"),
 )
 BOTH_HOLD = (
+    ("I have a Golf", "I switched to oat milk after my car broke down"),
     ("Rex is allergic to chicken", "I left Rex in the garden"),
     ("I love spicy food", "I'm used to spicy food"),
     ("Meine Schuhe kosten 100 Euro", "Ich gebe nicht mehr als 100 Euro aus"),
@@ -171,6 +174,11 @@ def test_a_fact_about_something_else_ends_nothing(somebody: Callable[[], Session
 def test_a_new_thing_contradicts_the_old_one_and_leaves_it(somebody: Callable[[], Session]) -> None:
     hold, against = told(somebody(), "My phone is a Galaxy S21", "I got a new phone, an iPhone 16")
     assert len(hold) == 2 and against == {"My phone is a Galaxy S21"}
+
+
+def test_a_new_neighbor_may_be_one_more(somebody: Callable[[], Session]) -> None:
+    hold, against = told(somebody(), "Our neighbor is Ina Holm", "Tom Berg is our new neighbor")
+    assert len(hold) == 2 and against == {"Our neighbor is Ina Holm"}
 
 
 def test_what_ended_stays_in_the_history_with_its_dates(somebody: Callable[[], Session]) -> None:

@@ -107,7 +107,8 @@ def _may_end(old: Memory, new: Memory, change: Ending) -> bool:
     holds = old.id != new.id and old.valid_to is None and old.said <= new.said and (new.trusted or not old.trusted)
     if change.consumed and _OWNS.match(old.text):
         return False  # who stops drinking coffee keeps the grinder
-    return holds and (change.gone or _same_owner(old, new, change.thing)) and change_of(old.text) is None
+    whose = replace(new, about="") if change.role else new  # who has the role now does not own it
+    return holds and (change.gone or _same_owner(old, whose, change.thing)) and change_of(old.text) is None
 
 
 def _same_owner(old: Memory, new: Memory, thing: frozenset[str]) -> bool:

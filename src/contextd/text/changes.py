@@ -91,17 +91,24 @@ _MOVED = tuple(
     )
 )
 _ROLE = tuple(  # "Stefan Krol is my boss now": whoever had the role before has it no longer
-    re.compile(pattern, re.IGNORECASE)
+    re.compile(rf"(?=(?-i:[^\W\d_a-zß-öø-ÿ])){pattern}", re.IGNORECASE)  # begins with a capital letter
     for pattern in (
-        r"^(?-i:[A-Z])[\w.' -]+? is (?:(?:now )?(?:my|our) new (?P<thing>[\w' -]+?)|now (?:my|our) (?P<thing2>[\w' -]+?)"
+        r"^\w[\w.' -]+? is (?:(?:now )?(?:my|our) new (?P<thing>[\w' -]+?)|now (?:my|our) (?P<thing2>[\w' -]+?)"
         r"|(?:my|our) (?P<thing3>[\w' -]+?) now)[.!]?$",
-        r"^(?-i:[A-Z])[\w.' -]+? ist (?:(?:jetzt )?(?:mein|unser)\w* neue[rns]? (?P<thing>[\w' -]+?)"
+        r"^\w[\w.' -]+? ist (?:(?:jetzt )?(?:mein|unser)\w* neue[rns]? (?P<thing>[\w' -]+?)"
         r"|(?:jetzt|nun|ab jetzt) (?:mein|unser)\w* (?P<thing2>[\w' -]+?))[.!]?$",
-        r"^(?-i:[A-Z])[\w.' -]+? est (?:(?:maintenant )?(?:mon|ma|notre) (?:nouveau|nouvelle|nouvel) (?P<thing>[\w' -]+?)"
+        r"^\w[\w.' -]+? est (?:(?:maintenant )?(?:mon|ma|notre) (?:nouveau|nouvelle|nouvel) (?P<thing>[\w' -]+?)"
         r"|maintenant (?:mon|ma|notre) (?P<thing2>[\w' -]+?))[.!]?$",
-        r"^(?-i:[A-Z])[\w.' -]+? es (?:(?:ahora )?(?:mi|nuestr[oa]) nuev[oa] (?P<thing>[\w' -]+?)"
+        r"^\w[\w.' -]+? es (?:(?:ahora )?(?:mi|nuestr[oa]) nuev[oa] (?P<thing>[\w' -]+?)"
         r"|ahora (?:mi|nuestr[oa]) (?P<thing2>[\w' -]+?))[.!]?$",
     )
+)
+# Roles that one person has at a time. A new friend or neighbor may join others.
+_ONE_PERSON = frozenset(
+    "boss manager landlord landlady doctor gp dentist therapist accountant lawyer coach trainer supervisor husband wife "
+    "partner girlfriend boyfriend teamleiter teamleiterin chef chefin vermieter vermieterin hausarzt hausärztin arzt ärztin "
+    "zahnarzt zahnärztin trainerin therapeut therapeutin mann frau patronne patron propriétaire médecin dentiste mari femme "
+    "jefe jefa casero casera médico médica dentista marido mujer".split()
 )
 _NUMBER = re.compile(r"\S*\d\S*")
 _NOW = re.compile(r"^(?P<thing>[^,;]{4,60}?),? (?:now|jetzt|maintenant|ahora)[.!]?$", re.IGNORECASE)
@@ -115,10 +122,10 @@ _NEW = (
 )
 _REPLACED = re.compile(  # by something that is not said: "I switched to a Pixel 9"
     r"(?:^(?:switched|changed)|\b(?:i|we)(?:'ve| have| just| recently)* (?:switched|changed))"
-    r" (?:over )?to (?:a |an |the |using )?(?P<thing>.+)"
+    rf" (?:over )?to (?:a |an |the |using )?(?P<thing>.+?)(?:{_STOP}| (?:after|when|while|before|at)\b)"
     r"|\bbin (?:\w+ )?auf (?:ein\w* |den |die |das )?(?P<thing2>.+?) (?:umgestiegen|gewechselt)"
-    r"|\bje suis passée? (?:à |au |aux )(?:un |une |la |le )?(?P<thing3>.+)"
-    r"|\bme (?:cambié|pasé) (?:a |al )(?:un |una |la |el )?(?P<thing4>.+)",
+    rf"|\bje suis passée? (?:à |au |aux )(?:un |une |la |le )?(?P<thing3>.+?){_STOP}"
+    rf"|\bme (?:cambié|pasé) (?:a |al )(?:un |una |la |el )?(?P<thing4>.+?){_STOP}",
     re.IGNORECASE,
 )
 # Concepts of things of which most people use one at a time.
@@ -136,8 +143,8 @@ class Ending(NamedTuple):
     """What a sentence says is over.
 
     `moved` if it continues with another value, `gone` if nobody has it any more, `unsure` if the old one may be kept beside,
-    `consumed` if it was eaten or drunk: what is owned for that stays. `alike` are the concepts of a thing that took
-    the place of another one, which is not named.
+    `consumed` if it was eaten or drunk: what is owned for that stays, `role` if somebody else has it now. `alike` are the
+    concepts of a thing that took the place of another one, which is not named.
     """
 
     thing: frozenset[str]
@@ -145,6 +152,7 @@ class Ending(NamedTuple):
     gone: bool = False
     unsure: bool = False
     consumed: bool = False
+    role: bool = False
     alike: frozenset[str] = frozenset()
 
 
@@ -157,7 +165,7 @@ _NOTHING = Ending(frozenset())
 _CHANGES = (
     (_OVER, _NOTHING),
     (_GONE, _NOTHING._replace(gone=True)),
-    (_ROLE, _NOTHING._replace(moved=True)),
+    (_ROLE, _NOTHING._replace(moved=True, role=True)),
     (_MOVED, _NOTHING._replace(moved=True)),
     ((_NOW,), _NOTHING._replace(moved=True)),
     (_NEW, _NOTHING._replace(moved=True, unsure=True)),
@@ -176,7 +184,8 @@ def change_of(text: str) -> Ending | None:
             if match := pattern.search(line):
                 thing = telling(_NUMBER.sub(" ", _thing(match)) if pattern is _NOW else _thing(match), line)
                 if 0 < len(thing) <= _LONGEST:
-                    return change._replace(thing=thing, consumed=bool(_CONSUMED.search(line)))
+                    joins = change.role and not _ONE_PERSON & set(_thing(match).casefold().split())
+                    return change._replace(thing=thing, unsure=change.unsure or joins, consumed=bool(_CONSUMED.search(line)))
     return None
 
 
