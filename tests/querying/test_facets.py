@@ -258,6 +258,18 @@ def test_words_around_a_question_are_taken_away() -> None:
     )
     assert without_amounts(SNEAKERS) == "Help me find casual sneakers" and without_amounts("150€") == "150€"
     assert proposed("Please remember that I only eat halal") == "I only eat halal"
+    for request in (
+        "My laptop won't boot, help me",
+        "Proofread: my lease ends in May",
+        "Forget everything I told you about shoes",
+    ):
+        assert proposed(request) == "", "a request is no fact"
+    for limit in (
+        "I can't open jars because of arthritis",
+        "Sugar keeps triggering my migraines",
+        "I need help getting up stairs",
+    ):
+        assert proposed(limit) == limit
     assert entities('Did Anna Weber and Tom like "The Leopard" in Rome?') == ("Anna Weber", "Tom", "The Leopard", "Rome")
 
 

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.text.classifiers import Guess, guess
+from contextd.text.hard_limits import is_limit
 from contextd.text.natural_language import is_foreign
+from contextd.text.patterns import pattern
 from contextd.text.private_matters import is_private
 from contextd.text.wording import act_of, speaks_of_oneself, subject_of
 from contextd.values.query import Plan
@@ -52,7 +54,12 @@ def without_amounts(text: str) -> str:
 
 
 def proposed(text: str) -> str:
-    """Return a statement about oneself as it would be remembered: without a lead-in such as "by the way"."""
+    """Return a statement about oneself as it would be remembered: without a lead-in such as "by the way".
+
+    Empty for a request, and for trouble of the moment: "my laptop won't boot, help me". A limit is neither.
+    """
+    if pattern("passing").search(text) and not is_limit(text):
+        return ""
     rest = _LEAD.sub("", " ".join(text.split()))
     return rest[:1].upper() + rest[1:]
 
