@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from benchmarks.data import linked_home
 from contextd.app.assemble import open_session
-from contextd.ports.world import Embedder
+from contextd.ports.world import Embedder, fact_tagger
+from contextd.remembering.values import tagged_by
 from contextd.text.classifiers import RULE, RULED, grams, guess, rules
 
 LEARNED = Path(__file__).parent.parent / "src/contextd/text/learned"
@@ -115,10 +116,15 @@ def judge(embedders: dict[str, Embedder]) -> None:
     for what, name in GUESSES.items():
         known = items(name)
         tiers = {tier: [embedder] for tier, embedder in embedders.items()} | {"both": list(embedders.values())}
-        for tier, used in tiers.items():
-            guesses = [
-                guess(what, one["text"], {one_of.space: one_of.documents([one["text"]])[0] for one_of in used}) for one in known
-            ]
+        spaces = {
+            tier: [{one.space: one.documents([item["text"]])[0] for one in used} for item in known]
+            for tier, used in tiers.items()
+        }
+        tagger = fact_tagger(embedders.get("deep"))
+        if tagger is not None and what == "kind":
+            spaces["tagger"] = [dict(found.vectors) for item in known if (found := tagged_by(tagger, item["text"])) is not None]
+        for tier, vectors in spaces.items():
+            guesses = [guess(what, one["text"], by_space) for one, by_space in zip(known, vectors, strict=True)]
             right = np.array(
                 [found is not None and found.label == str(one[what]) for found, one in zip(guesses, known, strict=True)]
             )

@@ -47,7 +47,8 @@ def prepared_weights(weights: Path, folder: Path) -> Path:
     with suppress(Unavailable, OSError):  # absent: the tests that need it say so
         static.Static(folder / "potion-base-8M")
         deep.session_of(folder / "snowflake-arctic-embed-s")
-        fact_layers._session(folder / "snowflake-arctic-embed-s")
+        for name in ("fact-layers", "fact-tagger"):
+            fact_layers._session(name, folder / "snowflake-arctic-embed-s")
         deep.session_of(folder / "ms-marco-MiniLM-L12")
     return folder
 

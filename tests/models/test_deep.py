@@ -85,6 +85,17 @@ def test_a_model_in_a_folder_that_cannot_be_written_to_is_loaded(model: Path) ->
     assert vector(model, refused).startswith("[") and copies(model) == []
 
 
+def test_copies_of_killed_processes_are_removed_and_those_under_way_are_not(model: Path) -> None:
+    killed, under_way = (model / f".optimizing-{name}" for name in ("killed", "new"))
+    for one in (killed, under_way):
+        one.mkdir()
+        (one / "model.onnx").write_bytes(b"x")
+    os.utime(killed, (1, 1))
+    (older := model / ".optimized-upper-layers-1").mkdir()
+    vector(model)
+    assert not killed.exists() and not older.exists() and under_way.exists()
+
+
 def test_verified_models_lose_their_optimized_copies_and_nothing_else(tmp_path: Path) -> None:
     model = weights.MODELS["snowflake-arctic-embed-s"]
     folder = weights.folder_of(tmp_path, model)

@@ -12,6 +12,7 @@ from contextd.app.assemble import open_session
 from contextd.errors import Unavailable
 from contextd.models import fact_layers
 from contextd.ports.world import fact_embedder, is_fact_space
+from contextd.remembering.enrich import VERSION
 from contextd.text.needs import compared
 
 
@@ -51,7 +52,7 @@ def test_facts_with_vectors_of_older_weights_are_judged_without_them(home: Path,
 
 def test_other_weights_have_a_space_of_another_name() -> None:
     """Vectors of memories that are stored would not fit them. After a training, raise the version and note the hash."""
-    noted = {2: "2d537eb92be8844e7add02fed96e13a9cc4ca414284b358835b62aaa979508c9"}
+    noted = {3: "992aa6ec30138c85e08d1a35326f3b1ebc3ca5ab990fb5028c7dcd2e80812ca3"}
     data = files("contextd.models").joinpath("learned", "fact-layers.onnx").read_bytes()
     heads = files("contextd.text").joinpath("learned", "heads.npz").read_bytes()
     assert noted[fact_layers._VERSION] == sha256(data + heads).hexdigest()
@@ -64,12 +65,19 @@ def test_facts_and_limits_are_shown_if_the_layers_cannot_be_loaded(home: Path, m
     session.remember("I am allergic to peanuts")
     session.remember("I have a small kitchen without an oven")
 
-    def fail(folder: Path) -> None:
+    def fail(name: str, folder: Path) -> None:
         raise Unavailable("no such layers")
 
     monkeypatch.setattr(fact_layers, "_session", fail)
     answer = session.facets("what should I cook tonight")
     assert "peanuts" in answer.text and any("no such layers" in one for one in answer.trace.warnings)
+    assert session.recall("what am I allergic to").hits[0].chunk.text == "I am allergic to peanuts"
+    saved = session.remember("My shoe size is EU 42")
+    assert (saved.memory.attribute, saved.memory.value) == ("shoe_size", "42"), "by its words"
+    assert any("no such layers" in one for one in saved.warnings)
+    monkeypatch.undo()
+    session.memories.enrich()
+    assert session.memories.get(saved.memory.id).enriched == VERSION, "tagged once the layers are back"
     session.close()
 
 

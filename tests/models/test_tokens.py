@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from contextd.models import tokens
+from contextd.models import tokens, wordpiece
 
 LIGHT, LIBRARY = tokens._Vocabulary(), tokens._Vocabulary()
 LIGHT.count("ranks")
@@ -44,3 +44,17 @@ def _light(text: str) -> int:
     count = LIGHT.count(text)
     assert LIGHT._library is None
     return count
+
+
+@given(st.text(alphabet=st.sampled_from("aB9 é€漢ひ'_-:.,ß\t\n"), max_size=30))
+def test_words_have_the_places_where_they_stand(text: str) -> None:
+    assert wordpiece._PLACED.findall(text) == wordpiece.words_of(text)
+
+
+def test_the_first_piece_of_a_word_is_found_in_its_place() -> None:
+    pieces = wordpiece.Pieces({"budget": 5, "shoe": 6, "##s": 7, "150": 8, "€": 9, ":": 10})
+    text = "Budget: shoes 150€ unknown"
+    places = {text[first:last]: (first, last) for first, last in ((0, 6), (6, 7), (8, 13), (14, 17), (17, 18), (19, 26))}
+    found = wordpiece.places_of(text, [first for first, _ in places.values()], pieces)
+    assert dict(zip(places, found, strict=True)) == {"Budget": 1, ":": 2, "shoes": 3, "150": 5, "€": 6, "unknown": 7}
+    assert wordpiece.places_of("", [], pieces) == []

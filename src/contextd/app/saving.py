@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from contextd.ports.world import fact_embedder
+from contextd.ports.world import fact_embedder, fact_tagger
 from contextd.remembering.enrich import VERSION, Enricher, Taught
 from contextd.remembering.pipeline import RememberResources
 from contextd.remembering.topics import Routing
@@ -23,8 +23,11 @@ def resources_of(
     tiers = (service.static, best, fact_embedder(best))
     embedders = [embedder for embedder in tiers if embedder is not None]
     version = VERSION if deep or service.deep() is None else -VERSION
-    enricher = Enricher(service.static, Routing(topics, service.static), lambda: _corrected(service, workspaces), version)
-    return RememberResources(service.record.memories, embedders, enricher, service.tokens, service.rules, shown)
+    routing = Routing(topics, service.static)
+    enricher = Enricher(service.static, routing, lambda: _corrected(service, workspaces), version)
+    return RememberResources(
+        service.record.memories, embedders, enricher, service.tokens, service.rules, shown, fact_tagger(best)
+    )
 
 
 def _corrected(service: MemoryService, workspaces: Sequence[int]) -> list[Taught]:

@@ -10,6 +10,7 @@ import platform
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from contextd.errors import Unavailable
 from contextd.models.static import unit
 from contextd.models.wordpiece import Pieces, read_vocabulary, words_of
-from contextd.ports.world import Embedder
+from contextd.ports.world import Embedder, Tagger
 
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 _DOCUMENT_TOKENS = 256
@@ -35,6 +36,8 @@ _MODEL = "model.onnx"
 _STATES = {("snowflake-arctic-embed-s", 34_015_111): "/embeddings/LayerNorm/Add_1_output_0"}
 _RECENT = 16  # texts whose states are kept until the next ones: the same texts are then embedded as facts
 _VERSION = re.compile(r"^__version__ = [\"']([\w.+-]+)[\"']", re.MULTILINE)
+_OLDER_NAMES = ("[0-9]*", "upper-layers")  # of copies by older versions
+_LONGEST_BUILD = 3600.0  # seconds
 _PROBE = "import onnxruntime as o; print(o.get_available_providers()[0])"
 
 Float = NDArray[np.float32]
@@ -72,9 +75,20 @@ class Deep:
         """Return the model in whose space a question is near the facts that it needs; None if there is none for this model."""
         from contextd.models.fact_layers import FactLayers
 
-        if self._version != "1" or not _states_of(self.folder) or len(self._session.get_outputs()) == 1:
-            return None
-        return FactLayers(self.space, self.states, self.folder)
+        return FactLayers(self.space, self.states, self.folder) if self._has_states else None
+
+    def tagger(self) -> Tagger | None:
+        """Return the tagger of facts; None if there is none for this model."""
+        from contextd.models.fact_layers import FactTagger
+
+        return FactTagger(self.space, self.states, self.pieces, self.folder) if self._has_states else None
+
+    @property
+    def _has_states(self) -> bool:
+        try:
+            return self._version == "1" and bool(_states_of(self.folder)) and len(self._session.get_outputs()) > 1
+        except Unavailable:  # `documents` says so
+            return False
 
     def states(self, text: str) -> Float:
         """Return the states of all tokens of a text below the layers that were trained again."""
@@ -89,16 +103,17 @@ class Deep:
         return [np.asarray(output, np.float32) for output in self._session.run(None, wanted)]
 
     def _ids(self, text: str, most: int) -> list[int]:
-        vocabulary = self._pieces.vocabulary
+        vocabulary = self.pieces.vocabulary
         ids = [vocabulary["[CLS]"]]
         for word in words_of(text[: most * 40]):
-            ids.extend(self._pieces[word] or (vocabulary["[UNK]"],))
+            ids.extend(self.pieces[word] or (vocabulary["[UNK]"],))
             if len(ids) >= most - 1:
                 break
         return [*ids[: most - 1], vocabulary["[SEP]"]]
 
     @cached_property
-    def _pieces(self) -> Pieces:
+    def pieces(self) -> Pieces:
+        """The pieces of words that the model knows."""
         return Pieces(read_vocabulary(self.folder / "vocab.txt"))
 
     @cached_property
@@ -158,13 +173,22 @@ def _kept(onnxruntime: Any, folder: Path, name: str, version: str, read: Callabl
         return _session(onnxruntime, read(), level)
     try:
         session = _session(onnxruntime, read(), level, waiting / _MODEL)
-        for older in (*folder.glob(f".optimized-{name}-*"), *folder.glob(".optimized-[0-9]*")):  # the latter by older versions
-            rmtree(older, ignore_errors=True)
+        older = [one for names in (name, *_OLDER_NAMES) for one in folder.glob(f".optimized-{names}-*")]
+        for one in (*older, *filter(_is_abandoned, folder.glob(".optimizing-*"))):
+            rmtree(one, ignore_errors=True)
         with suppress(OSError):  # another process was first
             waiting.rename(known)
         return session
     finally:
         rmtree(waiting, ignore_errors=True)
+
+
+def _is_abandoned(waiting: Path) -> bool:
+    """Return whether a copy was begun by a process that was killed: none takes as long."""
+    try:
+        return time.time() - waiting.stat().st_mtime > _LONGEST_BUILD
+    except OSError:  # its process has finished
+        return False
 
 
 def _with_states(folder: Path) -> bytes | Path:

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
 from pathlib import Path
 
 _WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
 _LONGEST = 100
 _MOST_WORDS = 1 << 16  # size of the cache
 _WIDE = re.compile(r"([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
+_PLACED = re.compile(
+    rf"{_WIDE.pattern[1:-1]}|(?:(?!{_WIDE.pattern[1:-1]})[^\W_])+|[^\w\s]|_"
+)  # the same words, in their places
 
 
 class Pieces(dict[str, tuple[int, ...]]):
@@ -60,3 +65,12 @@ def read_vocabulary(path: Path) -> dict[str, int]:
 def words_of(text: str) -> list[str]:
     """Split a text into words as BERT does: letters and digits together, punctuation and Chinese letters alone."""
     return _WORD.findall(_WIDE.sub(r" \1 ", text) if not text.isascii() else text)
+
+
+def places_of(text: str, starts: Sequence[int], pieces: Pieces) -> list[int]:
+    """Return, for each of some characters, the place of the first piece of its word; 0 is the piece before the text."""
+    first, ends = [1], list[int]()
+    for word in _PLACED.finditer(text):
+        ends.append(word.end())
+        first.append(first[-1] + max(1, len(pieces[word.group()])))
+    return [first[min(bisect_right(ends, start), len(ends) - 1)] for start in starts]

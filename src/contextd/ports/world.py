@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,40 @@ class EmbedsFacts(Protocol):
 def fact_embedder(model: Embedder | None) -> Embedder | None:
     """Return the embedder for facts that comes with a model, if there is one."""
     return model.for_facts() if isinstance(model, EmbedsFacts) else None
+
+
+class TaggedText(NamedTuple):
+    """A text as a whole, and a row for each of its words."""
+
+    vector: NDArray[np.float32]
+    words: Matrix
+
+
+class Tagger(Protocol):
+    """A model that tells what a fact is, and what each of its words is to it."""
+
+    space: str  # of the vectors of texts
+
+    def tag(self, text: str, starts: Sequence[int]) -> TaggedText:
+        """Return a text and the words that start at some characters, as vectors."""
+
+
+@runtime_checkable
+class HasTagger(Protocol):
+    """An embedding model that may have a tagger of facts."""
+
+    def tagger(self) -> Tagger | None:
+        """Return the tagger; None if there is none."""
+
+
+def tagger_space(deep: str) -> str:
+    """Return the space of the vectors of a tagger, made from the model of a deep space. They are not stored."""
+    return f"tagger/{deep.partition('/')[2]}"
+
+
+def fact_tagger(model: Embedder | None) -> Tagger | None:
+    """Return the tagger of facts that comes with a model, if there is one."""
+    return model.tagger() if isinstance(model, HasTagger) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import numpy as np
 from contextd.ports.world import Embedder, Matrix
 from contextd.remembering.owners import whose
 from contextd.remembering.topics import Routing, Vector
-from contextd.remembering.values import valued
+from contextd.remembering.values import TaggedFact, valued
 from contextd.text.classifiers import guess
 from contextd.text.hard_limits import limit_domains
 from contextd.text.natural_language import language_of
@@ -25,7 +25,7 @@ from contextd.text.times import windows
 from contextd.text.wording import kind_of
 from contextd.values.memory import GUESSED, UNKNOWN, Memory, fault_of
 
-VERSION = 5
+VERSION = 6
 _SURE = 0.65  # below, the kind is unknown; on examples by another author 95 % above .6 were right
 _BY_WORDING = 0.65  # confidence in a kind without vectors: two thirds of such kinds were right on unseen facts
 _ALIKE = 0.85  # cosine of static vectors: the same sentence with another day or number in it
@@ -44,9 +44,9 @@ def began(text: str, said: int) -> int:
     return max((start for start, _ in times if 0 < start < said), default=lasting_since(text, said))  # of several, the last
 
 
-def _stated(text: str) -> dict[str, str]:
+def _stated(text: str, tagged: TaggedFact | None) -> dict[str, str]:
     """Return about, attribute, value and unit of a text; all empty if one exceeds the limit of its field."""
-    fact = valued(text)
+    fact = valued(text, log_parts=tagged.log_parts if tagged is not None else None)
     about = fact.about if fact.attribute else whose(" ".join(text.split()))[0]
     found = {"about": about, "attribute": fact.attribute, "value": fact.value, "unit": fact.unit}
     return dict.fromkeys(found, "") if any(fault_of(name, value) for name, value in found.items()) else found
@@ -69,14 +69,14 @@ class Enricher:
     version: int = VERSION  # negative if the guesses are to be improved later
     _examples: list[tuple[list[str], Matrix]] = field(default_factory=list)  # filled on first use
 
-    def enrich(self, memory: Memory, vectors: Mapping[str, Matrix]) -> Memory:
+    def enrich(self, memory: Memory, vectors: Mapping[str, Matrix], tagged: TaggedFact | None = None) -> Memory:
         """Return the memory with guesses in all fields that are not verified."""
         static = vectors.get(self.static.space) if self.static is not None else None
         vector = static[0] if static is not None else None
-        kind, confidence = self._kind(memory.text, vectors, vector)
+        kind, confidence = self._kind(memory.text, {**vectors, **(tagged.vectors if tagged else {})}, vector)
         guesses: dict[str, Any] = {
             "kind": UNKNOWN if fault_of("kind", kind) else kind,
-            **_stated(memory.text),
+            **_stated(memory.text, tagged),
             "topics": self.routing.topics_of(memory.text, vector),
             "language": language_of(memory.text),
         }

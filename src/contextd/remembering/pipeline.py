@@ -8,16 +8,18 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from contextd.errors import InvalidInput, TooLarge, Unavailable
 from contextd.ports.record import Memories
-from contextd.ports.world import Embedder, Matrix, Tokens
+from contextd.ports.world import Embedder, Matrix, Tagger, Tokens
 from contextd.privacy import MARK, scrub_named, scrub_text
 from contextd.privacy.formats import Rule
 from contextd.remembering.enrich import VERSION, Enricher
 from contextd.remembering.merge import merge
+from contextd.remembering.values import TaggedFact, tagged_by
 from contextd.text.indexed_text import words_of
+from contextd.text.natural_language import is_foreign
 from contextd.values.document import Parsed, Piece
 from contextd.values.memory import LIMITS, Decided, Memory, Remembered
 
@@ -44,6 +46,7 @@ class RememberResources:
     tokens: Tokens
     rules: Sequence[Rule] = ()
     shown: Callable[[Memory], bool] = lambda memory: True  # memories to compare with; of others nothing is learned or ended
+    tagger: Tagger | None = None
 
 
 def remember(memories: Sequence[Memory], resources: RememberResources) -> list[Remembered]:
@@ -55,9 +58,12 @@ def remember(memories: Sequence[Memory], resources: RememberResources) -> list[R
     done: list[Remembered] = []
     for start in range(0, len(memories), _BATCH):
         batch = [clean(memory, resources.rules) for memory in memories[start : start + _BATCH]]
-        vectors, problems = _embedded([memory.text for memory, _ in batch], resources.embedders)
-        known = [resources.enricher.enrich(memory, vector) for (memory, _), vector in zip(batch, vectors, strict=True)]
-        entries = [(memory, parsed(memory.text, resources.tokens, memory), v) for memory, v in zip(known, vectors, strict=True)]
+        seen, problems = _seen([memory.text for memory, _ in batch], resources)
+        known = [_enriched(memory, one, problems, resources) for (memory, _), one in zip(batch, seen, strict=True)]
+        entries = [
+            (memory, parsed(memory.text, resources.tokens, memory), one.vectors)
+            for memory, one in zip(known, seen, strict=True)
+        ]
         for (_, finds), decided in zip(batch, resources.memories.remember(entries, decide), strict=True):
             warnings = (*(f"a secret was removed (rule {rule})" for rule in finds), *problems)
             done.append(Remembered(decided.memory, decided.known, decided.ended, decided.against, warnings))
@@ -67,9 +73,9 @@ def remember(memories: Sequence[Memory], resources: RememberResources) -> list[R
 def reword(memory: Memory, by: str, resources: RememberResources) -> Remembered:
     """Save a memory whose text was changed. Guessed fields are guessed again."""
     memory, finds = clean(memory, resources.rules)
-    (vectors,), problems = _embedded([memory.text], resources.embedders)
-    memory = resources.enricher.enrich(memory, vectors)
-    stored = resources.memories.change(memory, by, parsed(memory.text, resources.tokens, memory), vectors)
+    (seen,), problems = _seen([memory.text], resources)
+    memory = _enriched(memory, seen, problems, resources)
+    stored = resources.memories.change(memory, by, parsed(memory.text, resources.tokens, memory), seen.vectors)
     return Remembered(stored, warnings=(*(f"a secret was removed (rule {rule})" for rule in finds), *problems))
 
 
@@ -78,14 +84,14 @@ def refresh(memory: Memory, resources: RememberResources) -> None:
 
     A memory enriched by an older version is also indexed again.
     """
-    (vectors,), problems = _embedded([memory.text], resources.embedders)
+    (seen,), problems = _seen([memory.text], resources)
 
     def guessed(now: Memory) -> Memory:
-        known = resources.enricher.enrich(now, vectors)
+        known = resources.enricher.enrich(now, *seen)
         return replace(known, enriched=now.enriched) if problems else known  # failed guesses are tried again later
 
     words = parsed(memory.text, resources.tokens, guessed(memory)) if abs(memory.enriched) != VERSION else None
-    resources.memories.note(memory, guessed, vectors, words)
+    resources.memories.note(memory, guessed, seen.vectors, words)
 
 
 def outdated(memories: Sequence[Memory], resources: RememberResources) -> list[Memory]:
@@ -142,6 +148,31 @@ def _asked_by(attribute: str) -> str:
     """Return the words of the usual question for an attribute; a size is asked for by its English name in any language."""
     size = f"my {attribute.replace('_', ' ')}" if attribute.endswith("_size") else ""
     return _ASKED_BY.get(attribute, size)
+
+
+class _Seen(NamedTuple):
+    """What models make of a text: its vectors by space, and the tags of its words."""
+
+    vectors: Vectors
+    tagged: TaggedFact | None
+
+
+def _enriched(memory: Memory, seen: _Seen, problems: Sequence[str], resources: RememberResources) -> Memory:
+    """Return a memory with its guesses. If a model failed, they are made again later."""
+    known = resources.enricher.enrich(memory, *seen)
+    return replace(known, enriched=-VERSION) if problems else known
+
+
+def _seen(texts: Sequence[str], resources: RememberResources) -> tuple[list[_Seen], list[str]]:
+    """Return what models make of every text, and the errors of those that failed. The tagger knows English."""
+    vectors, problems = _embedded(texts, resources.embedders)
+    tags: list[TaggedFact | None] = [None] * len(texts)
+    if resources.tagger is not None:
+        try:
+            tags = [None if is_foreign(text) else tagged_by(resources.tagger, text) for text in texts]
+        except Unavailable as error:
+            problems.append(str(error))
+    return [_Seen(known, tagged) for known, tagged in zip(vectors, tags, strict=True)], list(dict.fromkeys(problems))
 
 
 def _embedded(texts: Sequence[str], embedders: Sequence[Embedder]) -> tuple[list[dict[str, Matrix]], list[str]]:

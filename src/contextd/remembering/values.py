@@ -1,8 +1,9 @@
 """Extract the value of a fact that no pattern matches, by learned examples.
 
 This is a linear-chain model (like a CRF) over the words of a fact. Each word has features: its spelling, its neighbors, what
-the patterns found. Each feature has a weight for each part of a value; the best sequence of parts is decoded. The weights are
-trained on the facts in `benchmarks/examples` by `python -m benchmarks.values --learn`.
+the patterns found. Each feature has a weight for each part of a value; what a tagger says of the words is added, and the best
+sequence of parts is decoded. The weights are trained on the facts in `benchmarks/examples` by `python -m benchmarks.values
+--learn`, those of the tagger by `python -m benchmarks.fact_tagger`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from contextd.ports.world import Tagger
 from contextd.remembering.attributes import (
     AT_MOST_AFTER,
     CLOCK,
@@ -39,6 +41,7 @@ _NONE, _VALUE, _ON, _MOST, _LEAST, _UNIT, _PERIOD, _TIMES = range(len(PARTS))
 _BEGINS = (_VALUE, _MOST, _LEAST)
 _SIGNS = {_MOST: "≤ ", _LEAST: "≥ "}
 _EAGER = 0.5  # penalty on `none`: finds one more value in every two facts that have one
+_TAGGED, _EAGER_TAGGED = 2.0, 3.0  # weight of what a tagger says beside the features of words, and the penalty then
 _LONGEST = 60  # words; a longer text states more than one value
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d]+(?:['\u2019][^\W\d]+)*|[^\w\s]|_")
 _JOINED = re.compile(r"\s*(?:,|and|or|und|oder|et|ou|y|o|\+|&|/|,\s*(?:and|or|und|et|y))\s*", re.IGNORECASE)
@@ -70,9 +73,17 @@ class Chain(NamedTuple):
     last: Float
 
 
-def valued(text: str, chain: Chain | None = None) -> Stated:
+class TaggedFact(NamedTuple):
+    """A fact by a tagger: its vector by space, and the log-probability of every part for every word."""
+
+    vectors: Mapping[str, NDArray[np.float32]]
+    log_parts: Float
+
+
+def valued(text: str, chain: Chain | None = None, log_parts: Float | None = None) -> Stated:
     """Return what a fact states: by the patterns, and if they find no value or an uncertain one, by the model.
 
+    `log_parts` has the log-probability of each part for every word by a tagger; without it, the features of words tell alone.
     Only patterns name an attribute. A value without an attribute is shown, but replaces no other value.
     """
     line = " ".join(text.split())
@@ -82,8 +93,9 @@ def valued(text: str, chain: Chain | None = None) -> Stated:
     words = words_of(line)
     if not words or len(words) > _LONGEST:
         return found
-    value, unit = read(line, words, parts_of(marks_of(line, words, found), chain or learned()))
-    if not value or (found.attribute and (not _fits(value, found.value) or _says_more(found.value, value))):
+    value, unit = read(line, words, parts_of(marks_of(line, words, found), chain or learned(), log_parts))
+    doubtful = bool(found.attribute) and (not _fits(value, found.value) or _says_more(found.value, value))
+    if not value or (doubtful and log_parts is None):  # a tagger is right more often than an uncertain pattern
         return found
     value = _with_limit(value, unit, line)
     about = found.about if found.attribute else whose(line)[0]
@@ -181,10 +193,10 @@ def _places(text: str, found: Stated) -> Iterator[tuple[int, int]]:
 # Parts
 
 
-def parts_of(marks: Sequence[Sequence[str]], chain: Chain) -> list[int]:
-    """Return the most likely part of every word (Viterbi)."""
-    scores = spoken_for(marks, chain)
-    scores[:, _NONE] -= _EAGER
+def parts_of(marks: Sequence[Sequence[str]], chain: Chain, log_parts: Float | None = None) -> list[int]:
+    """Return the most likely part of every word (Viterbi), by its features and what a tagger says."""
+    scores = spoken_for(marks, chain) + (0 if log_parts is None else _TAGGED * log_parts)
+    scores[:, _NONE] -= _EAGER if log_parts is None else _EAGER_TAGGED
     best, back = chain.first + scores[0], []
     for score in scores[1:]:
         ways = best[:, None] + chain.steps
@@ -200,6 +212,23 @@ def spoken_for(marks: Sequence[Sequence[str]], chain: Chain) -> Float:
     """Return the score of every part for every word."""
     known = [[chain.marks[mark] for mark in set(here) if mark in chain.marks] for here in marks]
     return np.stack([chain.weights[places].sum(axis=0) for places in known])
+
+
+def tagged_by(tagger: Tagger, text: str) -> TaggedFact | None:
+    """Tag the words of a fact. None for a text too long for one."""
+    line = " ".join(text.split())
+    words = words_of(line)
+    if not words or len(words) > _LONGEST:
+        return None
+    vector, states = tagger.tag(line, [word.start for word in words])
+    weights, there = _weights_of_states(), states.any(axis=1, keepdims=True)  # a word beyond the end has a row of zeros
+    return TaggedFact({tagger.space: vector}, log_shares((states @ weights[:-1] + weights[-1]).astype(np.float64) * there))
+
+
+def log_shares(scores: Float) -> Float:
+    """Return the logarithms of shares of which each row adds up to one."""
+    scores = scores - scores.max(axis=1, keepdims=True)
+    return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
 
 
 def read(text: str, words: Sequence[Word], parts: Sequence[int]) -> tuple[str, str]:
@@ -279,6 +308,14 @@ def _says_more(pattern: str, value: str) -> bool:
     listed = ", " in pattern and value in pattern.split(", ")
     listed = listed or (bool(DATE.fullmatch(pattern)) and value != pattern and value in pattern)
     return limited or listed or bool(_OR.search(pattern) and not _OR.search(value))
+
+
+@lru_cache
+def _weights_of_states() -> NDArray[np.float32]:
+    """Load the weights that come with the package; the last row is the constant."""
+    data = files("contextd.text").joinpath("learned", "parts.npz").read_bytes()
+    with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+        return np.asarray(stored["weights"], np.float32)
 
 
 @lru_cache

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 from contextd.text.wording import act_of, asks_one_thing, speaks_of_oneself, subject_of
 
 _TOKEN = re.compile(r"[\w']+|[€$£:?>=]")
+TAGGER = "tagger"  # the tier of vectors of facts by the tagger
 TIERS = ("deep", "static")  # the best first
-_FITTED = {"deep": "snowflake-arctic-embed-s", "static": "potion-base-8M"}  # the models whose vectors the weights are for
+# The models whose vectors the weights are for.
+_FITTED = {TAGGER: "snowflake-arctic-embed-s", "deep": "snowflake-arctic-embed-s", "static": "potion-base-8M"}
 _TOGETHER = frozenset({"act"})  # most accurate as the mean of all tiers
 RULED = frozenset({"act"})  # also by the rules of `wording.py`
 RULE = "rule "  # begins a mark of a rule; no word has a space at this place
@@ -45,7 +47,7 @@ class Learned(NamedTuple):
 
 def guess(what: str, text: str, vectors: Mapping[str, NDArray[np.float32]]) -> Guess | None:
     """Return the most likely label of a text, by its best tier, or by all tiers if that is better; None without vectors."""
-    spaces = fitted(vectors)
+    spaces = fitted(vectors, (TAGGER, *TIERS))
     if not spaces:
         return None
     used = spaces if what in _TOGETHER else spaces[:1]
@@ -54,10 +56,10 @@ def guess(what: str, text: str, vectors: Mapping[str, NDArray[np.float32]]) -> G
     return Guess(learned(f"{what}-{used[0].split('/')[0]}").labels[best], float(likely[best]))
 
 
-def fitted(spaces: Iterable[str]) -> list[str]:
+def fitted(spaces: Iterable[str], tiers: Sequence[str] = TIERS) -> list[str]:
     """Return the spaces of the models that the weights were learned with, the best first. Others mean nothing to them."""
     known = list(spaces)
-    return [space for tier in TIERS for space in known if space.startswith(f"{tier}/{_FITTED[tier]}/")]
+    return [space for tier in tiers for space in known if space.startswith(f"{tier}/{_FITTED[tier]}/")]
 
 
 def likelihoods(what: str, texts: Sequence[str], space: str, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
