@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contextd.app.assemble import open_session
+from contextd.ports.world import fact_tagger
 from contextd.remembering.attributes import Stated, stated
-from contextd.remembering.values import PARTS, read, valued, words_of
+from contextd.remembering.values import PARTS, read, tagged_by, valued, words_of
 
 ITEMS = Path(__file__).parent / "items"
 
@@ -110,3 +112,35 @@ def test_a_value_is_whole_and_a_plain_measure_is_no_limit(text: str, value: str,
 )
 def test_an_attribute_has_the_words_between_it_and_its_value(text: str, attribute: str, value: str) -> None:
     assert valued(text)[1:3] == (attribute, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value", "unit"),
+    [
+        ("I usually get up around half past six", "activity", "half past six", ""),
+        ("My sister's kids are 4 and 7", "characteristic", "4 and 7", ""),
+        ("Not more than 1500 mg of salt a day, doctor's orders", "constraint", "≤ 1500", "mg/day"),
+        ("We decided to stay with Postgres", "decision", "Postgres", ""),
+    ],
+)
+def test_a_fact_is_tagged_when_it_is_saved(home: Path, text: str, kind: str, value: str, unit: str) -> None:
+    session = open_session(None, home=home, environment={})
+    if fact_tagger(session.setup.record_deep()) is None:
+        pytest.skip("the deep model is not installed")
+    saved = session.remember(text).memory
+    assert (saved.kind, saved.value, saved.unit) == (kind, value, unit)
+    session.close()
+
+
+def test_a_fact_in_another_language_or_too_long_is_not_tagged(home: Path) -> None:
+    session = open_session(None, home=home, environment={})
+    tagger = fact_tagger(session.setup.record_deep())
+    if tagger is None:
+        pytest.skip("the deep model is not installed")
+    assert tagged_by(tagger, "word " * 61) is None and tagged_by(tagger, "") is None
+    beyond = tagged_by(tagger, "antidisestablishmentarianism " * 60)
+    assert beyond is not None and np.allclose(beyond.log_parts[-1], beyond.log_parts[-1][0]), (
+        "a word that is not read is anything"
+    )
+    assert session.remember("我的鞋码是42").memory.language == "zh"
+    session.close()

@@ -87,19 +87,30 @@ def valued(text: str, chain: Chain | None = None, log_parts: Float | None = None
     Only patterns name an attribute. A value without an attribute is shown, but replaces no other value.
     """
     line = " ".join(text.split())
-    found = stated(line)
-    if found.attribute and not found.loose:
-        return found
-    words = words_of(line)
-    if not words or len(words) > _LONGEST:
+    found, words = stated(line), words_of(line)
+    exact = bool(found.attribute) and not found.loose
+    if (exact and log_parts is None) or not words or len(words) > _LONGEST:
         return found
     value, unit = read(line, words, parts_of(marks_of(line, words, found), chain or learned(), log_parts))
-    doubtful = bool(found.attribute) and (not _fits(value, found.value) or _says_more(found.value, value))
-    if not value or (doubtful and log_parts is None):  # a tagger is right more often than an uncertain pattern
+    if not value:
         return found
     value = _with_limit(value, unit, line)
+    if exact:
+        return _completed(found, value, unit)
+    doubtful = bool(found.attribute) and (not _fits(value, found.value) or _says_more(found.value, value))
+    if doubtful and log_parts is None:
+        return found
+    if doubtful and value not in found.value and found.value not in value:  # a tagger is right more often
+        found = Stated(found.about, loose=True)
     about = found.about if found.attribute else whose(line)[0]
     return Stated(about, _attribute(found, value), value, unit, loose=True)
+
+
+def _completed(found: Stated, value: str, unit: str) -> Stated:
+    """Return what a pattern found, as a limit or with the longer unit if the same value is one in the sentence as a whole."""
+    if value.lstrip("≤≥ ") != found.value.lstrip("≤≥ ") or not unit.startswith(found.unit):
+        return found
+    return found._replace(value=value if value[0] in "≤≥" else found.value, unit=unit)
 
 
 def words_of(text: str) -> list[Word]:
