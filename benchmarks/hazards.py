@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.needs import LEARNED
 from contextd.text.hard_limits import is_limit, limit_domains, question_domains
-from contextd.text.hazards import HAZARDS, Side, concept_marks, known_marks, touched, words_of
+from contextd.text.hazards import HAZARDS, HazardWeights, concept_marks, hazard_log_odds, known_marks, words_of
 from contextd.text.wording import is_about_world
 
 ROOT = Path(__file__).parent
@@ -90,12 +90,12 @@ def sentences() -> list[Sentence]:
     return found
 
 
-def fitted(some: Sequence[Sentence]) -> dict[str, Side]:
+def fitted(some: Sequence[Sentence]) -> dict[str, HazardWeights]:
     """Both sides by logistic loss: Adam with a penalty on all weights but the bias."""
     return {side: _fitted([one for one in some if one.side == side]) for side in _SIDES.values()}
 
 
-def _fitted(some: Sequence[Sentence]) -> Side:
+def _fitted(some: Sequence[Sentence]) -> HazardWeights:
     counts = Counter(mark for one in some for mark in (*words_of(one.text), *concept_marks(one.text)))
     marks = {mark: place for place, mark in enumerate(sorted(mark for mark, count in counts.items() if count >= _FEWEST))}
     rows, right = Rows(marks, [one.text for one in some]), labels(some)
@@ -108,14 +108,14 @@ def _fitted(some: Sequence[Sentence]) -> Side:
         slope[:-1] += _PENALTY * weights[:-1]
         slopes, squares = 0.9 * slopes + 0.1 * slope, 0.99 * squares + 0.01 * slope**2
         weights -= _RATE * (slopes / (1 - 0.9**step)) / (np.sqrt(squares / (1 - 0.99**step)) + 1e-6)
-    return Side(marks, weights[:-1], weights[-1])
+    return HazardWeights(marks, weights[:-1], weights[-1])
 
 
 def labels(some: Sequence[Sentence]) -> Matrix:
     return np.array([[name in one.hazards for name in HAZARDS] for one in some], np.float32)
 
 
-def likely(side: Side, texts: Sequence[str]) -> Matrix:
+def likely(side: HazardWeights, texts: Sequence[str]) -> Matrix:
     """The probability of each hazard, one row for each text."""
     weights = np.vstack([side.weights, side.bias])
     return np.asarray(1 / (1 + np.exp(-Rows(dict(side.marks), texts).times(weights))))
@@ -133,7 +133,7 @@ def pairs(name: str) -> Iterator[Pair]:
         no_limits = [fact for fact in person["other"] if is_limit(fact)]
         for kind, wanted in (("questions", "needs"), ("elsewhere", "not")):
             for question in person[kind]:
-                odds, world = touched(question["text"], list(text.values())), is_about_world(question["text"])
+                odds, world = hazard_log_odds(question["text"], list(text.values())), is_about_world(question["text"])
                 about = frozenset[str]() if world else question_domains(question["text"])
                 right = question[wanted] if kind == "questions" else []
                 for one in (*question[wanted], *no_limits):
@@ -181,7 +181,7 @@ def report() -> None:
     print("weights:", dict(zip(NAMES, np.round(together(some), 2).tolist(), strict=True)))
 
 
-def write(sides: dict[str, Side]) -> None:
+def write(sides: dict[str, HazardWeights]) -> None:
     """Write the weights as 8-bit numbers."""
     out, stored = io.BytesIO(), dict[str, NDArray[np.generic]]()
     for name, side in sides.items():

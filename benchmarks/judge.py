@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +53,7 @@ from contextd.values.trace import Trace
 _PENALTY, _STEPS = 1.0, 25
 _TENTH, _ENOUGH_PAIRS = 0.1, 50
 _NOTHING = np.zeros(0, np.float32)
+_FACTS_BY_DEEP = f"{FACTS}-deep"  # the question is classified by its deep vector: for those without static ones
 _UNKNOWN = "a fact matters, unknown which"
 
 Float = NDArray[np.float64]
@@ -107,9 +109,16 @@ def persons() -> Iterator[Person]:
         for number, one in enumerate(some):
             asked = [(q["text"], {one["facts"][int(i)] for i in q["facts"]}, set[str]()) for q in one["queries"]]
             yield Person(group, number % needs.FOLDS, one["facts"], asked, shipped, {})
-    for number, (facts, own, others) in enumerate(audiences()):
+    for number, (facts, own, others) in enumerate((*audiences(), *near_the_world())):
         unlabelled = [(text, {_UNKNOWN}, set[str]()) for text in own] + [(text, set[str](), set[str]()) for text in others]
         yield Person("audiences", number % needs.FOLDS, facts, unlabelled, shipped, {})
+
+
+def near_the_world() -> Iterator[tuple[list[str], list[str], list[str]]]:
+    """Facts of a person, terse messages for which some of them matter, and others in the same words for which none does."""
+    for line in (Path(__file__).parent / "examples/near.jsonl").read_text("utf-8").splitlines():
+        one = json.loads(line)
+        yield one["facts"], one["own"], one["near"]
 
 
 def _needs_without(known: Sequence[needs.Person], fold: int) -> dict[str, Needs]:
@@ -163,10 +172,10 @@ def _evidence(
         near, shared = distances(found, every), {**shared_words(found, every), "concepts": shared_concepts(text, texts)}
         by_tier = dict[str, tuple[Float, Float]]()
 
-        def judged_by(tier: str, lower: Sequence[str], by_vectors: Float, by_concepts: Float) -> None:
+        def judged_by(tier: str, lower: Sequence[str], by_vectors: Float, by_concepts: Float, of_text: str) -> None:
             columns = evidence({name: near[name] for name in lower}, shared, by_vectors + by_concepts, there, people, view.size)
             whole = _NOTHING.astype(np.float64)
-            if (one := spaces.get(lower[0]) if lower else None) is not None:
+            if (one := spaces.get(of_text)) is not None:
                 seen = replace(found, spread={space: s for space, s in found.spread.items() if space.split("/")[0] in lower})
                 whole = any_evidence(text, seen, standings(seen), one.documents([text])[0], one.space)
                 whole = np.concatenate([of_needs(by_vectors), whole])
@@ -178,11 +187,12 @@ def _evidence(
             one = spaces.get(tier)
             question = wanted(known[tier], named, one.documents([named])[0] if one else _NOTHING)
             by_vectors = question.by_vectors(view.vectors(found.chunks, one.space if one else ""))
-            judged_by(tier, lower, by_vectors, question.by_concepts(texts))
+            judged_by(tier, lower, by_vectors, question.by_concepts(texts), tier)
         if FACTS in _tiers() and (own := fact_embedder(spaces.get("deep"))) is not None:
             by_net = compared(own.query(named)).by_vectors(view.vectors(found.chunks, own.space)) if left_out is None else (
                 np.array([left_out[one] for one in texts]))  # fmt: skip
-            judged_by(FACTS, ("deep", "static"), by_net, np.zeros(len(texts)))
+            for name, of_text in ((FACTS, "static"), (_FACTS_BY_DEEP, "deep")):
+                judged_by(name, ("deep", "static"), by_net, np.zeros(len(texts)), of_text)
         return texts, by_tier
 
 
@@ -279,6 +289,8 @@ def main() -> None:
     for tier, every in cases(persons()).items():
         if tier != WORDS:
             learn_any(every, tier)
+        if tier == _FACTS_BY_DEEP:
+            continue
         some = [one for one in every if one.several]
         report(some, left_out(some), tier)
         weights = np.concatenate(fitted(some))

@@ -1,11 +1,12 @@
 """Facts of persons of any size: are the right ones shown, and nothing else?
 
-`python -m benchmarks.persons [prefeval|people|limits|calibration …]` asks the engine as shipped.
+`python -m benchmarks.persons [prefeval|people|limits|near …]` asks the engine as shipped.
 
 - prefeval: one preference matters for each question; persons with 20, 120 and 505 of them. Beside it the order by the bare
   cosine of the same deep vectors.
 - people: three persons with 120 facts, with labels of what must and may be shown, and questions to which nothing matters.
 - limits: allergies, diets, medicines, disabilities and other hard limits in six languages, among 20, 120 and 505 facts.
+- near: messages in the words of a person's facts to which none matters, and terse ones to which some do.
 - calibration: the relevance shown against the share that is right, by number of facts.
 """
 
@@ -130,6 +131,19 @@ def limits(sizes: Sequence[int] = SIZES, path: Path = ITEMS / "must_not_miss.jso
         )
 
 
+def near(path: Path = ROOT / "examples/near.jsonl", *, deep: bool = True) -> None:
+    """Is the engine silent on messages that only sound like a person's facts, and not on terse ones about the person?"""
+    passed = dict[str, list[bool]]()
+    for line in path.read_text("utf-8").splitlines():
+        person = json.loads(line)
+        with told(person["facts"], deep=deep) as session:
+            for kind in ("near", "own"):
+                passed.setdefault(f"facets, {kind}", []).extend(bool(session.facets(text).hits) for text in person[kind])
+                passed.setdefault(f"recall, {kind}", []).extend(bool(session.recall(text).hits) for text in person[kind])
+    told_of = "; ".join(f"{kind} {sum(got)} of {len(got)}" for kind, got in passed.items())
+    print(f"near: something is shown: {told_of}")
+
+
 def calibration(shown: Sequence[Shown]) -> None:
     """The relevance shown against the share that is right."""
     for size in sorted({one.size for one in shown}):
@@ -170,12 +184,13 @@ def _cosines(session: Session, facts: Sequence[str]) -> Callable[[str], list[str
     return lambda question: [facts[place] for place in np.argsort(-(matrix @ embedder.query(question)), kind="stable")]
 
 
-RUNS: dict[str, Callable[[], Any]] = {"prefeval": prefeval, "people": people, "limits": limits}
+RUNS: dict[str, Callable[[], Any]] = {"prefeval": prefeval, "people": people, "limits": limits, "near": near}
 HELD_OUT: dict[str, Callable[[], Any]] = {  # never developed on: the misses stay unread
     "people": lambda: people(ITEMS / "people_held_out.json"),
     "people 2": lambda: people(ITEMS / "people_held_out_2.json"),
     "people 3": lambda: people(ITEMS / "people_held_out_3.json"),
     "limits": lambda: limits(path=ITEMS / "must_not_miss_held_out.json"),
+    "near": lambda: near(ITEMS / "near_held_out.jsonl"),
     "limits 2": lambda: limits(path=ITEMS / "must_not_miss_held_out_2.json"),
 }
 

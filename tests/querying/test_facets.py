@@ -129,11 +129,11 @@ def test_an_unrelated_question_gets_nothing(person: Session, question: str) -> N
     assert (answer.text, answer.tokens, answer.hits) == ("", 0, ())
 
 
-@pytest.mark.parametrize("budget", [1, 20, 45, 60, 100, 500])
+@pytest.mark.parametrize("budget", [1, 20, 45, 60, 120, 500])
 def test_the_budget_is_a_promise(person: Session, budget: int) -> None:
     answer = person.facets(SNEAKERS, budget=budget)
     assert answer.tokens <= budget and answer.tokens == person.home.tokens.count(answer.text)
-    assert answer.truncated == (budget < 100)
+    assert answer.truncated == (budget < 120)
 
 
 def test_facets_of_ones_own_and_of_another_number(person: Session) -> None:

@@ -21,6 +21,9 @@ from contextd.text.people import Mentions, mentions
 from contextd.text.wording import asks_one_thing, is_about_world, subject_of
 from contextd.values.answer import Retrieved, Spread
 from contextd.values.document import ChunkId
+from contextd.values.memory import Recall
+from contextd.values.query import Narrow
+from tests.conftest import new_home
 
 LIMITS = json.loads((Path(__file__).parent / "items/must_not_miss.json").read_text("utf-8"))["people"]
 _EATEN = """peanuts sesame celery kiwi mustard lupin soy eggs milk crab squid mango peaches walnuts cashews pistachios oats rye
@@ -356,3 +359,43 @@ def test_limits_of_the_household_count_in_every_language(tmp_path: Path) -> None
         session.remember(fact)
     missed = [fact for fact, question in told.items() if fact not in {hit.chunk.text for hit in session.facets(question).hits}]
     assert not missed
+
+
+NEAR = [
+    json.loads(line) for line in (Path(__file__).parents[2] / "benchmarks/examples/near.jsonl").read_text("utf-8").splitlines()
+]
+
+
+@pytest.fixture(scope="module", params=[0, 5])
+def told_much(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, weights: Path | None
+) -> tuple[Session, int]:
+    """Somebody whose facts have words that questions about the world have, too. With all models."""
+    if weights is None:
+        pytest.skip("no weights here")
+    session = open_session(None, home=new_home(tmp_path_factory.mktemp("near") / "home", weights), environment={})
+    session.memories.remember_all([session.memories.draft(fact) for fact in NEAR[request.param]["facts"]])
+    return session, request.param
+
+
+def test_questions_about_the_world_in_the_words_of_facts_get_nothing(told_much: tuple[Session, int]) -> None:
+    """And terse ones about oneself get something."""
+    session, number = told_much
+    for ask in (session.facets, session.recall):
+        shown = {kind: sum(bool(ask(text).hits) for text in NEAR[number][kind]) for kind in ("near", "own")}
+        assert shown["near"] <= 4 and shown["own"] >= 18, f"{ask.__name__}: {shown} of 20"
+
+
+def test_a_budget_is_shown_in_its_facet_and_not_for_another_thing(home: Path) -> None:
+    session, budget = open_session(None, home=home, environment={}), "Grocery budget: 90 pounds a week"
+    for fact in (budget, "Allergic to walnuts", "I drive a Skoda Octavia", "Shoe size EU 41"):
+        session.remember(fact)
+    bought = [(hit.chunk.text, hit.facet) for hit in session.facets("plan the groceries for the week").hits]
+    assert any(text == budget and facet != "must" for text, facet in bought)
+    assert budget not in [hit.chunk.text for hit in session.facets("help me find running shoes").hits]
+    session.close()
+
+
+def test_a_filter_that_fits_nothing_finds_nothing(told_much: tuple[Session, int]) -> None:
+    """Regression: the question was compared with no vectors at all."""
+    assert not told_much[0].recall("what is my shoe size", narrow=Narrow(recall=Recall(topics=frozenset({"sailing"})))).hits

@@ -2,7 +2,7 @@
 
 A question about the world ("why is the sky blue") gets nothing, however near some fact is. The evidence: how near the best fact
 is, the words and concepts it shares, whether the question speaks of oneself, what the classifiers say of its act and
-subject, and for `facets` how much any fact is needed. The weights are logistic regressions on questions of persons, and on
+subject, and how much any fact is needed, if that is known. The weights are logistic regressions on questions of persons, and on
 questions about the world asked of the same persons (`python -m benchmarks.relevance --learn`, `python -m
 benchmarks.judge --learn`).
 """
@@ -10,18 +10,34 @@ benchmarks.judge --learn`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contextd.text.classifiers import fitted, learned, likelihoods
 from contextd.text.natural_language import is_foreign
-from contextd.text.needs import WORDS
+from contextd.text.needs import FACTS, WORDS
 from contextd.text.wording import is_about_world, speaks_of_oneself
 from contextd.values.answer import Retrieved
 
 Float = NDArray[np.float64]
 
+
+class Enough(NamedTuple):
+    """The probability that any fact matters from which facts are shown, answers to look-ups, and hard limits."""
+
+    facts: float
+    look_up: float
+    limits: float
+
+
+ENOUGH = {  # by tier; with vectors for facts, 94 questions in English that need limits have .53 or more
+    FACTS: Enough(0.6, 0.2, 0.3),
+    "deep": Enough(0.5, 0.1, 0.05),
+    "static": Enough(0.4, 0.1, 0.05),
+    WORDS: Enough(0.5, 0.1, 0.05),
+}
 _SHARED = 0.4  # share of words, or of word parts and concepts, that needs no further evidence
 _BY_WORDING = 0.9  # where only the wording is known
 
@@ -40,19 +56,21 @@ def any_needed(
     found: Retrieved,
     standing: Float,
     vectors: Mapping[str, NDArray[np.float32]],
-    space: str,
     needed: Float,
     tier: str,
 ) -> float:
-    """Return the same for facts with vectors in a space, from the log-odds that each is needed (`text/needs.py`).
+    """Return the same from the log-odds that each fact is needed (`text/needs.py`).
 
-    The weights are those of the tier of these log-odds.
+    The weights are those of their tier. In the tier of facts, static vectors tell as much of the question as deep ones.
     """
-    if not fitted([space]) or tier == WORDS or is_foreign(text):
+    spaces = {space.split("/")[0]: space for space in fitted(vectors)}
+    weights_of = {"any-facts": "static", "any-facts-deep": "deep"} if tier == FACTS else {f"any-{tier}": tier}
+    name = next((name for name, of_text in weights_of.items() if of_text in spaces), "")
+    if not name or is_foreign(text):
         return _by_wording(text, found)
-    weights = learned(f"any-{tier}").weights[:, 0]
-    known = evidence(text, found, standing, vectors[space], space)
-    return float(1 / (1 + np.exp(-(np.concatenate([of_needs(needed), known]) @ weights))))
+    space, weights = spaces[weights_of[name]], learned(name).weights[:, 0]
+    features = evidence(text, found, standing, vectors[space], space)
+    return float(1 / (1 + np.exp(-(np.concatenate([of_needs(needed), features]) @ weights))))
 
 
 def of_needs(needed: Float) -> Float:

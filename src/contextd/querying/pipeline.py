@@ -254,7 +254,7 @@ def _search_one(
     unknown = unknown_names(plan.entities, retrieved) if "turns" in view.fields else None
     likely = trace.step("calibrate", lambda: calibrate(boosted, asked_for, suggested, words, unknown))
     if memories and query.vector is None:
-        likely = trace.step("matter", lambda: chances(likely, retrieved, view, plan, held, resources.embedders))
+        likely = trace.step("matter", lambda: chances(likely, retrieved, view, plan, held, resources.embedders, trace))
     kept = trace.step("cut", lambda: cut(boosted, likely, query.min_score, trace))
     some = choose(_Pool(view, boosted, kept, likely, read, held), query, trace) if kept else []
     missing = [one.chunk for one in some if one.chunk not in read]

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contextd.ports.store import View
-from contextd.ports.world import Embedder
+from contextd.ports.world import Embedder, fact_embedder
 from contextd.querying.compete import likely_of, standings
-from contextd.querying.matter import matters
+from contextd.querying.matter import any_needed, matters
 from contextd.text.aim import aimed
-from contextd.text.natural_language import is_foreign
+from contextd.text.natural_language import is_foreign, language_of
+from contextd.text.needs import FACTS, compared
 from contextd.values.answer import Retrieved
 from contextd.values.document import ChunkId
 from contextd.values.query import Plan, Query
+from contextd.values.trace import Trace
+
+_ENGLISH = ("en", "")  # the latter of a few words: "shoe size"
 
 Vectors = Mapping[str, NDArray[np.float32]]
 
@@ -37,12 +42,40 @@ def chances(
     plan: Plan,
     held: Vectors,
     embedders: Callable[[Collection[str]], Sequence[Embedder]],
+    trace: Trace,
 ) -> dict[ChunkId, float]:
     """Return the probability that each memory matters: by its standing if there are vectors, at most that anything matters."""
-    standing = standings(retrieved)
-    static = [one for one in embedders(set(held)) if one.space in held and one.space.startswith("static/")]
-    gate = matters(plan.text, retrieved, standing, {one.space: one.documents([plan.text])[0] for one in static})
+    if not retrieved.chunks:
+        return {}
+    standing, models = standings(retrieved), [one for one in embedders(set(held)) if one.space in held]
+    gate = _gate(retrieved, standing, view, plan, models, trace)
     if not held:
         return {chunk: min(score, gate) for chunk, score in likely.items()}
     known = dict(zip(retrieved.chunks, likely_of(standing, view.size, gate).tolist(), strict=True))
     return {chunk: known[chunk] for chunk in likely}
+
+
+def _gate(
+    retrieved: Retrieved, standing: NDArray[np.float64], view: View, plan: Plan, models: Sequence[Embedder], trace: Trace
+) -> float:  # fmt: skip
+    """Return the probability that any memory matters: by how much each is needed, if that is known."""
+    of_text = {one.space: one.documents([plan.text])[0] for one in models if one.space.startswith("static/")}
+    needed = _needed(retrieved, view, plan, models, trace)
+    if needed is None:
+        return matters(plan.text, retrieved, standing, of_text)
+    return any_needed(plan.text, retrieved, standing, of_text, needed, FACTS)
+
+
+def _needed(
+    retrieved: Retrieved, view: View, plan: Plan, models: Sequence[Embedder], trace: Trace
+) -> NDArray[np.float64] | None:  # fmt: skip
+    """Return the log-odds that each memory is needed by an English question, if all with vectors have those for facts."""
+    if language_of(plan.text) not in _ENGLISH:
+        return None
+    for model in models:
+        own = fact_embedder(model)
+        if own is None or view.spaces.get(own.space, 0) < view.spaces.get(model.space, 0):
+            continue
+        asked = trace.attempt("embed (facts)", partial(own.query, plan.text), None)
+        return None if asked is None else compared(asked).by_vectors(view.vectors(retrieved.chunks, own.space))
+    return None

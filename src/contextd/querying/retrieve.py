@@ -40,13 +40,15 @@ def retrieve(
     vectors: Mapping[str, NDArray[np.float32]],
     suggested: Mapping[str, Sequence[Suggestion]] | None = None,
     off: Collection[str] = (),
+    near: int = CANDIDATES,
 ) -> Retrieved:
     """Return the candidates for a plan, with their scores in every arm.
 
     `vectors` holds the question in each space, `suggested` the suggestions of plug-ins, `off` the arms that are disabled.
+    `near` is the number of candidates by each vector.
     """
     wanted = Wanted(
-        CANDIDATES,
+        near,
         _words(plan, view.fields, off),
         vectors,
         plan.windows if "turns" in view.fields else (),

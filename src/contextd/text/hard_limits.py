@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.text.hazards import touched, warns
+from contextd.text.hazards import hazard_log_odds, is_of_money, warns
 from contextd.text.limit_words import classes_of
 from contextd.text.patterns import pattern
 from contextd.text.thesaurus import concepts_of, widened
@@ -24,7 +24,7 @@ ANY = "any"  # stands for all domains
 _WARNS = 0.4  # probability of some hazard from which a fact is a limit that the rules do not recognize
 # Weights of the log-odds that a question touches a limit (`python -m benchmarks.hazards`): of the log-odds by hazards, a common
 # domain, a limit that the rules recognize, a question with a domain, a question about the world, and the constant.
-_TOUCHED = np.array([1.56, 1.36, -0.16, -0.14, -2.61, 2.72])
+_LIMIT_WEIGHTS = (1.56, 1.36, -0.16, -0.14, -2.61, 2.72)
 
 _FOOD = frozenset(
     "food_eat drink water_soft_drinks coffee tea alcohol kitchen_appliances cooking restaurant hunger_snack".split()
@@ -148,12 +148,17 @@ def is_limit(text: str) -> bool:
     return bool(limit_domains(text)) or warns(text) >= _WARNS
 
 
-def touching(question: str, facts: Sequence[str], domains: frozenset[str], *, about_world: bool) -> NDArray[np.float64]:
+def is_budget(text: str) -> bool:
+    """Return whether a limit is one of money alone."""
+    return is_of_money(text) and not _domains_of(text)
+
+
+def limit_log_odds(question: str, facts: Sequence[str], domains: frozenset[str], *, about_world: bool) -> NDArray[np.float64]:
     """Return the log-odds that a question with some domains touches limits."""
     about = frozenset[str]() if about_world else domains
     own = [_domains_of(fact) for fact in facts]
     rules = np.array([(bool(about & one), bool(one), bool(about), about_world, True) for one in own], float).reshape(-1, 5)
-    return np.asarray(np.column_stack([touched(question, facts), rules]) @ _TOUCHED)
+    return np.asarray(np.column_stack([hazard_log_odds(question, facts), rules]) @ _LIMIT_WEIGHTS)
 
 
 @lru_cache(maxsize=1 << 11)  # the limits of a person are compared with every question

@@ -28,6 +28,7 @@ HAZARDS = tuple(
     "eat alcohol drug exert walk water height space fly ride drive animal air skin noise heat scare see hear kit care "
     "faith home law time money_food money_home money_gift money_travel money_other".split()
 )
+_MONEY = np.array([name.startswith("money") for name in HAZARDS])
 CONCEPTS, WORDS = 1.0, 4.0  # values of the marks of a text: each concept, and all words together (by the root of their number)
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+")
@@ -35,7 +36,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _PARTS, _CHARACTERS = (3, 4, 5), (1, 2, 3)  # lengths of parts of words, and of parts of text without spaces
 
 
-class Side(NamedTuple):
+class HazardWeights(NamedTuple):
     """The weights of facts or of questions: a row for each mark, a column for each hazard."""
 
     marks: Mapping[str, int]
@@ -43,7 +44,7 @@ class Side(NamedTuple):
     bias: NDArray[np.float32]
 
 
-def touched(question: str, facts: Sequence[str]) -> Float:
+def hazard_log_odds(question: str, facts: Sequence[str]) -> Float:
     """Return the log-odds that a question touches a hazard of each fact."""
     asked, warned = _of_question(question), np.array([_of_fact(fact) for fact in facts]).reshape(-1, len(HAZARDS))
     none = np.prod(1 - asked * warned, axis=1)
@@ -53,6 +54,12 @@ def touched(question: str, facts: Sequence[str]) -> Float:
 def warns(fact: str) -> float:
     """Return the probability that a fact warns of any hazard."""
     return float(1 - np.prod(1 - _of_fact(fact)))
+
+
+def is_of_money(fact: str) -> bool:
+    """Return whether a fact limits money rather than anything else."""
+    likely = _of_fact(fact)
+    return bool(likely[_MONEY].max() > likely[~_MONEY].max())
 
 
 @lru_cache(maxsize=1 << 11)  # the limits of a person are compared with every question
@@ -65,7 +72,7 @@ def _of_question(text: str) -> Float:
     return _likely(_sides()["question"], text)
 
 
-def _likely(side: Side, text: str) -> Float:
+def _likely(side: HazardWeights, text: str) -> Float:
     places, values = known_marks(side.marks, text)
     odds = (side.weights[places] * np.array(values, np.float32)[:, None]).sum(axis=0) + side.bias
     return np.asarray(1 / (1 + np.exp(-odds.astype(np.float64))))
@@ -107,12 +114,12 @@ def _cut(word: str, lengths: Sequence[int]) -> set[str]:
 
 
 @lru_cache
-def _sides() -> Mapping[str, Side]:
+def _sides() -> Mapping[str, HazardWeights]:
     """Load the weights that come with the package: 8-bit numbers with a factor for each hazard."""
     data = files("contextd.text").joinpath("learned", "hazards.npz").read_bytes()
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
         return {
-            side: Side(
+            side: HazardWeights(
                 {mark: place for place, mark in enumerate(str(stored[f"{side}_marks"]).split("\n"))},
                 stored[f"{side}_weights"].astype(np.float32) * stored[f"{side}_scale"],
                 stored[f"{side}_bias"],

@@ -58,7 +58,7 @@ def proposed(text: str) -> str:
 
     Empty for a request, and for trouble of the moment: "my laptop won't boot, help me". A limit is neither.
     """
-    if pattern("passing").search(text) and not is_limit(text):
+    if pattern("orders").search(text) or (pattern("passing").search(text) and not is_limit(text)):
         return ""
     rest = _LEAD.sub("", " ".join(text.split()))
     return rest[:1].upper() + rest[1:]

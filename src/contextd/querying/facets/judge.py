@@ -1,9 +1,9 @@
 """Judge whether a fact matters for a question: its log-odds among all facts of the person.
 
 The evidence: how near the fact is among the person's facts, shared words and concepts, whether facts like it are needed for
-such a question, the people meant, whether it is a limit in the domain, and how many facts there are. Facts compete: the more
-of them are likely, the less each of them is. The weights are logistic regressions on questions of persons with 26 to 120 facts
-(`python -m benchmarks.judge --learn`).
+such a question, the people meant, how likely the question touches it if it is a limit, and how many facts there are. Facts
+compete: the more of them are likely, the less each of them is. The weights are logistic regressions on questions of persons
+with 26 to 120 facts (`python -m benchmarks.judge --learn`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ENOUGH, _AMONG_FEW = 0.27, 0.36  # probability from which a fact is shown; the 
 _FEW, _RISE = 40, 0.4  # facts among which it begins to rise, and the exponent: the nearest of few may still be far
 _CROWD, _IN_A_CROWD = 6, 0.9  # likely facts that are no crowd yet, and the weight of nearness in one; chosen on PrefEval
 _NEAREST = {FACTS: "near", "deep": "near", "static": "near static", WORDS: "parts"}  # by tier, how near a fact is
-_TOUCHES = 0.1  # share of that from which a limit in the domain of the question is shown
+_LIMIT_SHARE = 0.15  # share of that from which a limit is shown that the question may touch
 _ANSWERS = -1.5  # log-odds of the answer to a look-up: lower ones are 1 % among 40, 3 % among 120 facts
 _AS_LIKELY = (
     1.0  # distance of further answers: of .7 to 2, most found at a precision of .8 and more, at 40, 50 and 120 facts alike
@@ -102,6 +102,6 @@ def answers(odds: Float) -> list[int]:
     return first if len(first) <= _FEW_ANSWERS else []
 
 
-def could_touch(odds: float, size: int) -> bool:
-    """Return whether a question could touch a limit of its domain: only limits that are next to impossible are left out."""
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))) >= _TOUCHES * enough(size)
+def is_possible_limit(odds: float, size: int) -> bool:
+    """Return whether a limit may matter that a question may touch: only those that are next to impossible are left out."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))) >= _LIMIT_SHARE * enough(size)

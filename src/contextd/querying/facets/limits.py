@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from contextd.ports.store import View
-from contextd.text.hard_limits import ANY, DOMAINS, limit_term, question_domains, touching
+from contextd.text.hard_limits import ANY, DOMAINS, limit_log_odds, limit_term, question_domains
 from contextd.text.limit_words import classes_of
 from contextd.text.natural_language import language_of
 from contextd.text.patterns import pattern
@@ -18,7 +18,8 @@ from contextd.values.retrieval import Wanted, Words
 
 LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", "what harms comes before taste")
 MOST = 200
-_COULD, _TOUCHES = -3.0, -2.0  # log-odds from which a question could touch a limit, and from which it does
+_OWN = 10.0  # weight of a domain of the question: of more limits than that, its own are read
+_COULD, _TOUCHES = -3.0, -2.5  # log-odds from which a question could touch a limit, and from which it does
 _ALL, _SHARE = 20, 0.1  # limits that are shown, and their share of all facts: the larger number
 _INTRODUCED = 4  # words at the start of a fact that say whom it is about
 _FOR_SOMEBODY = re.compile(
@@ -28,14 +29,14 @@ _FOR_SOMEBODY = re.compile(
 )
 
 
-class Limit(NamedTuple):
+class HardLimit(NamedTuple):
     """A hard limit, and the log-odds that the question touches it."""
 
     chunk: Chunk
     odds: float
 
 
-def limits_for(text: str, view: View, situation: str = "") -> list[Limit]:
+def limits_for(text: str, view: View, situation: str = "") -> list[HardLimit]:
     """Return the hard limits of a person that a question in a situation could touch, the most likely first.
 
     Limits of another person count if the question names them or speaks of several people. A gift for somebody is chosen by
@@ -43,23 +44,23 @@ def limits_for(text: str, view: View, situation: str = "") -> list[Limit]:
     """
     if "parts" not in view.fields:
         return []
-    terms = {key(limit_term(domain), PARTS): 1.0 for domain in (*DOMAINS, ANY)}
+    domains = question_domains(text, situation)
+    terms = {key(limit_term(domain), PARTS): _OWN if domain in domains else 1.0 for domain in (*DOMAINS, ANY)}
     found = [one.chunk for one in view.retrieve(Wanted(MOST, {"parts": Words("parts", terms, MOST)})).found["parts"]]
     whose = {chunk: about.whose for chunk, about in zip(found, view.about(found), strict=True)}
-    domains = question_domains(text, situation)
     about_world = is_about_world(text) and "at_hand" not in classes_of(text)  # what's for dinner tonight: of the person
     limits = [chunk for chunk in view.get(found) if _concerns(text, chunk.text, whose[chunk.id], domains)]
-    odds = touching(text, [chunk.text for chunk in limits], domains, about_world=about_world).tolist()
-    could = [Limit(chunk, round(one, 6)) for chunk, one in zip(limits, odds, strict=True) if one >= _COULD]
+    odds = limit_log_odds(text, [chunk.text for chunk in limits], domains, about_world=about_world).tolist()
+    could = [HardLimit(chunk, round(one, 6)) for chunk, one in zip(limits, odds, strict=True) if one >= _COULD]
     return sorted(could, key=lambda one: (-one.odds, one.chunk.text, one.chunk.id))
 
 
-def touches(limit: Limit) -> bool:
+def is_touched(limit: HardLimit) -> bool:
     """Return whether a question touches a limit, where nothing else is known of both."""
     return limit.odds >= _TOUCHES
 
 
-def most_pressing(limits: list[Limit], size: int) -> list[Limit]:
+def most_pressing(limits: list[HardLimit], size: int) -> list[HardLimit]:
     """Return the first limits: all of them, unless they are very many of a person's `size` facts."""
     return limits[: max(_ALL, int(_SHARE * size))]
 

@@ -22,7 +22,6 @@ class Need:
     """A question as it is compared with facts that it may need, and the log-odds of each by its vector."""
 
     tier: str  # whose weights are used
-    space: str  # of the question as a text
     question: Projected | Compared
     odds: NDArray[np.float64]
 
@@ -39,10 +38,10 @@ def need(
         asked = trace.attempt("embed (facts)", lambda: own.query(text), None)
         if asked is not None:
             compares = compared(asked)
-            return Need(FACTS, space, compares, compares.by_vectors(view.vectors(found.chunks, own.space)))
+            return Need(FACTS, compares, compares.by_vectors(view.vectors(found.chunks, own.space)))
     elif own is not None:
         trace.warn(_LACKING)
     vector = vectors.get(space, np.zeros(0, np.float32))
     tier = tier_of(space, len(vector))
     projected = wanted(needs_of(tier), text, vector)
-    return Need(tier, space, projected, projected.by_vectors(view.vectors(found.chunks, space)))
+    return Need(tier, projected, projected.by_vectors(view.vectors(found.chunks, space)))

@@ -25,28 +25,29 @@ from contextd.querying.assisted.shorten import shortened
 from contextd.querying.boost import recency
 from contextd.querying.compete import alone, distances, likely_by, odds_by_standing, shared_words, standings
 from contextd.querying.diversify import diversify
-from contextd.querying.facets.allot import Costs, limits_first
+from contextd.querying.facets.allot import limits_first
 from contextd.querying.facets.assign import BOOSTS, assign
-from contextd.querying.facets.compress import Statement, compress
+from contextd.querying.facets.blocks import blocks_of, costs_of, headed_blocks, text_of
 from contextd.querying.facets.divide import USUAL, divide
 from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.fill import NEARLY, fill, is_filled
 from contextd.querying.facets.interpret import interpret, without_amounts
-from contextd.querying.facets.judge import answers, could_touch, evidence, odds_of, relevant
-from contextd.querying.facets.limits import LIMITS, Limit, limits_for, most_pressing, touches
+from contextd.querying.facets.judge import answers, evidence, is_possible_limit, odds_of, relevant
+from contextd.querying.facets.limits import LIMITS, HardLimit, is_touched, limits_for, most_pressing
 from contextd.querying.facets.look_up import completed
 from contextd.querying.facets.need import Need, need
 from contextd.querying.facets.traits import Traits, is_budget_elsewhere, shared_concepts, traits_of
-from contextd.querying.matter import any_needed
+from contextd.querying.matter import ENOUGH, any_needed
 from contextd.querying.pipeline import QueryResources
-from contextd.querying.render import headed, warn_of_hidden
+from contextd.querying.render import warn_of_hidden
 from contextd.querying.retrieve import retrieve
 from contextd.querying.understand import understand
 from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
 from contextd.text.classifiers import fitted
+from contextd.text.hard_limits import is_budget
 from contextd.text.natural_language import is_foreign, language_of
-from contextd.text.needs import FACTS, WORDS
+from contextd.text.needs import FACTS
 from contextd.text.people import Mentions, mentions
 from contextd.text.situations import situation_of
 from contextd.text.wording import asks_one_thing, is_for_oneself, speaks_of_oneself
@@ -56,11 +57,7 @@ from contextd.values.query import Facet, Plan, Query
 from contextd.values.trace import Trace
 
 TEMPLATE = "facets"
-_LOOKED_AT = 120  # facts whose texts are read
-# Probability that anything matters from which facts are shown: by tier, as sure as it tells persons from the world.
-_MATTERS = {FACTS: 0.6, "deep": 0.5, "static": 0.4, WORDS: 0.5}
-_HARDLY = 0.05  # below, a question without "I" or "my" has no limits either
-_MAY_MATTER = 0.1  # the same for the answer to a look-up that is first by far
+_COMPARED, _LOOKED_AT = 600, 120  # facts that are compared with the question, and those whose texts are read
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
 _DIGITS = 6  # of a score; further ones depend on the facts around it
 _TOPIC = 0.1  # if the fact has a topic of its facet
@@ -106,21 +103,23 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
             hits += trace.attempt("facts", partial(_found, view, asking, trace), [])
     chosen = trace.step(
         "allot",
-        lambda: limits_first(hits, LIMITS, plan.facets, query.budget, _costs(hits, (LIMITS, *plan.facets), resources), trace),
+        lambda: limits_first(
+            hits, LIMITS, plan.facets, query.budget, costs_of(hits, (LIMITS, *plan.facets), resources.tokens.count), trace
+        ),
     )
-    text = trace.step("render", lambda: _text(chosen, plan.facets))
+    text = trace.step("render", lambda: text_of(chosen, plan.facets))
     while resources.tokens.count(text) > query.budget:  # enforces the budget: parts may cost more together than separately
         chosen = chosen[:-1]
-        text = _text(chosen, plan.facets)
-    shorter = _shorter(chosen, plan, query, resources, trace)
-    text = _headed(shorter) if shorter else text
+        text = text_of(chosen, plan.facets)
+    short = _shorter(chosen, plan, query, resources, trace)
+    text = headed_blocks(short) if short else text
     warn_of_hidden(chosen, trace)
     if hits and not chosen:
         found = "1 memory is" if len(hits) == 1 else f"{len(hits)} memories are"
         trace.warn(f"{found} relevant, but none fits into a budget of {query.budget} tokens; raise the budget")
     return Context(
         text, resources.tokens.count(text), query.budget, resources.tokens.name, TEMPLATE, tuple(chosen), plan, trace,
-        len(chosen) < len(hits), tuple(line for _, lines in shorter for line in lines),
+        len(chosen) < len(hits), tuple(line for _, lines in short for line in lines),
     )  # fmt: skip
 
 
@@ -141,47 +140,17 @@ def _as_text(text: str, embedders: Sequence[Embedder]) -> dict[str, NDArray[np.f
     return {embedder.space: embedder.documents([text])[0] for embedder in embedders}
 
 
-def _text(hits: Sequence[Hit], facets: Sequence[Facet]) -> str:
-    return _headed([(title, [str(one) for one in statements]) for title, statements in _blocks(hits, facets)])
-
-
-def _blocks(hits: Sequence[Hit], facets: Sequence[Facet]) -> list[tuple[str, list[Statement]]]:
-    found = [(facet.title, compress([hit for hit in hits if hit.facet == facet.name])) for facet in (LIMITS, *facets)]
-    return [(title, statements) for title, statements in found if statements]
-
-
-def _headed(blocks: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """Return blocks as text: in each, short statements first, then facts in full."""
-    return headed(
-        [
-            (title, [one for one in lines if one.startswith("@")], [one for one in lines if not one.startswith("@")])
-            for title, lines in blocks
-        ]
-    )
-
-
 def _shorter(
     hits: Sequence[Hit], plan: Plan, query: Query, resources: QueryResources, trace: Trace
 ) -> list[tuple[str, Sequence[str]]]:  # fmt: skip
     """Return the blocks as a language model shortens them; none if it does not. What must not be missed stays as it is."""
     if resources.assistant is None:
         return []
-    blocks = [(title, [str(one) for one in statements]) for title, statements in _blocks(hits, plan.facets)]
+    blocks = [(title, [str(one) for one in statements]) for title, statements in blocks_of(hits, plan.facets)]
     must, others = ([one for one in blocks if (one[0] == LIMITS.title) is there] for there in (True, False))
-    shorter = shortened(others, query, resources.assistant, resources.tokens.count, trace, plan.private)
-    made = [*must, *shorter]
-    return made if shorter != others and resources.tokens.count(_headed(made)) <= query.budget else []
-
-
-def _costs(hits: Sequence[Hit], facets: Sequence[Facet], resources: QueryResources) -> Costs:
-    """Return the costs of the parts of an answer, each by itself."""
-    count = resources.tokens.count
-    frame = count(headed([("", [], [])]))
-    return Costs(
-        frame,
-        {facet.name: count(headed([(facet.title, [], [])])) - frame + 1 for facet in facets},
-        {hit.chunk.id: 1 + max(count(f"- {one}\n") for one in compress([hit])) for hit in hits},
-    )
+    short = shortened(others, query, resources.assistant, resources.tokens.count, trace, plan.private)
+    made = [*must, *short]
+    return made if short != others and resources.tokens.count(headed_blocks(made)) <= query.budget else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,32 +174,33 @@ class _Asking:
 def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     """Return the relevant facts of one workspace and its limits, each with its facet."""
     plan, held = asking.plan, asking.held(view)
-    found = trace.step("retrieve", lambda: retrieve(view, plan, {one.space: asking.vectors[one.space] for one in held}))
+    found = trace.step(
+        "retrieve", lambda: retrieve(view, plan, {one.space: asking.vectors[one.space] for one in held}, near=_COMPARED)
+    )
     situation = situation_of(asking.as_text[held[-1].space], held[-1].space) if held else ""
     must = most_pressing(trace.step("limits", lambda: limits_for(plan.text, view, situation)), view.size)
+    must = [one for one in must if not is_budget_elsewhere(one.chunk.label, plan.text)]
     if not found.chunks:
-        return [_limit(one.chunk, 0.0) for one in must if touches(one)]
+        return [_limit(one.chunk, 0.0) for one in must if is_touched(one)]
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
     wants = trace.step("need", lambda: need(asking.named, asking.as_named, view, found, held, trace))
-    gate = trace.step(
-        "matter", lambda: any_needed(plan.text, found, standing, asking.as_text, wants.space, wants.odds, wants.tier)
-    )
-    if gate < _HARDLY and not speaks_of_oneself(plan.text):
+    gate = trace.step("matter", lambda: any_needed(plan.text, found, standing, asking.as_text, wants.odds, wants.tier))
+    enough = ENOUGH[wants.tier]
+    if gate < enough.limits and (wants.tier == FACTS or not speaks_of_oneself(plan.text)):
         must = []  # a question about the world that no pattern knows
-    may_answer = asks_one_thing(plan.text) and gate >= _MAY_MATTER
-    if not must and not may_answer and gate < _MATTERS[wants.tier]:
+    may_answer = asks_one_thing(plan.text) and gate >= enough.look_up
+    if not must and not may_answer and gate < enough.facts:
         return []  # nothing can be shown, so nothing is read
     facts = trace.step("read", lambda: _read(view, found, standing, must, held, wants, asking))
     odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
     judged = bool(held) and language_of(plan.text) == "en"
-    must = _touched(must, facts, odds, view.size) if judged else [one for one in must if touches(one)]
+    must = _without_impossible(must, facts, odds, view.size) if judged else [one for one in must if is_touched(one)]
     answer = _answers(facts, odds, view.size, asking) if may_answer else []
-    if answer:
-        best, must = answer, []  # a look-up is answered by that alone
-    else:
-        best = relevant(odds, view.size) if gate >= _MATTERS[wants.tier] else []
+    best = answer or (relevant(odds, view.size) if gate >= enough.facts else [])
+    must, budgets = ([], []) if answer else _parted(must, facts)  # a look-up is answered by that alone
     kept = _concerned(best, facts, {one.chunk.id for one in must}, shown, asking)
+    kept += [place for place in budgets if place not in kept]
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
     if kept and not asks_one_thing(plan.text) and is_filled(plan.subject) and not asking.asked.own:
         nearly = _concerned(relevant(odds, view.size, NEARLY), facts, {one.chunk.id for one in must}, shown, asking)
@@ -255,24 +225,33 @@ def _filled(kept: list[int], names: list[str], nearly: list[int], facts: _Facts,
     return fill(shown, dict(zip(more, _facets_of(facts, more, asking), strict=True)), labels)
 
 
-def _touched(must: Sequence[Limit], facts: _Facts, odds: NDArray[np.float64], size: int) -> list[Limit]:
-    """Return the limits that a question could touch. In other languages than English, the odds say too little for that."""
+def _without_impossible(must: Sequence[HardLimit], facts: _Facts, odds: NDArray[np.float64], size: int) -> list[HardLimit]:
+    """Return the limits that may matter, the likeliest first. In other languages than English, the odds say too little."""
     likely = dict(zip(facts.chunks, odds.tolist(), strict=True))
-    return [one for one in must if one.chunk.id not in likely or could_touch(likely[one.chunk.id], size)]
+    known = [one for one in must if one.chunk.id in likely and is_possible_limit(likely[one.chunk.id], size)]
+    unknown = [one for one in must if one.chunk.id not in likely and is_touched(one)]
+    return [*sorted(known, key=lambda one: -likely[one.chunk.id]), *unknown]
+
+
+def _parted(must: Sequence[HardLimit], facts: _Facts) -> tuple[list[HardLimit], list[int]]:
+    """Return the limits without budgets, and the places of these: they are shown in their facets."""
+    place_of = {chunk: place for place, chunk in enumerate(facts.chunks)}
+    budgets = [one for one in must if one.chunk.id in place_of and is_budget(one.chunk.text)]
+    return [one for one in must if one not in budgets], [place_of[one.chunk.id] for one in budgets]
 
 
 def _concerned(
     best: Sequence[int], facts: _Facts, limits: set[ChunkId], shown: Mapping[ChunkId, float], asking: _Asking
 ) -> list[int]:  # fmt: skip
     """Return the relevant facts that are no limits and concern the people and things that the question names."""
-    alone_asked, buys = is_for_oneself(asking.plan.text), is_filled(asking.plan.subject)
+    alone_asked = is_for_oneself(asking.plan.text)
     return [
         place
         for place in best
         if shown[facts.chunks[place]] >= asking.query.min_score
         and facts.chunks[place] not in limits
         and not (alone_asked and facts.people.others[place])
-        and not (buys and is_budget_elsewhere(facts.read[facts.chunks[place]].label, asking.plan.text))
+        and not is_budget_elsewhere(facts.read[facts.chunks[place]].label, asking.plan.text)
     ]
 
 
@@ -313,7 +292,7 @@ def _read(
     view: View,
     found: Retrieved,
     standing: NDArray[np.float64],
-    must: Sequence[Limit],
+    must: Sequence[HardLimit],
     held: Sequence[Embedder],
     wants: Need,
     asking: _Asking,
@@ -339,7 +318,7 @@ def _read(
     return _Facts(places, chunks, read, about, raised, concepts, people, needed, space, wants.tier, vectors, traits)
 
 
-def _odds(view: View, found: Retrieved, facts: _Facts, must: Sequence[Limit], asking: _Asking) -> NDArray[np.float64]:
+def _odds(view: View, found: Retrieved, facts: _Facts, must: Sequence[HardLimit], asking: _Asking) -> NDArray[np.float64]:
     """Return the log-odds that each fact matters; for the caller's own facets by its standing alone."""
     if asking.asked.own:
         return odds_by_standing(facts.standing, view.size)
