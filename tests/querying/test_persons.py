@@ -15,7 +15,7 @@ from contextd.querying.compete import alone, likely_of, needed, standings
 from contextd.querying.facets.judge import NAMES, answers, by_nearness, enough, evidence, odds_of, relevant
 from contextd.querying.matter import of_needs
 from contextd.text.aim import aim_of, aimed
-from contextd.text.hard_limits import limit_domains, question_domains
+from contextd.text.hard_limits import is_limit, limit_domains, question_domains
 from contextd.text.needs import WORDS, needs_of, tier_of, wanted
 from contextd.text.people import Mentions, mentions
 from contextd.text.wording import asks_one_thing, is_about_world, subject_of
@@ -399,3 +399,32 @@ def test_a_budget_is_shown_in_its_facet_and_not_for_another_thing(home: Path) ->
 def test_a_filter_that_fits_nothing_finds_nothing(told_much: tuple[Session, int]) -> None:
     """Regression: the question was compared with no vectors at all."""
     assert not told_much[0].recall("what is my shoe size", narrow=Narrow(recall=Recall(topics=frozenset({"sailing"})))).hits
+
+
+@pytest.mark.parametrize(
+    ("limit", "question"),
+    [
+        ("Hausstauballergie", "Teppich oder Parkett fürs Schlafzimmer?"),  # few words of the language: not judged as English
+        ("Mon fils Ilyès est asthmatique", "Ilyès veut s'inscrire au cross du collège, on fait comment ?"),
+        ("Mi hijo es alérgico al marisco", "what should I cook for my son tonight"),  # a fact that English models hardly know
+    ],
+)
+def test_limits_in_other_languages_are_shown_with_all_models(home: Path, limit: str, question: str) -> None:
+    session = open_session(None, home=home, environment={})
+    for fact in (limit, "I drive a Skoda Octavia", "My shoe size is EU 41"):
+        session.remember(fact)
+    assert limit in [hit.chunk.text for hit in session.facets(question).hits]
+    session.close()
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "I am no longer allergic to penicillin",
+        "Daniel isn't afraid of anything",
+        "I stopped taking levothyroxine",
+        "Keine Allergien",
+    ],
+)
+def test_what_is_over_is_no_limit(fact: str) -> None:
+    assert not is_limit(fact) and is_limit("I am allergic to penicillin") and is_limit("I no longer eat pork")

@@ -13,14 +13,12 @@ from contextd.ports.world import Embedder, fact_embedder
 from contextd.querying.compete import likely_of, standings
 from contextd.querying.matter import any_needed, matters
 from contextd.text.aim import aimed
-from contextd.text.natural_language import is_foreign, language_of
+from contextd.text.natural_language import is_foreign, may_be_english
 from contextd.text.needs import FACTS, compared
 from contextd.values.answer import Retrieved
 from contextd.values.document import ChunkId
 from contextd.values.query import Plan, Query
 from contextd.values.trace import Trace
-
-_ENGLISH = ("en", "")  # the latter of a few words: "shoe size"
 
 Vectors = Mapping[str, NDArray[np.float32]]
 
@@ -70,7 +68,7 @@ def _needed(
     retrieved: Retrieved, view: View, plan: Plan, models: Sequence[Embedder], trace: Trace
 ) -> NDArray[np.float64] | None:  # fmt: skip
     """Return the log-odds that each memory is needed by an English question, if all with vectors have those for facts."""
-    if language_of(plan.text) not in _ENGLISH:
+    if not may_be_english(plan.text):
         return None
     for model in models:
         own = fact_embedder(model)

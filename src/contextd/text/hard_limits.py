@@ -121,7 +121,9 @@ _BY_ALLERGEN: dict[str, frozenset[str]] = {
 
 
 def limit_domains(text: str) -> frozenset[str]:
-    """Return the domains in which a fact is a hard limit; none if it states no limit."""
+    """Return the domains in which a fact is a hard limit; none if it states no limit, or that one is over."""
+    if pattern("no_limit").search(text):
+        return frozenset()
     concepts, classes = concepts_of(text), _with_orders(classes_of(text), text)
     if "allergy" in concepts or ("reacts" in classes and classes & _BY_ALLERGEN.keys()):
         return _allergy_domains(text, concepts, classes) | _of_classes(classes)
@@ -145,7 +147,7 @@ def limit_domains(text: str) -> frozenset[str]:
 
 def is_limit(text: str) -> bool:
     """Return whether a fact states a limit, by rules or by the hazards it warns of."""
-    return bool(limit_domains(text)) or warns(text) >= _WARNS
+    return bool(limit_domains(text)) or (warns(text) >= _WARNS and not pattern("no_limit").search(text))
 
 
 def is_budget(text: str) -> bool:

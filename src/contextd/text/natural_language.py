@@ -94,6 +94,11 @@ def is_foreign(text: str) -> bool:
     return bool(small) and len(small) + letters > 1 and 3 * len(small) >= len(words)
 
 
+def may_be_english(text: str) -> bool:
+    """Whether a text is in English, or too short to tell. Stricter than `is_foreign`: one word of another language counts."""
+    return language_of(text) in ("en", "")
+
+
 def is_grammar(letters: str) -> bool:
     """Whether Chinese or Japanese letters are only grammar: endings, particles, function words."""
     return bool(_HOLDING.fullmatch(letters))

@@ -19,7 +19,7 @@ from contextd.values.retrieval import Wanted, Words
 LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", "what harms comes before taste")
 MOST = 200
 _OWN = 10.0  # weight of a domain of the question: of more limits than that, its own are read
-_COULD, _TOUCHES = -3.0, -2.5  # log-odds from which a question could touch a limit, and from which it does
+_COULD, _TOUCHES = -3.0, -2.0  # log-odds from which a question could touch a limit, and from which it does
 _ALL, _SHARE = 20, 0.1  # limits that are shown, and their share of all facts: the larger number
 _INTRODUCED = 4  # words at the start of a fact that say whom it is about
 _FOR_SOMEBODY = re.compile(

@@ -58,6 +58,7 @@ from contextd.values.trace import Trace
 
 TEMPLATE = "facets"
 _COMPARED, _LOOKED_AT = 600, 120  # facts that are compared with the question, and those whose texts are read
+_MONEY = -0.5  # log-odds from which a question touches a budget
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
 _DIGITS = 6  # of a score; further ones depend on the facts around it
 _TOPIC = 0.1  # if the fact has a topic of its facet
@@ -179,7 +180,7 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     )
     situation = situation_of(asking.as_text[held[-1].space], held[-1].space) if held else ""
     must = most_pressing(trace.step("limits", lambda: limits_for(plan.text, view, situation)), view.size)
-    must = [one for one in must if not is_budget_elsewhere(one.chunk.label, plan.text)]
+    must = [one for one in must if not _is_other_money(one, plan.text)]
     if not found.chunks:
         return [_limit(one.chunk, 0.0) for one in must if is_touched(one)]
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
@@ -187,7 +188,7 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     gate = trace.step("matter", lambda: any_needed(plan.text, found, standing, asking.as_text, wants.odds, wants.tier))
     enough = ENOUGH[wants.tier]
     if gate < enough.limits and (wants.tier == FACTS or not speaks_of_oneself(plan.text)):
-        must = []  # a question about the world that no pattern knows
+        must = [one for one in must if is_foreign(one.chunk.text)]  # of the world; the gate knows nothing of these facts
     may_answer = asks_one_thing(plan.text) and gate >= enough.look_up
     if not must and not may_answer and gate < enough.facts:
         return []  # nothing can be shown, so nothing is read
@@ -210,6 +211,11 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
 
 
+def _is_other_money(limit: HardLimit, question: str) -> bool:
+    """Return whether a limit is of money that a question is hardly about, or for another thing than it names."""
+    return is_budget_elsewhere(limit.chunk.label, question) or (limit.odds < _MONEY and is_budget(limit.chunk.text))
+
+
 def _answers(facts: _Facts, odds: NDArray[np.float64], size: int, asking: _Asking) -> list[int]:
     """Return the answer to a look-up, by standing if no vectors were trained for it; and newer values of its attribute."""
     found = answers(odds) if facts.tier == FACTS and not asking.asked.own else alone(facts.standing, size)
@@ -226,11 +232,12 @@ def _filled(kept: list[int], names: list[str], nearly: list[int], facts: _Facts,
 
 
 def _without_impossible(must: Sequence[HardLimit], facts: _Facts, odds: NDArray[np.float64], size: int) -> list[HardLimit]:
-    """Return the limits that may matter, the likeliest first. In other languages than English, the odds say too little."""
-    likely = dict(zip(facts.chunks, odds.tolist(), strict=True))
+    """Return the limits that may matter, the likeliest first. Of a fact in another language, the odds say too little."""
+    english = [place for place, chunk in enumerate(facts.chunks) if not is_foreign(facts.read[chunk].text)]
+    likely = {facts.chunks[place]: float(odds[place]) for place in english}
     known = [one for one in must if one.chunk.id in likely and is_possible_limit(likely[one.chunk.id], size)]
-    unknown = [one for one in must if one.chunk.id not in likely and is_touched(one)]
-    return [*sorted(known, key=lambda one: -likely[one.chunk.id]), *unknown]
+    others = [one for one in must if one.chunk.id not in likely and is_touched(one)]
+    return [*sorted(known, key=lambda one: -likely[one.chunk.id]), *others]
 
 
 def _parted(must: Sequence[HardLimit], facts: _Facts) -> tuple[list[HardLimit], list[int]]:
