@@ -164,7 +164,7 @@ PATHS = [
 def trapped(tmp_path_factory: pytest.TempPathFactory, weights: Path | None) -> Iterator[Asked]:
     """A project with links that lead out, beside a folder whose name begins with its own."""
     folder = tmp_path_factory.mktemp("trapped")
-    secret = {"secret.md": "# Secret\n\nThe periwinkle code is 4711.\n"}
+    secret = {"secret.md": "# Secret\n\nThe periwinkle code is plumjasper.\n"}
     written(folder / "outside", secret)
     written(folder / "projectX", secret)
     project, home = written(folder / "project", SAMPLE), new_home(folder / "home", weights)
@@ -199,10 +199,10 @@ def test_M8_no_path_shows_what_is_outside(trapped: Asked, path: str, monkeypatch
     read = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": f"context://file/{path}"}}
     answers.append(trapped.call("POST", f"/mcp?project={project}", read))
     for answer in answers:
-        assert answer.status_code in (200, 400, 404, 504) and "4711" not in answer.text, answer.text
+        assert answer.status_code in (200, 400, 404, 504) and "plumjasper" not in answer.text, answer.text
     trapped.service.ask(project, ()).index()
-    found = trapped.api("POST", "/search", {"query": "periwinkle code 4711", "min_score": 0, "project": project})
-    assert "4711" not in json.dumps(found["hits"])
+    found = trapped.api("POST", "/search", {"query": "periwinkle code plumjasper", "min_score": 0, "project": project})
+    assert "plumjasper" not in json.dumps(found["hits"])
 
 
 @pytest.mark.parametrize(
