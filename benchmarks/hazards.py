@@ -19,7 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.needs import LEARNED
+from benchmarks.fact_net import save
+from benchmarks.needs import LEARNED, embedders
+from contextd.ports.world import fact_embedder
 from contextd.text.hard_limits import is_limit, limit_domains, question_domains
 from contextd.text.hazards import HAZARDS, HazardWeights, concept_marks, hazard_log_odds, known_marks, words_of
 from contextd.text.wording import is_about_world
@@ -28,6 +30,7 @@ ROOT = Path(__file__).parent
 ITEMS = ROOT.parent / "tests/querying/items"
 _FEWEST = 3  # sentences with a mark that is known
 _STEPS, _RATE, _PENALTY = 150, 0.05, 5e-4
+_PENALTY_OF_VECTORS = 0.1
 _SIDES = {"F": "fact", "Q": "question"}
 
 NAMES = ("hazards", "rules", "limit", "domain", "world", "constant")
@@ -181,6 +184,29 @@ def report() -> None:
     print("weights:", dict(zip(NAMES, np.round(together(some), 2).tolist(), strict=True)))
 
 
+def write_severity() -> None:
+    """A logistic regression on the vectors for facts: is a fact in English a hard limit? Written with the package."""
+    embedder = fact_embedder(embedders().get("deep"))
+    if embedder is None:
+        print("skipped the vectors of hard limits: the deep model is missing")
+        return
+    some = [one for one in sentences() if one.side == "fact" and one.language == "en"]
+    rows = np.hstack([embedder.documents([one.text for one in some]), np.ones((len(some), 1))]).astype(np.float64)
+    right = np.array([bool(one.hazards) for one in some], float)
+    penalty = np.array([_PENALTY_OF_VECTORS] * (rows.shape[1] - 1) + [1e-6])
+    weights = np.zeros(rows.shape[1])
+    for _ in range(25):
+        chance = 1 / (1 + np.exp(-rows @ weights))
+        slope = (rows * (chance * (1 - chance))[:, None]).T @ rows + np.diag(penalty)
+        weights -= np.linalg.solve(slope, rows.T @ (chance - right) + penalty * weights)
+    save(
+        LEARNED / "limit-facts.npz",
+        labels=np.array(["limit"]),
+        words=np.array([], str),
+        weights=weights[:, None].astype(np.float32),
+    )
+
+
 def write(sides: dict[str, HazardWeights]) -> None:
     """Write the weights as 8-bit numbers."""
     out, stored = io.BytesIO(), dict[str, NDArray[np.generic]]()
@@ -206,6 +232,7 @@ def main() -> None:
             print(f"{side}: hazards {each}; any {told(none, right.any(axis=1))}")
     else:
         write(fitted(some))
+        write_severity()
     report()
 
 

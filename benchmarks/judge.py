@@ -34,7 +34,7 @@ from contextd.querying import pipeline
 from contextd.querying.compete import distances, shared_words, standings
 from contextd.querying.facets.interpret import without_amounts
 from contextd.querying.facets.judge import CROWD, MOST, NAMES, among, by_nearness, enough, evidence
-from contextd.querying.facets.limits import limits_for, most_pressing
+from contextd.querying.facets.limits import limits_for
 from contextd.querying.facets.traits import shared_concepts
 from contextd.querying.matter import evidence as any_evidence
 from contextd.querying.matter import of_needs
@@ -163,9 +163,8 @@ def _evidence(
         texts = [read[chunk] for chunk in found.chunks]
         best = spaces.get("deep") or spaces.get("static")
         situation = situation_of(best.documents([text])[0], best.space) if best else ""
-        limits = {
-            one.chunk.id: 1 / (1 + math.exp(-one.odds)) for one in most_pressing(limits_for(text, view, situation), view.size)
-        }
+        space = own.space if (own := fact_embedder(spaces.get("deep"))) is not None else ""
+        limits = {one.chunk.id: 1 / (1 + math.exp(-one.odds)) for one in limits_for(text, view, situation, space)}
         there = np.array([limits.get(chunk, 0.0) for chunk in found.chunks])
         people = mentions(text, texts, [one.whose for one in view.about(found.chunks)])
         every = range(len(texts))

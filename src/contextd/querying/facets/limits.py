@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from contextd.ports.store import View
 from contextd.text.hard_limits import ANY, DOMAINS, limit_log_odds, limit_term, question_domains
 from contextd.text.limit_words import classes_of
 from contextd.text.natural_language import language_of
 from contextd.text.patterns import pattern
+from contextd.text.severity import LIMIT, severities
 from contextd.text.terms import PARTS, key
 from contextd.text.wording import is_about_world
 from contextd.values.document import Chunk
@@ -19,7 +23,7 @@ from contextd.values.retrieval import Wanted, Words
 LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", "what harms comes before taste")
 MOST = 200
 _OWN = 10.0  # weight of a domain of the question: of more limits than that, its own are read
-_COULD, _TOUCHES = -3.0, -2.0  # log-odds from which a question could touch a limit, and from which it does
+_TOUCHES = -2.0  # log-odds from which a question touches a limit
 _ALL, _SHARE = 20, 0.1  # limits that are shown, and their share of all facts: the larger number
 _INTRODUCED = 4  # words at the start of a fact that say whom it is about
 _FOR_SOMEBODY = re.compile(
@@ -30,15 +34,17 @@ _FOR_SOMEBODY = re.compile(
 
 
 class HardLimit(NamedTuple):
-    """A hard limit, and the log-odds that the question touches it."""
+    """A hard limit, the log-odds that the question touches it, and the probability that it is none of taste or habit."""
 
     chunk: Chunk
     odds: float
+    severity: float
 
 
-def limits_for(text: str, view: View, situation: str = "") -> list[HardLimit]:
-    """Return the hard limits of a person that a question in a situation could touch, the most likely first.
+def limits_for(text: str, view: View, situation: str = "", space: str = "") -> list[HardLimit]:
+    """Return the hard limits that concern those whom a question is about, the likeliest to be touched first.
 
+    `space` is that of vectors for facts, which tell hard limits from tastes and habits better than words alone.
     Limits of another person count if the question names them or speaks of several people. A gift for somebody is chosen by
     the limits of that person. Memories that older versions saved are found by the domains of their limits.
     """
@@ -49,15 +55,26 @@ def limits_for(text: str, view: View, situation: str = "") -> list[HardLimit]:
     found = [one.chunk for one in view.retrieve(Wanted(MOST, {"parts": Words("parts", terms, MOST)})).found["parts"]]
     whose = {chunk: about.whose for chunk, about in zip(found, view.about(found), strict=True)}
     about_world = is_about_world(text) and "at_hand" not in classes_of(text)  # what's for dinner tonight: of the person
-    limits = [chunk for chunk in view.get(found) if _concerns(text, chunk.text, whose[chunk.id], domains)]
+    concern = [chunk for chunk in view.get(found) if _concerns(text, chunk.text, whose[chunk.id], domains)]
+    severe = _severities(concern, view, space)
+    limits = [chunk for chunk, one in zip(concern, severe, strict=True) if one >= LIMIT]
     odds = limit_log_odds(text, [chunk.text for chunk in limits], domains, about_world=about_world).tolist()
-    could = [HardLimit(chunk, round(one, 6)) for chunk, one in zip(limits, odds, strict=True) if one >= _COULD]
-    return sorted(could, key=lambda one: (-one.odds, one.chunk.text, one.chunk.id))
+    known = zip(limits, odds, (one for one in severe if one >= LIMIT), strict=True)
+    return sorted(
+        (HardLimit(chunk, round(one, 6), severity) for chunk, one, severity in known),
+        key=lambda one: (-one.odds, one.chunk.text, one.chunk.id),
+    )
 
 
-def is_touched(limit: HardLimit) -> bool:
-    """Return whether a question touches a limit, where nothing else is known of both."""
-    return limit.odds >= _TOUCHES
+def _severities(chunks: Sequence[Chunk], view: View, space: str) -> list[float]:
+    none = np.zeros((len(chunks), 1), np.float32)
+    vectors = view.vectors([chunk.id for chunk in chunks], space) if view.spaces.get(space) else none
+    return [float(one) for one in severities([chunk.text for chunk in chunks], vectors)]
+
+
+def touched(limits: Sequence[HardLimit]) -> list[HardLimit]:
+    """Return the limits that a question touches, where nothing else is known of both."""
+    return [one for one in limits if one.odds >= _TOUCHES]
 
 
 def most_pressing(limits: list[HardLimit], size: int) -> list[HardLimit]:

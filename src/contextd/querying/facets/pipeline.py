@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput
 from contextd.ports.store import View
-from contextd.ports.world import Embedder, Matrix
+from contextd.ports.world import Embedder, Matrix, fact_embedder
 from contextd.querying import pipeline
 from contextd.querying.assisted.intend import intended
 from contextd.querying.assisted.shorten import shortened
@@ -33,7 +33,7 @@ from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.fill import NEARLY, fill, is_filled
 from contextd.querying.facets.interpret import interpret, without_amounts
 from contextd.querying.facets.judge import answers, evidence, is_possible_limit, odds_of, relevant
-from contextd.querying.facets.limits import LIMITS, HardLimit, is_touched, limits_for, most_pressing
+from contextd.querying.facets.limits import LIMITS, HardLimit, limits_for, most_pressing, touched
 from contextd.querying.facets.look_up import completed
 from contextd.querying.facets.need import Need, need
 from contextd.querying.facets.traits import Traits, is_budget_elsewhere, shared_concepts, traits_of
@@ -171,6 +171,11 @@ class _Asking:
         """The embedders whose vectors the view has. English models embed all facts of another language alike."""
         return [] if is_foreign(self.plan.text) else [one for one in self.embedders if view.spaces.get(one.space)]
 
+    def space_for_facts(self) -> str:
+        """The space of vectors for facts; none without the deep model."""
+        own = fact_embedder(self.embedders[-1]) if self.embedders else None
+        return own.space if own else ""
+
 
 def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     """Return the relevant facts of one workspace and its limits, each with its facet."""
@@ -179,10 +184,10 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
         "retrieve", lambda: retrieve(view, plan, {one.space: asking.vectors[one.space] for one in held}, near=_COMPARED)
     )
     situation = situation_of(asking.as_text[held[-1].space], held[-1].space) if held else ""
-    must = most_pressing(trace.step("limits", lambda: limits_for(plan.text, view, situation)), view.size)
+    must = trace.step("limits", lambda: limits_for(plan.text, view, situation, asking.space_for_facts()))
     must = [one for one in must if not _is_other_money(one, plan.text)]
     if not found.chunks:
-        return [_limit(one.chunk, 0.0) for one in must if is_touched(one)]
+        return [_limit(one.chunk, 0.0) for one in most_pressing(touched(must), view.size)]
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
     wants = trace.step("need", lambda: need(asking.named, asking.as_named, view, found, held, trace))
     gate = trace.step("matter", lambda: any_needed(plan.text, found, standing, asking.as_text, wants.odds, wants.tier))
@@ -196,7 +201,8 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
     judged = bool(held) and language_of(plan.text) == "en"
-    must = _without_impossible(must, facts, odds, view.size) if judged else [one for one in must if is_touched(one)]
+    must = _without_impossible(must, facts, odds, view.size) if judged else touched(must)
+    must = most_pressing(must, view.size)
     answer = _answers(facts, odds, view.size, asking) if may_answer else []
     best = answer or (relevant(odds, view.size) if gate >= enough.facts else [])
     must, budgets = ([], []) if answer else _parted(must, facts)  # a look-up is answered by that alone
@@ -235,8 +241,8 @@ def _without_impossible(must: Sequence[HardLimit], facts: _Facts, odds: NDArray[
     """Return the limits that may matter, the likeliest first. Of a fact in another language, the odds say too little."""
     english = [place for place, chunk in enumerate(facts.chunks) if not is_foreign(facts.read[chunk].text)]
     likely = {facts.chunks[place]: float(odds[place]) for place in english}
-    known = [one for one in must if one.chunk.id in likely and is_possible_limit(likely[one.chunk.id], size)]
-    others = [one for one in must if one.chunk.id not in likely and is_touched(one)]
+    known = [one for one in must if one.chunk.id in likely and is_possible_limit(likely[one.chunk.id], one.severity, size)]
+    others = touched([one for one in must if one.chunk.id not in likely])
     return [*sorted(known, key=lambda one: -likely[one.chunk.id]), *others]
 
 
