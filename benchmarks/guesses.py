@@ -122,7 +122,8 @@ def judge(embedders: dict[str, Embedder]) -> None:
         }
         tagger = fact_tagger(embedders.get("deep"))
         if tagger is not None and what == "kind":
-            spaces["tagger"] = [dict(found.vectors) for item in known if (found := tagged_by(tagger, item["text"])) is not None]
+            tagged = [tagged_by(tagger, item["text"]) for item in known]
+            spaces["tagger"] = [{} if one is None else dict(one.vectors) for one in tagged]
         for tier, vectors in spaces.items():
             guesses = [guess(what, one["text"], by_space) for one, by_space in zip(known, vectors, strict=True)]
             right = np.array(

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.fact_net import save
+from benchmarks.logistic import logistic
 from benchmarks.needs import LEARNED, embedders
 from contextd.ports.world import fact_embedder
 from contextd.text.hard_limits import is_limit, limit_domains, question_domains
@@ -193,12 +194,7 @@ def write_severity() -> None:
     some = [one for one in sentences() if one.side == "fact" and one.language == "en"]
     rows = np.hstack([embedder.documents([one.text for one in some]), np.ones((len(some), 1))]).astype(np.float64)
     right = np.array([bool(one.hazards) for one in some], float)
-    penalty = np.array([_PENALTY_OF_VECTORS] * (rows.shape[1] - 1) + [1e-6])
-    weights = np.zeros(rows.shape[1])
-    for _ in range(25):
-        chance = 1 / (1 + np.exp(-rows @ weights))
-        slope = (rows * (chance * (1 - chance))[:, None]).T @ rows + np.diag(penalty)
-        weights -= np.linalg.solve(slope, rows.T @ (chance - right) + penalty * weights)
+    weights = logistic(rows, right, _PENALTY_OF_VECTORS)
     save(
         LEARNED / "limit-facts.npz",
         labels=np.array(["limit"]),

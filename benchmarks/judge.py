@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import fact_layers, needs
+from benchmarks.logistic import logistic
 from benchmarks.persons import told
 from benchmarks.relevance import ITEMS, LEARNED, audiences
 from benchmarks.relevance import logistic as weighted
@@ -50,11 +51,11 @@ from contextd.text.wording import asks_one_thing
 from contextd.values.query import Narrow
 from contextd.values.trace import Trace
 
-_PENALTY, _STEPS = 1.0, 25
 _TENTH, _ENOUGH_PAIRS = 0.1, 50
 _NOTHING = np.zeros(0, np.float32)
 _FACTS_BY_DEEP = f"{FACTS}-deep"  # the question is classified by its deep vector: for those without static ones
 _UNKNOWN = "a fact matters, unknown which"
+_REDACTED = -8.0  # log-odds of a fact whose text is changed when it is saved
 
 Float = NDArray[np.float64]
 
@@ -164,7 +165,9 @@ def _evidence(
         best = spaces.get("deep") or spaces.get("static")
         situation = situation_of(best.documents([text])[0], best.space) if best else ""
         space = own.space if (own := fact_embedder(spaces.get("deep"))) is not None else ""
-        limits = {one.chunk.id: 1 / (1 + math.exp(-one.odds)) for one in limits_for(text, view, situation, space)}
+        limits = {
+            one.chunk.id: 1 / (1 + math.exp(-one.odds)) for one in limits_for(text, view, situation, space) if one.concerns
+        }
         there = np.array([limits.get(chunk, 0.0) for chunk in found.chunks])
         people = mentions(text, texts, [one.whose for one in view.about(found.chunks)])
         every = range(len(texts))
@@ -189,7 +192,7 @@ def _evidence(
             judged_by(tier, lower, by_vectors, question.by_concepts(texts), tier)
         if FACTS in _tiers() and (own := fact_embedder(spaces.get("deep"))) is not None:
             by_net = compared(own.query(named)).by_vectors(view.vectors(found.chunks, own.space)) if left_out is None else (
-                np.array([left_out[one] for one in texts]))  # fmt: skip
+                np.array([left_out.get(one, _REDACTED) for one in texts]))  # fmt: skip
             for name, of_text in ((FACTS, "static"), (_FACTS_BY_DEEP, "deep")):
                 judged_by(name, ("deep", "static"), by_net, np.zeros(len(texts)), of_text)
         return texts, by_tier
@@ -217,25 +220,13 @@ class Weights(NamedTuple):
 def fitted(some: Sequence[Case]) -> Weights:
     """Weights of the evidence first, then of competition."""
     right = [np.maximum(one.must, one.may) for one in some]
-    weights = logistic([one.evidence for one in some], right)
-    return Weights(weights, logistic([_among(one.evidence @ weights) for one in some], right))
+    needed = np.concatenate(right)
+    weights = logistic(np.vstack([one.evidence for one in some]), needed)
+    return Weights(weights, logistic(np.vstack([_among(one.evidence @ weights) for one in some]), needed))
 
 
 def _among(odds: Float) -> Float:
     return np.stack([among(odds)[name] for name in CROWD], axis=1)
-
-
-def logistic(rows: Sequence[Float], labels: Sequence[Float]) -> Float:
-    """A logistic regression by Newton's method, with a penalty on all weights but the constant."""
-    data, right = np.vstack(rows), np.concatenate(labels)
-    penalty = np.full(data.shape[1], _PENALTY)
-    penalty[-1] = 1e-6
-    weights = np.zeros(data.shape[1])
-    for _ in range(_STEPS):
-        likely = 1 / (1 + np.exp(-np.clip(data @ weights, -30, 30)))
-        slope = (data * (likely * (1 - likely))[:, None]).T @ data + np.diag(penalty)
-        weights = weights - np.linalg.solve(slope, data.T @ (likely - right) + penalty * weights)
-    return weights
 
 
 def learn_any(some: Sequence[Case], tier: str) -> None:

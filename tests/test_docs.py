@@ -49,6 +49,27 @@ def test_the_librarys_example_keeps_a_fact_that_was_told_before(project: Path, h
     assert [one.id for one in open_session(None, home=home, environment={}).memories.all()] == [before.id]
 
 
+def test_the_readme_shows_the_facets_that_there_are(tmp_path: Path, home: Path, weights: Path | None) -> None:
+    if weights is None:
+        pytest.skip("no weights here")
+    page = (ROOT / "README.md").read_text()
+    shown = page[page.index("Relevant facts about the user") :]
+    question = re.findall(r'contextd facets ("[^"]*")', page)[0].strip('"')
+    environment = {**os.environ, "CONTEXTD_HOME": str(home), "CONTEXTD_MODE": "embedded"}
+    for command in (["import", str(ROOT / "examples/about-me.md")], ["facets", question]):
+        done = subprocess.run([sys.executable, "-m", "contextd", *command], cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=60)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == shown[: shown.index("\n```")].strip()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_benchmarks_that_a_page_names_exist(page: Path) -> None:
+    text = page.read_text()
+    names = {*re.findall(r"python -m benchmarks\.(\w+)", text), *re.findall(r"\bbenchmarks/(\w+)\.py\b", text)}
+    if page.name != "CHANGELOG.md":
+        assert {name for name in names if not (ROOT / "benchmarks" / f"{name}.py").exists()} == set()
+
+
 def test_every_command_is_in_the_reference() -> None:
     text = (ROOT / "docs" / "reference.md").read_text()
     assert all(f"### contextd {name}\n" in text for name in COMMANDS)

@@ -272,8 +272,12 @@ def test_words_around_a_question_are_taken_away() -> None:
         "I can't open jars because of arthritis",
         "Sugar keeps triggering my migraines",
         "I need help getting up stairs",
+        "Can't eat gluten",
+        "Will never eat pork again",
     ):
         assert proposed(limit) == limit
+    for fact in ("Am Montag gehe ich immer zum Yoga", "My cat keeps waking me at 5"):
+        assert proposed(fact) == fact
     assert entities('Did Anna Weber and Tom like "The Leopard" in Rome?') == ("Anna Weber", "Tom", "The Leopard", "Rome")
 
 

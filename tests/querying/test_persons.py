@@ -22,7 +22,7 @@ from contextd.text.wording import asks_one_thing, is_about_world, subject_of
 from contextd.values.answer import Retrieved, Spread
 from contextd.values.document import ChunkId
 from contextd.values.memory import Recall
-from contextd.values.query import Narrow
+from contextd.values.query import Facet, Narrow
 from tests.conftest import new_home
 
 LIMITS = json.loads((Path(__file__).parent / "items/must_not_miss.json").read_text("utf-8"))["people"]
@@ -378,7 +378,7 @@ def told_much(
     return session, request.param
 
 
-def test_questions_about_the_world_in_the_words_of_facts_get_nothing(told_much: tuple[Session, int]) -> None:
+def test_questions_about_the_world_in_the_words_of_facts_mostly_get_nothing(told_much: tuple[Session, int]) -> None:
     """And terse ones about oneself get something."""
     session, number = told_much
     for ask in (session.facets, session.recall):
@@ -420,6 +420,22 @@ def test_limits_in_other_languages_are_shown_with_all_models(home: Path, limit: 
 @pytest.mark.parametrize(
     "fact",
     [
+        "Allergic to peanuts, but not allergic to almonds",
+        "I stopped taking ibuprofen because I'm allergic to it",
+        "No known allergies except penicillin",
+        "My daughter is pregnant, not diabetic",
+        "Keine Allergien außer gegen Nüsse",
+        "Je ne suis pas allergique au lait, mais au soja oui, allergie sévère",
+    ],
+)
+def test_denying_one_limit_deleted_another(fact: str) -> None:
+    """Regression: "not allergic to almonds" made the peanuts no limit."""
+    assert is_limit(fact) and limit_domains(fact)
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
         "I am no longer allergic to penicillin",
         "Daniel isn't afraid of anything",
         "I stopped taking levothyroxine",
@@ -428,3 +444,74 @@ def test_limits_in_other_languages_are_shown_with_all_models(home: Path, limit: 
 )
 def test_what_is_over_is_no_limit(fact: str) -> None:
     assert not is_limit(fact) and is_limit("I am allergic to penicillin") and is_limit("I no longer eat pork")
+
+
+SMALL_TALK = ["ok", "thanks", "danke", "谢谢", "ありがとう", "好的", "mach das", "commit this", "LGTM", "?"]
+
+
+@pytest.mark.parametrize("models", ["all", "none"])
+def test_small_talk_was_told_what_must_be_respected(tmp_path: Path, weights: Path | None, models: str) -> None:
+    """Regression: a pregnancy warns of so much that any message touched it."""
+    session = open_session(None, home=new_home(tmp_path / "home", weights if models == "all" else None), environment={})
+    for fact in ("My wife Ina is 34 weeks pregnant", "I take warfarin every evening", "Allergic to peanuts", "I drive a Skoda"):
+        session.remember(fact)
+    assert [text for text in SMALL_TALK if session.facets(text).hits] == []
+    assert "peanuts" in session.facets("what should I cook tonight?").text
+    session.close()
+
+
+def test_own_facets_changed_which_limits_are_shown(home: Path) -> None:
+    """Regression: with the caller's own facets, limits were chosen by similarity alone."""
+    session = open_session(None, home=home, environment={})
+    for fact in (
+        "My wife Ina is 34 weeks pregnant",
+        "Our lease forbids drilling",
+        "I'm afraid of heights",
+        "Allergic to peanuts",
+    ):
+        session.remember(fact)
+    question, own = "what should I cook for dinner", [Facet("style", "Style", "Which style of cooking is liked?")]
+    shown = {
+        bool(facets): {hit.chunk.text for hit in session.facets(question, own=facets).hits if hit.facet == "must"}
+        for facets in ([], own)
+    }
+    assert shown[True] == shown[False] >= {"Allergic to peanuts"}
+    session.close()
+
+
+def test_a_party_of_somebody_was_taken_for_a_look_up_of_their_birthday(home: Path) -> None:
+    """Regression: nothing but the date of the birthday was shown."""
+    session = open_session(None, home=home, environment={})
+    for fact in (
+        "Dhruv's birthday is 23 July",
+        "Dhruv is allergic to cashew and pistachio",
+        "I drive a Skoda",
+        "Shoe size EU 41",
+    ):
+        session.remember(fact)
+    assert "cashew" in session.facets("Dhruv's birthday party at the gym").text
+    assert [hit.chunk.text for hit in session.facets("Dhruv's birthday").hits][:1] == ["Dhruv's birthday is 23 July"]
+    session.close()
+
+
+def test_limits_of_a_family_that_a_question_does_not_name_were_left_out(home: Path) -> None:
+    """Regression: those of other people were shown only if they were named, or "we" was said."""
+    session = open_session(None, home=home, environment={})
+    for fact in (
+        "My daughter Mele is allergic to seafood",
+        "My husband Tavita chokes on dry food, soft food only",
+        "I drive a van",
+    ):
+        session.remember(fact)
+    assert "seafood" in session.facets("what do I feed the family this Sunday").text
+    assert "seafood" not in session.facets("lunch for me, quick ideas").text
+    session.close()
+
+
+def test_a_budget_was_kept_from_a_question_about_it(home: Path) -> None:
+    """Regression: what is spent on food had nothing to do with groceries."""
+    session, budget = open_session(None, home=home, environment={}), "Grocery budget: 90 pounds a week"
+    for fact in (budget, "I drive a Skoda Octavia", "Shoe size EU 41"):
+        session.remember(fact)
+    assert budget in [hit.chunk.text for hit in session.facets("How much can I spend on food per week?").hits]
+    session.close()

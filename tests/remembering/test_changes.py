@@ -137,12 +137,19 @@ BOTH_HOLD = (
     ("Meine Schwester wohnt in Ulm", "Ich bin nach Kiel gezogen"),
     ("My cat is Miso", "I got a new cat"),
     ("I like my work", "I no longer work in the garden"),
-    ("I like my iPhone for its camera", "I switched to a Pixel 9"),
-    ("My daughter wants an iPhone", "I switched to a Pixel 9"),
-    ("I have a Golf", "I switched to a Pixel 9"),
     ("My boss is Anna Berg", "Stefan Krol is my neighbor now"),
     ("Anna's boss is Tom", "Stefan Krol is my boss now"),
     ("I have a coffee grinder from Comandante", "I stopped drinking coffee, I only drink tea now"),
+)
+
+
+APART = (  # no contradiction either
+    ("I like my iPhone for its camera", "I switched to a Pixel 9"),
+    ("My daughter wants an iPhone", "I switched to a Pixel 9"),
+    ("I have a Golf", "I switched to a Pixel 9"),
+    ("I work at Siemens", "My wife works at Bosch"),
+    ("I drink coffee", "I stopped drinking beer"),
+    ("Anna's boss is Tom", "Stefan Krol is my boss now"),
 )
 
 
@@ -169,6 +176,24 @@ def test_a_later_fact_ends_an_earlier_one_or_contradicts_it(somebody: Callable[[
 def test_a_fact_about_something_else_ends_nothing(somebody: Callable[[], Session], old: str, new: str) -> None:
     hold, _ = told(somebody(), old, new)
     assert {old, new} <= hold
+
+
+@pytest.mark.parametrize(("old", "new"), APART)
+def test_a_fact_about_something_else_contradicts_nothing(somebody: Callable[[], Session], old: str, new: str) -> None:
+    hold, against = told(somebody(), old, new)
+    assert {old, new} <= hold and not against
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I have Netflix", "Switched to a Pixel 9 and cancelled Netflix"),  # was read as a new phone alone
+        ("My dentist is Dr. Klein", "Özlem Kaya is my new dentist"),  # the dot of Dr. was the end of a statement
+    ],
+)
+def test_a_second_statement_or_a_title_hid_what_ended(somebody: Callable[[], Session], old: str, new: str) -> None:
+    hold, _ = told(somebody(), old, new)
+    assert new in hold and old not in hold
 
 
 def test_a_new_thing_contradicts_the_old_one_and_leaves_it(somebody: Callable[[], Session]) -> None:

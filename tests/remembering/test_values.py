@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contextd.app.assemble import open_session
+from contextd.models.fact_layers import FactTagger
 from contextd.ports.world import fact_tagger
 from contextd.remembering.attributes import Stated, stated
 from contextd.remembering.values import PARTS, read, tagged_by, valued, words_of
@@ -132,15 +132,29 @@ def test_a_fact_is_tagged_when_it_is_saved(home: Path, text: str, kind: str, val
     session.close()
 
 
-def test_a_fact_in_another_language_or_too_long_is_not_tagged(home: Path) -> None:
+def test_a_fact_in_another_language_or_too_long_is_not_tagged(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = open_session(None, home=home, environment={})
     tagger = fact_tagger(session.setup.record_deep())
     if tagger is None:
         pytest.skip("the deep model is not installed")
     assert tagged_by(tagger, "word " * 61) is None and tagged_by(tagger, "") is None
-    beyond = tagged_by(tagger, "antidisestablishmentarianism " * 60)
-    assert beyond is not None and np.allclose(beyond.log_parts[-1], beyond.log_parts[-1][0]), (
-        "a word that is not read is anything"
-    )
-    assert session.remember("我的鞋码是42").memory.language == "zh"
+    assert tagged_by(tagger, "antidisestablishmentarianism " * 60) is None  # beyond what the tagger reads
+    asked = list[str]()
+    monkeypatch.setattr(FactTagger, "tag", lambda _, text, starts: asked.append(text))
+    assert session.remember("我的鞋码是42").memory.language == "zh" and not asked
     session.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "value"),
+    [
+        ("Allergies: nuts and shellfish", "allergies", "nuts, shellfish"),
+        ("Favorite colors for clothes: white and neutral tones", "favorite_colors_clothes", "white, neutral tones"),
+        ("Pets: two cats and a dog", "pets", "two cats, a dog"),
+    ],
+)
+def test_the_tagger_cut_lists_and_lost_their_attribute(home: Path, text: str, attribute: str, value: str) -> None:
+    session = open_session(None, home=home, environment={})
+    found = session.remember(text).memory
+    session.close()
+    assert (found.attribute, found.value) == (attribute, value)

@@ -46,8 +46,8 @@ def test_questions_touch_limits_of_the_persons_that_the_weights_of_rules_were_fi
                     needed, met = needed + len(found), met + sum(found)
                 else:
                     apart, out = apart + len(found), out + len(found) - sum(found)
-    assert met >= 0.87 * needed, f"{met} of {needed}; a common domain finds .73"
-    assert out >= 0.80 * apart, f"{out} of {apart}; a common domain leaves .78 out"
+    assert met >= 0.90 * needed, f"{met} of {needed}; a common domain finds .73"
+    assert out >= 0.75 * apart, f"{out} of {apart}; a common domain leaves .78 out"
 
 
 @pytest.mark.parametrize(

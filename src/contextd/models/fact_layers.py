@@ -20,7 +20,7 @@ from contextd.models.static import unit
 from contextd.models.wordpiece import Pieces, places_of
 from contextd.ports.world import TaggedText, fact_space, tagger_space
 
-_VERSION = 4  # of the layers that embed: vectors of other weights are in another space
+_VERSION = 5  # of the layers that embed: vectors of other weights are in another space
 _LAYERS, _TAGGER = "fact-layers", "fact-tagger"
 
 Float = NDArray[np.float32]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contextd.ports.store import View
-from contextd.ports.world import Embedder, fact_embedder
+from contextd.ports.world import Embedder
 from contextd.querying.compete import likely_of, standings
+from contextd.querying.fact_vectors import compare
 from contextd.querying.matter import any_needed, matters
 from contextd.text.aim import aimed
 from contextd.text.natural_language import is_foreign, may_be_english
-from contextd.text.needs import FACTS, compared
+from contextd.text.needs import FACTS
 from contextd.values.answer import Retrieved
 from contextd.values.document import ChunkId
 from contextd.values.query import Plan, Query
@@ -58,22 +58,7 @@ def _gate(
 ) -> float:  # fmt: skip
     """Return the probability that any memory matters: by how much each is needed, if that is known."""
     of_text = {one.space: one.documents([plan.text])[0] for one in models if one.space.startswith("static/")}
-    needed = _needed(retrieved, view, plan, models, trace)
-    if needed is None:
+    found = compare(plan.text, view, retrieved.chunks, models, trace) if may_be_english(plan.text) else None
+    if found is None:
         return matters(plan.text, retrieved, standing, of_text)
-    return any_needed(plan.text, retrieved, standing, of_text, needed, FACTS)
-
-
-def _needed(
-    retrieved: Retrieved, view: View, plan: Plan, models: Sequence[Embedder], trace: Trace
-) -> NDArray[np.float64] | None:  # fmt: skip
-    """Return the log-odds that each memory is needed by an English question, if all with vectors have those for facts."""
-    if not may_be_english(plan.text):
-        return None
-    for model in models:
-        own = fact_embedder(model)
-        if own is None or view.spaces.get(own.space, 0) < view.spaces.get(model.space, 0):
-            continue
-        asked = trace.attempt("embed (facts)", partial(own.query, plan.text), None)
-        return None if asked is None else compared(asked).by_vectors(view.vectors(retrieved.chunks, own.space))
-    return None
+    return any_needed(plan.text, retrieved, standing, of_text, found.odds, FACTS)

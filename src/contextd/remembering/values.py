@@ -44,6 +44,7 @@ _EAGER = 0.5  # penalty on `none`: finds one more value in every two facts that 
 _TAGGED, _EAGER_TAGGED = 2.0, 3.0  # weight of what a tagger says beside the features of words, and the penalty then
 _LONGEST = 60  # words; a longer text states more than one value
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d]+(?:['\u2019][^\W\d]+)*|[^\w\s]|_")
+_NUMBER = re.compile(r"\d")
 _JOINED = re.compile(r"\s*(?:,|and|or|und|oder|et|ou|y|o|\+|&|/|,\s*(?:and|or|und|et|y))\s*", re.IGNORECASE)
 _COUNTS = {"once": "1", "twice": "2", "thrice": "3", "einmal": "1", "zweimal": "2", "every": "1", "each": "1"}
 _CLASSES: Mapping[str, Mapping[str, object]] = {
@@ -97,6 +98,8 @@ def valued(text: str, chain: Chain | None = None, log_parts: Float | None = None
     value = _with_limit(value, unit, line)
     if exact:
         return _completed(found, value, unit)
+    if found.attribute and (_part_of_list(value, found.value) or _same_list(found.value, value)) and not _NUMBER.search(value):
+        return found  # a list of things; of numbers, the tagger tells which one is the value
     doubtful = bool(found.attribute) and (not _fits(value, found.value) or _says_more(found.value, value))
     if doubtful and log_parts is None:
         return found
@@ -226,14 +229,16 @@ def spoken_for(marks: Sequence[Sequence[str]], chain: Chain) -> Float:
 
 
 def tagged_by(tagger: Tagger, text: str) -> TaggedFact | None:
-    """Tag the words of a fact. None for a text too long for one."""
+    """Tag the words of a fact. None for a text that is too long."""
     line = " ".join(text.split())
     words = words_of(line)
     if not words or len(words) > _LONGEST:
         return None
     vector, states = tagger.tag(line, [word.start for word in words])
-    weights, there = _weights_of_states(), states.any(axis=1, keepdims=True)  # a word beyond the end has a row of zeros
-    return TaggedFact({tagger.space: vector}, log_shares((states @ weights[:-1] + weights[-1]).astype(np.float64) * there))
+    if not states.any(axis=1).all():  # a word beyond the end of what the tagger reads has a row of zeros
+        return None
+    weights = _weights_of_states()
+    return TaggedFact({tagger.space: vector}, log_shares((states @ weights[:-1] + weights[-1]).astype(np.float64)))
 
 
 def log_shares(scores: Float) -> Float:
@@ -296,6 +301,17 @@ def _fits(value: str, loose: str) -> bool:
     return one in other or (other in one and bool(DATE.fullmatch(other)))
 
 
+def _part_of_list(value: str, pattern: str) -> bool:
+    """Return whether a value is one of the items that a pattern found."""
+    return ", " in pattern and value in pattern.split(", ")
+
+
+def _same_list(one: str, other: str) -> bool:
+    """Return whether two values have the same items: "nuts, shellfish" and "nuts and shellfish"."""
+    items = [{item.casefold() for item in _JOINED.split(value)} for value in (one, other)]
+    return len(items[0]) > 1 and items[0] == items[1]
+
+
 def _with_limit(value: str, unit: str, line: str) -> str:
     """Return a value as a limit if words behind it say so ("16:30 at the latest"); a plain measure is no limit."""
     if value[0] in "≤≥":
@@ -316,8 +332,7 @@ def _attribute(found: Stated, value: str) -> str:
 def _says_more(pattern: str, value: str) -> bool:
     """Return whether a pattern found a limit, a list or alternatives of which the value has only a part."""
     limited = pattern[:1] in ("≤", "≥") and value[:1] not in ("≤", "≥")
-    listed = ", " in pattern and value in pattern.split(", ")
-    listed = listed or (bool(DATE.fullmatch(pattern)) and value != pattern and value in pattern)
+    listed = _part_of_list(value, pattern) or (bool(DATE.fullmatch(pattern)) and value != pattern and value in pattern)
     return limited or listed or bool(_OR.search(pattern) and not _OR.search(value))
 
 

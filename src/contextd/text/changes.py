@@ -120,7 +120,7 @@ _NEW = (
     re.compile(r"^(?:my |our )new (?P<thing>[\w' -]{3,25}?), \S", re.IGNORECASE),
     re.compile(r"^(?:mein|unser)\w* neue[rns]? (?P<thing>[\w' -]{3,25}?), \S", re.IGNORECASE),
 )
-_REPLACED = re.compile(  # by something that is not said: "I switched to a Pixel 9"
+_REPLACED = re.compile(  # the old thing is not named: "I switched to a Pixel 9"
     r"(?:^(?:switched|changed)|\b(?:i|we)(?:'ve| have| just| recently)* (?:switched|changed))"
     rf" (?:over )?to (?:a |an |the |using )?(?P<thing>.+?)(?:{_STOP}| (?:after|when|while|before|at)\b)"
     r"|\bbin (?:\w+ )?auf (?:ein\w* |den |die |das )?(?P<thing2>.+?) (?:umgestiegen|gewechselt)"
@@ -144,7 +144,7 @@ class Ending(NamedTuple):
 
     `moved` if it continues with another value, `gone` if nobody has it any more, `unsure` if the old one may be kept beside,
     `consumed` if it was eaten or drunk: what is owned for that stays, `role` if somebody else has it now. `alike` are the
-    concepts of a thing that took the place of another one, which is not named.
+    concepts of a thing that replaced another one, which is not named.
     """
 
     thing: frozenset[str]
@@ -158,7 +158,8 @@ class Ending(NamedTuple):
 
 _CONSUMED = re.compile(r"\b(?:drinking|eating|drink|eat|trinke|esse)\b", re.IGNORECASE)
 _SEVERAL = re.compile(  # commas and full stops of Chinese and Japanese among them
-    r"\w{2}[,;.] +\w|\b(?:and|but|und|aber|sondern|et|mais|y|pero)\b|[\u3001\uff0c\uff1b]|\u3002 *\S|但|而且|けど|ので",
+    r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bst)(?<!\bmrs)(?<!\bprof)(?<=\w{2})[,;.] +\w"
+    r"|\b(?:and|but|und|aber|sondern|et|mais|y|pero)\b|[\u3001\uff0c\uff1b]|\u3002 *\S|但|而且|けど|ので",
     re.IGNORECASE,
 )
 _NOTHING = Ending(frozenset())
@@ -177,7 +178,8 @@ def change_of(text: str) -> Ending | None:
     line = " ".join(text.split())
     if _JOBLESS.search(line):
         return Ending(frozenset({"job"}))
-    if (match := _REPLACED.search(line)) and " from " not in line and (alike := concepts_of(_thing(match)) & _ONE_AT_A_TIME):
+    ended = any(pattern.search(line) for pattern in (*_OVER, *_GONE))
+    if not ended and (match := _REPLACED.search(line)) and (alike := concepts_of(_thing(match)) & _ONE_AT_A_TIME):
         return Ending(telling(_thing(match), line), unsure=True, alike=alike)
     for patterns, change in _CHANGES:
         for pattern in patterns:

@@ -8,6 +8,7 @@ learned (`hazards.py`); both together tell whether a question touches a limit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -22,9 +23,11 @@ from contextd.text.thesaurus import concepts_of, widened
 DOMAINS = ("food", "health", "travel", "gifts", "sport", "housing", "venue")
 ANY = "any"  # stands for all domains
 _WARNS = 0.3  # probability of some hazard from which a fact is indexed as a limit that the rules do not recognize
+NOTHING = -9.0  # log-odds that "ok" touches a limit, however much that warns of
+_SAYS = 0.5  # log-odds by which a question has to touch a limit rather than an empty one, if they have no common domain
 # Weights of the log-odds that a question touches a limit (`python -m benchmarks.hazards`): of the log-odds by hazards, a common
 # domain, a limit that the rules recognize, a question with a domain, a question about the world, and the constant.
-_LIMIT_WEIGHTS = (1.53, 0.94, -1.24, 0.29, -2.63, 3.46)
+_LIMIT_WEIGHTS = (1.56, 1.25, -0.57, -0.23, -2.4, 2.5)
 
 _FOOD = frozenset(
     "food_eat drink water_soft_drinks coffee tea alcohol kitchen_appliances cooking restaurant hunger_snack".split()
@@ -61,6 +64,9 @@ _BY_SITUATION: dict[str, frozenset[str]] = {
     "outing": frozenset({"travel", "venue"}),
     "event": frozenset({"food", "travel", "venue"}),
 }
+_CLAUSE = re.compile(  # where another statement begins
+    r"[,;.]|\b(?:but|because|since|and|sondern|aber|weil|denn|und|mais|car|parce que|et|pero|sino|porque|y)\b", re.IGNORECASE
+)
 _ALL = frozenset(DOMAINS)
 _BODY = frozenset({"health", "sport", "travel", "housing", "gifts"})
 _EATING = frozenset({"food", "gifts", "travel", "health"})
@@ -122,8 +128,18 @@ _BY_ALLERGEN: dict[str, frozenset[str]] = {
 
 def limit_domains(text: str) -> frozenset[str]:
     """Return the domains in which a fact is a hard limit; none if it states no limit, or that one is over."""
-    if pattern("no_limit").search(text):
-        return frozenset()
+    return frozenset() if _is_over(text) else _domains_stated(text)
+
+
+def _is_over(text: str) -> bool:
+    """Return whether a fact denies a limit and states no other. "Allergic to nuts, not to milk" is one."""
+    if not pattern("no_limit").search(text) or pattern("but_for").search(text):
+        return False
+    others = [clause for clause in _CLAUSE.split(text) if clause and not pattern("no_limit").search(clause)]
+    return not any(_domains_stated(clause) for clause in others)
+
+
+def _domains_stated(text: str) -> frozenset[str]:
     concepts, classes = concepts_of(text), _with_orders(classes_of(text), text)
     if "allergy" in concepts or ("reacts" in classes and classes & _BY_ALLERGEN.keys()):
         return _allergy_domains(text, concepts, classes) | _of_classes(classes)
@@ -147,7 +163,7 @@ def limit_domains(text: str) -> frozenset[str]:
 
 def is_limit(text: str) -> bool:
     """Return whether a fact states a limit, by rules or by the hazards it warns of."""
-    return bool(limit_domains(text)) or (warns(text) >= _WARNS and not pattern("no_limit").search(text))
+    return bool(limit_domains(text)) or (warns(text) >= _WARNS and not _is_over(text))
 
 
 def is_budget(text: str) -> bool:
@@ -156,11 +172,12 @@ def is_budget(text: str) -> bool:
 
 
 def limit_log_odds(question: str, facts: Sequence[str], domains: frozenset[str], *, about_world: bool) -> NDArray[np.float64]:
-    """Return the log-odds that a question with some domains touches limits."""
+    """Return the log-odds that a question with some domains touches limits; `NOTHING` if it says as much as an empty one."""
     about = frozenset[str]() if about_world else domains
-    own = [_domains_of(fact) for fact in facts]
+    own, hazards = [_domains_of(fact) for fact in facts], hazard_log_odds(question, facts)
     rules = np.array([(bool(about & one), bool(one), bool(about), about_world, True) for one in own], float).reshape(-1, 5)
-    return np.asarray(np.column_stack([hazard_log_odds(question, facts), rules]) @ _LIMIT_WEIGHTS)
+    says = np.array([bool(about & one) for one in own], bool) | (hazards - hazard_log_odds("", facts) >= _SAYS)
+    return np.where(says, np.column_stack([hazards, rules]) @ _LIMIT_WEIGHTS, NOTHING)
 
 
 @lru_cache(maxsize=1 << 11)  # the limits of a person are compared with every question

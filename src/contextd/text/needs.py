@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.text.classifiers import TIERS
+from contextd.text.classifiers import TIERS, learned
 from contextd.text.thesaurus import concepts_of
+from contextd.text.wording import asks_one_thing
 
 Matrix = NDArray[np.float32]
 Float = NDArray[np.float64]
@@ -114,6 +115,12 @@ def compared(vector: Matrix) -> Compared:
     heads = heads_of_facts()
     rows, offsets = _headed(heads.question, vector.reshape(1, -1))
     return Compared(heads, rows[0], float(offsets[0]))
+
+
+def looks_up(text: str, vector: Matrix) -> bool:
+    """Return whether a question asks for one fact: by its wording, and by its vector in the space for facts."""
+    weights = learned("look-up-facts").weights[:, 0]
+    return bool(vector @ weights[:-2] + weights[-2] * asks_one_thing(text) + weights[-1] > 0)
 
 
 def _headed(weights: Matrix, vectors: Matrix) -> tuple[Matrix, Matrix]:

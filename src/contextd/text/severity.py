@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from contextd.text.classifiers import learned
 from contextd.text.hard_limits import limit_domains
 from contextd.text.hazards import warns
-from contextd.text.natural_language import is_foreign
+from contextd.text.natural_language import may_be_english
 
 Float = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ def severities(facts: Sequence[str], vectors: NDArray[np.float32]) -> Float:
     """Return the probability that each fact is a hard limit. `vectors` are those for facts; a row of zeros is a missing one."""
     by_words = np.array([max(warns(fact), _BY_RULES if limit_domains(fact) else 0.0) for fact in facts])
     odds = np.log(by_words + _LEAST) - np.log(1 - by_words + _LEAST) + _WORDS_ALONE
-    there = [place for place, fact in enumerate(facts) if vectors[place].any() and not is_foreign(fact)]
+    there = [place for place, fact in enumerate(facts) if vectors[place].any() and may_be_english(fact)]
     if there:
         weights = learned("limit-facts").weights[:, 0]
         odds[there] = (odds[there] - _WORDS_ALONE + vectors[there] @ weights[:-1] + weights[-1]) / 2

@@ -58,6 +58,12 @@ def kind_of(text: str) -> str:
     return next((kind for kind in _KINDS if pattern(f"kind_{kind}").search(text)), "")
 
 
+def says_nothing(text: str) -> bool:
+    """Return whether a message only keeps a talk going ("ok", "thanks", "go on"), or has no letter."""
+    said = text.strip(" \t\n.,!?…\uff01\uff1f\u3002\uff0c¿¡")
+    return not any(letter.isalpha() for letter in said) or bool(pattern("small_talk").search(said))
+
+
 def is_about_world(text: str) -> bool:
     """Whether a text asks for general knowledge: a question of fact without "I" or "my"."""
     return bool(pattern("world").search(_spelled(text).strip())) and not speaks_of_oneself(text)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from contextd.text.classifiers import learned
 from contextd.text.needs import FACTS, WORDS
 from contextd.text.people import Mentions
-from contextd.text.severity import SEVERE
 
 Float = NDArray[np.float64]
 
@@ -29,7 +28,10 @@ _ENOUGH, _AMONG_FEW = 0.27, 0.36  # probability from which a fact is shown; the 
 _FEW, _RISE = 40, 0.4  # facts among which it begins to rise, and the exponent: the nearest of few may still be far
 _CROWD, _IN_A_CROWD = 6, 0.9  # likely facts that are no crowd yet, and the weight of nearness in one; chosen on PrefEval
 _NEAREST = {FACTS: "near", "deep": "near", "static": "near static", WORDS: "parts"}  # by tier, how near a fact is
-_SEVERE_SHARE, _LIMIT_SHARE = 0.15, 0.45  # shares of that from which a hard limit is shown: one that surely is one, and others
+_SURE_SHARE, _LIMIT_SHARE = (
+    0.15,
+    0.45,
+)  # shares of `enough` from which a hard limit is shown: a sure one of those meant, and others
 _ANSWERS = -1.5  # log-odds of the answer to a look-up: lower ones are 1 % among 40, 3 % among 120 facts
 _AS_LIKELY = (
     1.0  # distance of further answers: of .7 to 2, most found at a precision of .8 and more, at 40, 50 and 120 facts alike
@@ -103,7 +105,7 @@ def answers(odds: Float) -> list[int]:
     return first if len(first) <= _FEW_ANSWERS else []
 
 
-def is_possible_limit(odds: float, severity: float, size: int) -> bool:
-    """Return whether a hard limit may matter: one that surely is one is left out only if that is next to impossible."""
-    share = _SEVERE_SHARE if severity >= SEVERE else _LIMIT_SHARE
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))) >= share * enough(size)
+def is_possible_limit(odds: float, size: int, *, sure: bool) -> bool:
+    """Return whether a hard limit may matter. A `sure` one is left out only if it is next to impossible that it matters."""
+    least = (_SURE_SHARE if sure else _LIMIT_SHARE) * enough(size)
+    return odds >= math.log(least / (1 - least))

@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from contextd.ports.store import View
-from contextd.text.hard_limits import ANY, DOMAINS, limit_log_odds, limit_term, question_domains
+from contextd.querying.facets.traits import is_budget_elsewhere
+from contextd.text.hard_limits import ANY, DOMAINS, is_budget, limit_log_odds, limit_term, question_domains
 from contextd.text.limit_words import classes_of
 from contextd.text.natural_language import language_of
 from contextd.text.patterns import pattern
-from contextd.text.severity import LIMIT, severities
+from contextd.text.severity import LIMIT, SEVERE, severities
 from contextd.text.terms import PARTS, key
 from contextd.text.wording import is_about_world
 from contextd.values.document import Chunk
@@ -23,8 +24,9 @@ from contextd.values.retrieval import Wanted, Words
 LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", "what harms comes before taste")
 MOST = 200
 _OWN = 10.0  # weight of a domain of the question: of more limits than that, its own are read
-_TOUCHES = -2.0  # log-odds from which a question touches a limit
-_ALL, _SHARE = 20, 0.1  # limits that are shown, and their share of all facts: the larger number
+_TOUCHES = -2.75  # log-odds from which a question touches a limit
+_MONEY = -0.5  # log-odds from which a question touches a budget
+_ALL, _OF_ALL = 20, 0.1  # limits that are shown, and their share of all facts: the larger number
 _INTRODUCED = 4  # words at the start of a fact that say whom it is about
 _FOR_SOMEBODY = re.compile(
     r"\b(?:schenk\w+ (?:ich|wir)|geschenk für|cadeau pour|offrir à|regal(?:o para|ar a)) "
@@ -34,19 +36,19 @@ _FOR_SOMEBODY = re.compile(
 
 
 class HardLimit(NamedTuple):
-    """A hard limit, the log-odds that the question touches it, and the probability that it is none of taste or habit."""
+    """A fact that is a hard limit."""
 
     chunk: Chunk
-    odds: float
-    severity: float
+    odds: float  # that the question touches it, as log-odds
+    severity: float  # the probability that it is a hard limit, not a taste or a habit
+    concerns: bool  # whether it is one of those whom the question names or includes
 
 
 def limits_for(text: str, view: View, situation: str = "", space: str = "") -> list[HardLimit]:
-    """Return the hard limits that concern those whom a question is about, the likeliest to be touched first.
+    """Return the hard limits of a person and of people close to them, the likeliest to be touched first.
 
-    `space` is that of vectors for facts, which tell hard limits from tastes and habits better than words alone.
-    Limits of another person count if the question names them or speaks of several people. A gift for somebody is chosen by
-    the limits of that person. Memories that older versions saved are found by the domains of their limits.
+    `space` is that of vectors for facts, which tell hard limits from tastes and habits better than words alone. Memories that
+    older versions saved are found by the domains of their limits.
     """
     if "parts" not in view.fields:
         return []
@@ -55,15 +57,14 @@ def limits_for(text: str, view: View, situation: str = "", space: str = "") -> l
     found = [one.chunk for one in view.retrieve(Wanted(MOST, {"parts": Words("parts", terms, MOST)})).found["parts"]]
     whose = {chunk: about.whose for chunk, about in zip(found, view.about(found), strict=True)}
     about_world = is_about_world(text) and "at_hand" not in classes_of(text)  # what's for dinner tonight: of the person
-    concern = [chunk for chunk in view.get(found) if _concerns(text, chunk.text, whose[chunk.id], domains)]
-    severe = _severities(concern, view, space)
-    limits = [chunk for chunk, one in zip(concern, severe, strict=True) if one >= LIMIT]
-    odds = limit_log_odds(text, [chunk.text for chunk in limits], domains, about_world=about_world).tolist()
-    known = zip(limits, odds, (one for one in severe if one >= LIMIT), strict=True)
-    return sorted(
-        (HardLimit(chunk, round(one, 6), severity) for chunk, one, severity in known),
-        key=lambda one: (-one.odds, one.chunk.text, one.chunk.id),
-    )
+    chunks = view.get(found)
+    odds = limit_log_odds(text, [chunk.text for chunk in chunks], domains, about_world=about_world).tolist()
+    known = [
+        HardLimit(chunk, round(touched, 6), severity, _concerns(text, chunk.text, whose[chunk.id], domains))
+        for chunk, touched, severity in zip(chunks, odds, _severities(chunks, view, space), strict=True)
+        if severity >= LIMIT
+    ]
+    return sorted(known, key=lambda one: (-one.odds, one.chunk.text, one.chunk.id))
 
 
 def _severities(chunks: Sequence[Chunk], view: View, space: str) -> list[float]:
@@ -73,17 +74,39 @@ def _severities(chunks: Sequence[Chunk], view: View, space: str) -> list[float]:
 
 
 def touched(limits: Sequence[HardLimit]) -> list[HardLimit]:
-    """Return the limits that a question touches, where nothing else is known of both."""
-    return [one for one in limits if one.odds >= _TOUCHES]
+    """Return the limits that a question touches and that concern those it is about.
+
+    Used if question or fact are not in English, or if there are no vectors.
+    """
+    return [one for one in limits if one.concerns and one.odds >= _TOUCHES]
+
+
+def is_sure(limit: HardLimit) -> bool:
+    """Return whether a fact surely is a hard limit of one of those that the question is about."""
+    return limit.concerns and limit.severity >= SEVERE
+
+
+def without_other_money(limits: Sequence[HardLimit], question: str, *, buys: bool) -> list[HardLimit]:
+    """Return the limits without those of money that the question is hardly about; if it buys something, for another thing."""
+    return [
+        one
+        for one in limits
+        if not (buys and is_budget_elsewhere(one.chunk.label, question))
+        and not (one.odds < _MONEY and is_budget(one.chunk.text))
+    ]
 
 
 def most_pressing(limits: list[HardLimit], size: int) -> list[HardLimit]:
     """Return the first limits: all of them, unless they are very many of a person's `size` facts."""
-    return limits[: max(_ALL, int(_SHARE * size))]
+    return limits[: max(_ALL, int(_OF_ALL * size))]
 
 
 def _concerns(text: str, fact: str, whose: str, domains: frozenset[str]) -> bool:
-    """Whether a limit concerns those that the question is about. One in another language than English does: rather too many."""
+    """Whether a limit concerns those that the question is about: oneself, and others that it names or speaks of together.
+
+    A gift for somebody is chosen by the limits of that person. A limit in another language than English always concerns them:
+    rather too many.
+    """
     named = {word.casefold() for word in re.findall(r"[^\W\d_]{2,}", text)}
     if domains == {"gifts"} and _FOR_SOMEBODY.search(text):
         return whose in named or bool(_names(fact) & named)

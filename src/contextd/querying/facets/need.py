@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextd.ports.store import View
-from contextd.ports.world import Embedder, fact_embedder
-from contextd.text.needs import FACTS, Compared, Projected, compared, needs_of, tier_of, wanted
+from contextd.ports.world import Embedder
+from contextd.querying.fact_vectors import compare
+from contextd.text.needs import FACTS, Compared, Projected, looks_up, needs_of, tier_of, wanted
+from contextd.text.wording import asks_one_thing
 from contextd.values.answer import Retrieved
 from contextd.values.trace import Trace
-
-_LACKING = "some memories lack vectors for facts; run `contextd memories enrich`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Need:
     tier: str  # whose weights are used
     question: Projected | Compared
     odds: NDArray[np.float64]
+    looks_up: bool  # whether one fact is asked for
 
 
 def need(
@@ -33,15 +34,10 @@ def need(
 
     The space for facts serves if all facts with a vector in the best space have one there: older versions did not make them.
     """
-    space, own = held[-1].space if held else "", fact_embedder(held[-1]) if held else None
-    if own is not None and view.spaces.get(own.space, 0) >= view.spaces.get(space, 0):
-        asked = trace.attempt("embed (facts)", lambda: own.query(text), None)
-        if asked is not None:
-            compares = compared(asked)
-            return Need(FACTS, compares, compares.by_vectors(view.vectors(found.chunks, own.space)))
-    elif own is not None:
-        trace.warn(_LACKING)
+    if held and (found_by := compare(text, view, found.chunks, held[-1:], trace)) is not None:
+        return Need(FACTS, found_by.question, found_by.odds, looks_up(text, found_by.vector))
+    space = held[-1].space if held else ""
     vector = vectors.get(space, np.zeros(0, np.float32))
     tier = tier_of(space, len(vector))
     projected = wanted(needs_of(tier), text, vector)
-    return Need(tier, projected, projected.by_vectors(view.vectors(found.chunks, space)))
+    return Need(tier, projected, projected.by_vectors(view.vectors(found.chunks, space)), asks_one_thing(text))

@@ -33,7 +33,15 @@ from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.fill import NEARLY, fill, is_filled
 from contextd.querying.facets.interpret import interpret, without_amounts
 from contextd.querying.facets.judge import answers, evidence, is_possible_limit, odds_of, relevant
-from contextd.querying.facets.limits import LIMITS, HardLimit, limits_for, most_pressing, touched
+from contextd.querying.facets.limits import (
+    LIMITS,
+    HardLimit,
+    is_sure,
+    limits_for,
+    most_pressing,
+    touched,
+    without_other_money,
+)
 from contextd.querying.facets.look_up import completed
 from contextd.querying.facets.need import Need, need
 from contextd.querying.facets.traits import Traits, is_budget_elsewhere, shared_concepts, traits_of
@@ -46,11 +54,11 @@ from contextd.querying.vectors import vectors_of
 from contextd.text.aim import aimed
 from contextd.text.classifiers import fitted
 from contextd.text.hard_limits import is_budget
-from contextd.text.natural_language import is_foreign, language_of
+from contextd.text.natural_language import is_foreign, may_be_english
 from contextd.text.needs import FACTS
 from contextd.text.people import Mentions, mentions
 from contextd.text.situations import situation_of
-from contextd.text.wording import asks_one_thing, is_for_oneself, speaks_of_oneself
+from contextd.text.wording import is_for_oneself, says_nothing, speaks_of_oneself
 from contextd.values.answer import Candidate, Context, Hit, Retrieved
 from contextd.values.document import About, Chunk, ChunkId
 from contextd.values.query import Facet, Plan, Query
@@ -58,7 +66,6 @@ from contextd.values.trace import Trace
 
 TEMPLATE = "facets"
 _COMPARED, _LOOKED_AT = 600, 120  # facts that are compared with the question, and those whose texts are read
-_MONEY = -0.5  # log-odds from which a question touches a budget
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
 _DIGITS = 6  # of a score; further ones depend on the facts around it
 _TOPIC = 0.1  # if the fact has a topic of its facet
@@ -180,46 +187,65 @@ class _Asking:
 def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     """Return the relevant facts of one workspace and its limits, each with its facet."""
     plan, held = asking.plan, asking.held(view)
+    if says_nothing(plan.text):
+        return []
     found = trace.step(
         "retrieve", lambda: retrieve(view, plan, {one.space: asking.vectors[one.space] for one in held}, near=_COMPARED)
     )
     situation = situation_of(asking.as_text[held[-1].space], held[-1].space) if held else ""
-    must = trace.step("limits", lambda: limits_for(plan.text, view, situation, asking.space_for_facts()))
-    must = [one for one in must if not _is_other_money(one, plan.text)]
+    limits = trace.step("limits", lambda: limits_for(plan.text, view, situation, asking.space_for_facts()))
+    limits = without_other_money(limits, plan.text, buys=is_filled(plan.subject))
     if not found.chunks:
-        return [_limit(one.chunk, 0.0) for one in most_pressing(touched(must), view.size)]
+        return [_limit(one.chunk, 0.0) for one in most_pressing(touched(limits), view.size)]
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
     wants = trace.step("need", lambda: need(asking.named, asking.as_named, view, found, held, trace))
     gate = trace.step("matter", lambda: any_needed(plan.text, found, standing, asking.as_text, wants.odds, wants.tier))
     enough = ENOUGH[wants.tier]
     if gate < enough.limits and (wants.tier == FACTS or not speaks_of_oneself(plan.text)):
-        must = [one for one in must if is_foreign(one.chunk.text)]  # of the world; the gate knows nothing of these facts
-    may_answer = asks_one_thing(plan.text) and gate >= enough.look_up
-    if not must and not may_answer and gate < enough.facts:
+        limits = [one for one in limits if is_foreign(one.chunk.text)]  # of the world; the gate knows nothing of these facts
+    may_answer = wants.looks_up and gate >= enough.look_up
+    if not limits and not may_answer and gate < enough.facts:
         return []  # nothing can be shown, so nothing is read
-    facts = trace.step("read", lambda: _read(view, found, standing, must, held, wants, asking))
-    odds = np.round(trace.step("judge", lambda: _odds(view, found, facts, must, asking)), _DIGITS)
+    facts = trace.step("read", lambda: _read(view, found, standing, limits, held, wants, asking))
+    likely = np.round(trace.step("judge", lambda: _odds(found, facts, limits, view.size)), _DIGITS)
+    odds = np.round(odds_by_standing(facts.standing, view.size), _DIGITS) if asking.asked.own else likely
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
-    judged = bool(held) and language_of(plan.text) == "en"
-    must = _without_impossible(must, facts, odds, view.size) if judged else touched(must)
-    must = most_pressing(must, view.size)
     answer = _answers(facts, odds, view.size, asking) if may_answer else []
     best = answer or (relevant(odds, view.size) if gate >= enough.facts else [])
-    must, budgets = ([], []) if answer else _parted(must, facts)  # a look-up is answered by that alone
+    must, budgets = _must(limits, facts, likely, view.size, asking) if not answer else ([], [])  # that alone is asked for
     kept = _concerned(best, facts, {one.chunk.id for one in must}, shown, asking)
     kept += [place for place in budgets if place not in kept]
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
-    if kept and not asks_one_thing(plan.text) and is_filled(plan.subject) and not asking.asked.own:
+    if kept and not wants.looks_up and is_filled(plan.subject) and not asking.asked.own:
         nearly = _concerned(relevant(odds, view.size, NEARLY), facts, {one.chunk.id for one in must}, shown, asking)
         filled = trace.step("fill", lambda: _filled(kept, names, nearly, facts, asking))
         kept, names = list(filled), list(filled.values())
-    limits = [_limit(one.chunk, shown.get(one.chunk.id, 0.0)) for one in must]
-    return [*limits, *_ordered(facts, kept, names, shown, view, asking, trace)]
+    first = [_limit(one.chunk, shown.get(one.chunk.id, 0.0)) for one in must]
+    return [*first, *_ordered(facts, kept, names, shown, view, asking, trace)]
 
 
-def _is_other_money(limit: HardLimit, question: str) -> bool:
-    """Return whether a limit is of money that a question is hardly about, or for another thing than it names."""
-    return is_budget_elsewhere(limit.chunk.label, question) or (limit.odds < _MONEY and is_budget(limit.chunk.text))
+def _must(
+    limits: Sequence[HardLimit], facts: _Facts, likely: NDArray[np.float64], size: int, asking: _Asking
+) -> tuple[list[HardLimit], list[int]]:  # fmt: skip
+    """Return the limits that must be shown, and the places of budgets among them: these are shown in their facets.
+
+    With vectors, English limits are judged by how likely they matter. The odds say too little of those in other languages.
+    """
+    must = touched(limits)
+    if facts.traits is not None and may_be_english(asking.plan.text):
+        odds = dict(zip(facts.chunks, likely.tolist(), strict=True))
+        english = {chunk for chunk in facts.chunks if not is_foreign(facts.read[chunk].text)}
+        others = {chunk for chunk, other in zip(facts.chunks, facts.people.others, strict=True) if other}
+        meant = english - others if is_for_oneself(asking.plan.text) else english
+        judged = [
+            one for one in limits if one.chunk.id in meant and is_possible_limit(odds[one.chunk.id], size, sure=is_sure(one))
+        ]
+        further = [one for one in must if one.chunk.id not in english]
+        must = [*sorted(judged, key=lambda one: -odds[one.chunk.id]), *further]
+    must = most_pressing(must, size)
+    place_of = {chunk: place for place, chunk in enumerate(facts.chunks)}
+    budgets = [one for one in must if one.chunk.id in place_of and is_budget(one.chunk.text)]
+    return [one for one in must if one not in budgets], [place_of[one.chunk.id] for one in budgets]
 
 
 def _answers(facts: _Facts, odds: NDArray[np.float64], size: int, asking: _Asking) -> list[int]:
@@ -237,34 +263,18 @@ def _filled(kept: list[int], names: list[str], nearly: list[int], facts: _Facts,
     return fill(shown, dict(zip(more, _facets_of(facts, more, asking), strict=True)), labels)
 
 
-def _without_impossible(must: Sequence[HardLimit], facts: _Facts, odds: NDArray[np.float64], size: int) -> list[HardLimit]:
-    """Return the limits that may matter, the likeliest first. Of a fact in another language, the odds say too little."""
-    english = [place for place, chunk in enumerate(facts.chunks) if not is_foreign(facts.read[chunk].text)]
-    likely = {facts.chunks[place]: float(odds[place]) for place in english}
-    known = [one for one in must if one.chunk.id in likely and is_possible_limit(likely[one.chunk.id], one.severity, size)]
-    others = touched([one for one in must if one.chunk.id not in likely])
-    return [*sorted(known, key=lambda one: -likely[one.chunk.id]), *others]
-
-
-def _parted(must: Sequence[HardLimit], facts: _Facts) -> tuple[list[HardLimit], list[int]]:
-    """Return the limits without budgets, and the places of these: they are shown in their facets."""
-    place_of = {chunk: place for place, chunk in enumerate(facts.chunks)}
-    budgets = [one for one in must if one.chunk.id in place_of and is_budget(one.chunk.text)]
-    return [one for one in must if one not in budgets], [place_of[one.chunk.id] for one in budgets]
-
-
 def _concerned(
     best: Sequence[int], facts: _Facts, limits: set[ChunkId], shown: Mapping[ChunkId, float], asking: _Asking
 ) -> list[int]:  # fmt: skip
     """Return the relevant facts that are no limits and concern the people and things that the question names."""
-    alone_asked = is_for_oneself(asking.plan.text)
+    alone_asked, buys = is_for_oneself(asking.plan.text), is_filled(asking.plan.subject)
     return [
         place
         for place in best
         if shown[facts.chunks[place]] >= asking.query.min_score
         and facts.chunks[place] not in limits
         and not (alone_asked and facts.people.others[place])
-        and not is_budget_elsewhere(facts.read[facts.chunks[place]].label, asking.plan.text)
+        and not (buys and is_budget_elsewhere(facts.read[facts.chunks[place]].label, asking.plan.text))
     ]
 
 
@@ -297,6 +307,7 @@ class _Facts:
     needed: NDArray[np.float64]  # for such a question, log-odds
     space: str  # the best one
     tier: str  # whose weights are used
+    looks_up: bool
     vectors: Matrix
     traits: Traits | None
 
@@ -305,15 +316,15 @@ def _read(
     view: View,
     found: Retrieved,
     standing: NDArray[np.float64],
-    must: Sequence[HardLimit],
+    limits: Sequence[HardLimit],
     held: Sequence[Embedder],
     wants: Need,
     asking: _Asking,
 ) -> _Facts:
     """Read the limits, the facts of the best standing, and those that are needed for such a question."""
     space, needed = held[-1].space if held else "", wants.odds
-    limits = {one.chunk.id for one in must}
-    promising = standing + needed + np.array([np.inf if chunk in limits else 0.0 for chunk in found.chunks])
+    first = {one.chunk.id for one in limits}
+    promising = standing + needed + np.array([np.inf if chunk in first else 0.0 for chunk in found.chunks])
     best = np.argsort(-promising, kind="stable")[:_LOOKED_AT]
     read = {chunk.id: chunk for chunk in view.get([found.chunks[place] for place in best.tolist()])}
     places = [place for place in best.tolist() if found.chunks[place] in read]
@@ -328,17 +339,17 @@ def _read(
     raised = np.round(standing[places] + _CONCEPTS * concepts + _PERSON * (people.meant - people.others), _DIGITS)
     traits = traits_of(texts, [one.kind for one in about], space, vectors) if held else None
     needed = needed[places] + wants.question.by_concepts(texts)
-    return _Facts(places, chunks, read, about, raised, concepts, people, needed, space, wants.tier, vectors, traits)
+    return _Facts(
+        places, chunks, read, about, raised, concepts, people, needed, space, wants.tier, wants.looks_up, vectors, traits
+    )
 
 
-def _odds(view: View, found: Retrieved, facts: _Facts, must: Sequence[HardLimit], asking: _Asking) -> NDArray[np.float64]:
-    """Return the log-odds that each fact matters; for the caller's own facets by its standing alone."""
-    if asking.asked.own:
-        return odds_by_standing(facts.standing, view.size)
-    touched = {one.chunk.id: 1 / (1 + math.exp(-one.odds)) for one in must}
-    limits = np.array([touched.get(chunk, 0.0) for chunk in facts.chunks])
+def _odds(found: Retrieved, facts: _Facts, limits: Sequence[HardLimit], size: int) -> NDArray[np.float64]:
+    """Return the log-odds that each fact matters."""
+    touched_by = {one.chunk.id: 1 / (1 + math.exp(-one.odds)) for one in limits if one.concerns}
+    of_limits = np.array([touched_by.get(chunk, 0.0) for chunk in facts.chunks])
     shared = {**shared_words(found, facts.places), "concepts": facts.concepts}
-    columns = evidence(distances(found, facts.places), shared, facts.needed, limits, facts.people, view.size)
+    columns = evidence(distances(found, facts.places), shared, facts.needed, of_limits, facts.people, size)
     return odds_of(columns, facts.tier)
 
 
@@ -350,7 +361,7 @@ def _facets_of(facts: _Facts, kept: Sequence[int], asking: _Asking) -> list[str]
     if asking.asked.own:
         return _nearest_of(facts, kept, facets, next(one for one in asking.embedders if one.space == facts.space))
     traits = Traits(facts.traits.aspects[kept], [facts.traits.kinds[place] for place in kept])
-    direct = [asks_one_thing(asking.plan.text)] * len(kept)
+    direct = [facts.looks_up] * len(kept)
     return assign(traits, subject, aspects_of(facets, subject), direct, facts.space.split("/")[0])
 
 

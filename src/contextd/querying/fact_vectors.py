@@ -1,0 +1,46 @@
+"""Compare a question with memories by their vectors for facts (`text/needs.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextd.ports.store import View
+from contextd.ports.world import Embedder, fact_embedder
+from contextd.text.needs import Compared, compared
+from contextd.values.document import ChunkId
+from contextd.values.trace import Trace
+
+_LACKING = "some memories lack vectors for facts; run `contextd memories enrich`"
+
+
+class Comparison(NamedTuple):
+    """A question in the space for facts: its vector, how it is compared, and the log-odds that it needs each memory."""
+
+    vector: NDArray[np.float32]
+    question: Compared
+    odds: NDArray[np.float64]
+
+
+def compare(text: str, view: View, chunks: Sequence[ChunkId], models: Sequence[Embedder], trace: Trace) -> Comparison | None:
+    """Return the comparison of a question with some memories.
+
+    None without a model for it, and if some memories with a deep vector have none for facts: older versions did not make them.
+    """
+    for model in models:
+        own = fact_embedder(model)
+        if own is None:
+            continue
+        if view.spaces.get(own.space, 0) < view.spaces.get(model.space, 0):
+            trace.warn(_LACKING)
+            return None
+        vector = trace.attempt("embed (facts)", partial(own.query, text), None)
+        if vector is None:
+            return None
+        question = compared(vector)
+        return Comparison(vector, question, question.by_vectors(view.vectors(chunks, own.space)))
+    return None
