@@ -10,6 +10,8 @@ from contextd.values.document import ChunkId
 from contextd.values.query import Facet
 from contextd.values.trace import Trace
 
+_OTHERS = 0.4  # share of the budget that limits leave to other hits
+
 
 class Costs(NamedTuple):
     """Tokens of the parts of an answer: the frame, the title of each facet, each hit."""
@@ -24,11 +26,17 @@ def limits_first(
 ) -> list[Hit]:  # fmt: skip
     """Return the hits that fit: those of the facet `limits` first, then the others by the weight of their facets.
 
-    The best other hit has its room before: it may be what is asked for.
+    The best of the others have a share of the budget, and the very best one has room in any case: it may be what is asked for.
     """
     must, others = ([hit for hit in hits if (hit.facet == limits.name) is there] for there in (True, False))
-    best = max(others, key=lambda hit: hit.rank_score, default=None)
-    first = allot(must, (limits,), budget - (_cost([best], costs) if best else 0), costs, trace)
+    best = sorted(others, key=lambda hit: -hit.rank_score)
+    kept = _cost(best[:1], costs)
+    for number in range(2, len(best) + 1):
+        cost = _cost(best[:number], costs)
+        if cost > _OTHERS * budget:
+            break
+        kept = cost
+    first = allot(must, (limits,), budget - kept, costs, trace)
     return [*first, *allot(others, facets, budget - _cost(first, costs), costs, trace)]
 
 

@@ -107,5 +107,5 @@ def answers(odds: Float) -> list[int]:
 
 def is_possible_limit(odds: float, size: int, *, sure: bool) -> bool:
     """Return whether a hard limit may matter. A `sure` one is left out only if it is next to impossible that it matters."""
-    least = (_SURE_SHARE if sure else _LIMIT_SHARE) * enough(size)
+    least = _SURE_SHARE * enough(size) if sure else _LIMIT_SHARE * enough(min(size, _JUDGED))
     return odds >= math.log(least / (1 - least))

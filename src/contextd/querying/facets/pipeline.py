@@ -66,6 +66,7 @@ from contextd.values.trace import Trace
 
 TEMPLATE = "facets"
 _COMPARED, _LOOKED_AT = 600, 120  # facts that are compared with the question, and those whose texts are read
+_LIMITS_LOOKED_AT = 80  # hard limits that are read besides
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
 _DIGITS = 6  # of a score; further ones depend on the facts around it
 _TOPIC = 0.1  # if the fact has a topic of its facet
@@ -323,11 +324,12 @@ def _read(
 ) -> _Facts:
     """Read the limits, the facts of the best standing, and those that are needed for such a question."""
     space, needed = held[-1].space if held else "", wants.odds
-    first = {one.chunk.id for one in limits}
-    promising = standing + needed + np.array([np.inf if chunk in first else 0.0 for chunk in found.chunks])
-    best = np.argsort(-promising, kind="stable")[:_LOOKED_AT]
-    read = {chunk.id: chunk for chunk in view.get([found.chunks[place] for place in best.tolist()])}
-    places = [place for place in best.tolist() if found.chunks[place] in read]
+    promising, of_limits = standing + needed, {one.chunk.id for one in limits}
+    order = np.argsort(-promising, kind="stable").tolist()
+    further = [place for place in order[_LOOKED_AT:] if found.chunks[place] in of_limits]
+    best = [*order[:_LOOKED_AT], *further[:_LIMITS_LOOKED_AT]]
+    read = {chunk.id: chunk for chunk in view.get([found.chunks[place] for place in best])}
+    places = [place for place in best if found.chunks[place] in read]
     said = {one: about.modified for one, about in zip(places, view.about([found.chunks[one] for one in places]), strict=True)}
     places.sort(
         key=lambda one: (-round(float(promising[one]), _DIGITS), -said[one], read[found.chunks[one]].text, found.chunks[one])
