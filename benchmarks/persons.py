@@ -7,6 +7,7 @@
 - people: three persons with 120 facts, with labels of what must and may be shown, and questions to which nothing matters.
 - limits: allergies, diets, medicines, disabilities and other hard limits in six languages, among 20, 120 and 505 facts.
 - near: messages in the words of a person's facts to which none matters, and terse ones to which some do.
+- speed: CPU time of a question to 1,000 memories.
 - calibration: the relevance shown against the share that is right, by number of facts.
 """
 
@@ -16,6 +17,7 @@ import json
 import random
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,6 +146,22 @@ def near(path: Path = ROOT / "examples/near.jsonl", *, deep: bool = True) -> Non
     print(f"near: something is shown: {told_of}")
 
 
+def speed() -> None:
+    """CPU time of a question to 1,000 memories of several persons, in process."""
+    some = [json.loads(line) for line in (ROOT / "examples/persons.jsonl").read_text("utf-8").splitlines()][::7]
+    facts = list(dict.fromkeys(fact for person in some for fact in person["facts"]))[:1000]
+    asked = [question["text"] for person in some for question in person["questions"]][:300]
+    with told(facts) as session:
+        for name, ask in (("facets", session.facets), ("recall", session.recall)):
+            taken = []
+            for text in (*asked[:10], *asked):
+                began = time.process_time()
+                ask(text)
+                taken.append(1000 * (time.process_time() - began))
+            middle, slow = np.percentile(taken[10:], [50, 95])
+            print(f"speed, {len(facts)} memories: {name} p50 {middle:.0f} ms, p95 {slow:.0f} ms CPU")
+
+
 def calibration(shown: Sequence[Shown]) -> None:
     """The relevance shown against the share that is right."""
     for size in sorted({one.size for one in shown}):
@@ -184,7 +202,7 @@ def _cosines(session: Session, facts: Sequence[str]) -> Callable[[str], list[str
     return lambda question: [facts[place] for place in np.argsort(-(matrix @ embedder.query(question)), kind="stable")]
 
 
-RUNS: dict[str, Callable[[], Any]] = {"prefeval": prefeval, "people": people, "limits": limits, "near": near}
+RUNS: dict[str, Callable[[], Any]] = {"prefeval": prefeval, "people": people, "limits": limits, "near": near, "speed": speed}
 HELD_OUT: dict[str, Callable[[], Any]] = {  # never developed on: the misses stay unread
     "people": lambda: people(ITEMS / "people_held_out.json"),
     "people 2": lambda: people(ITEMS / "people_held_out_2.json"),

@@ -21,6 +21,7 @@ from contextd.values.query import Plan, Query
 from contextd.values.trace import Trace
 
 Vectors = Mapping[str, NDArray[np.float32]]
+_ALL_WORDS = 0.999  # share of the words of a question that a memory has
 
 
 def vectors_for(held: Vectors, plan: Plan, query: Query) -> dict[str, NDArray[np.float32]]:
@@ -58,7 +59,15 @@ def _gate(
 ) -> float:  # fmt: skip
     """Return the probability that any memory matters: by how much each is needed, if that is known."""
     of_text = {one.space: one.documents([plan.text])[0] for one in models if one.space.startswith("static/")}
+    if _said(retrieved):
+        return 1.0
     found = compare(plan.text, view, retrieved.chunks, models, trace) if may_be_english(plan.text) else None
     if found is None:
         return matters(plan.text, retrieved, standing, of_text)
     return any_needed(plan.text, retrieved, standing, of_text, found.odds, FACTS)
+
+
+def _said(retrieved: Retrieved) -> bool:
+    """Return whether some memory has all words of the question: where do herons nest, herons nest at the lake."""
+    coverage = retrieved.arms.get("document_coverage")
+    return coverage is not None and bool(coverage.max(initial=0) >= _ALL_WORDS)

@@ -22,7 +22,7 @@ from contextd.text.thesaurus import concepts_of, widened
 
 DOMAINS = ("food", "health", "travel", "gifts", "sport", "housing", "venue")
 ANY = "any"  # stands for all domains
-_WARNS = 0.3  # probability of some hazard from which a fact is indexed as a limit that the rules do not recognize
+_WARNS = 0.35  # probability of some hazard from which a fact is indexed as a limit that the rules do not recognize
 NOTHING = -9.0  # log-odds that "ok" touches a limit, however much that warns of
 _SAYS = 0.5  # log-odds by which a question has to touch a limit rather than an empty one, if they have no common domain
 # Weights of the log-odds that a question touches a limit (`python -m benchmarks.hazards`): of the log-odds by hazards, a common

@@ -28,7 +28,7 @@ HAZARDS = tuple(
     "eat alcohol drug exert walk water height space fly ride drive animal air skin noise heat scare see hear kit care "
     "faith home law time money_food money_home money_gift money_travel money_other".split()
 )
-_OF_MONEY = 0.5  # probability from which a fact limits money, if it limits nothing else
+_OF_MONEY = 0.3  # probability from which a fact limits money, if nothing else is more likely
 _MONEY = np.array([name.startswith("money") for name in HAZARDS])
 CONCEPTS, WORDS = 1.0, 4.0  # values of the marks of a text: each concept, and all words together (by the root of their number)
 _WORD = re.compile(r"[^\W_]+")
@@ -60,7 +60,7 @@ def warns(fact: str) -> float:
 def is_of_money(fact: str) -> bool:
     """Return whether a fact limits money rather than anything else."""
     likely = _of_fact(fact)
-    return bool(likely[_MONEY].max() >= _OF_MONEY and likely[~_MONEY].max() < 1 - _OF_MONEY)
+    return bool(likely[_MONEY].max() >= max(_OF_MONEY, likely[~_MONEY].max()))
 
 
 @lru_cache(maxsize=1 << 11)  # the limits of a person are compared with every question

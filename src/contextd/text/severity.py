@@ -21,7 +21,7 @@ Float = NDArray[np.float64]
 
 LIMIT, SEVERE = 0.45, 0.8  # from which a fact is a hard limit, and from which it surely is one
 _BY_RULES = 0.6  # at least, if the rules recognize a limit
-_WORDS_ALONE = 0.65  # added to log-odds where words alone tell: rather too many limits than too few
+_WORDS_ALONE = 0.33  # added to log-odds where words alone tell: rather too many limits than too few
 _LEAST = 1e-6  # of a probability whose log-odds are taken
 
 

@@ -10,6 +10,7 @@ import re
 from contextd.text.hard_limits import limit_domains
 from contextd.text.patterns import pattern
 
+_SMALL_TALK = 60  # letters at most
 _KINDS = ("decision", "goal", "constraint", "preference", "activity", "characteristic")  # the first that fits
 _WITHOUT_APOSTROPHE = re.compile(r"\b(what|who|where|when|how)s\b", re.IGNORECASE)
 _SUBJECTS = ("shopping", "planning", "recommendation")  # the first that fits
@@ -61,7 +62,9 @@ def kind_of(text: str) -> str:
 def says_nothing(text: str) -> bool:
     """Return whether a message only keeps a talk going ("ok", "thanks", "go on"), or has no letter."""
     said = text.strip(" \t\n.,!?…\uff01\uff1f\u3002\uff0c¿¡")
-    return not any(letter.isalpha() for letter in said) or bool(pattern("small_talk").search(said))
+    if not any(letter.isalpha() for letter in said):
+        return True
+    return len(said) <= _SMALL_TALK and bool(pattern("small_talk").search(said))
 
 
 def is_about_world(text: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from contextd.querying.facets.traits import Traits, columns_of
 from contextd.text.classifiers import learned
+from contextd.values.document import About
 
 # Used for the order only: kinds of fact that matter most for a subject, constraints before preferences.
 BOOSTS: dict[str, dict[str, float]] = {
@@ -18,6 +19,8 @@ BOOSTS: dict[str, dict[str, float]] = {
     "planning": {"goal": 0.10, "activity": 0.08, "preference": 0.05, "constraint": 0.05, "characteristic": 0.02},
     "information": {"characteristic": 0.08, "preference": 0.05, "activity": 0.03, "constraint": 0.02, "goal": 0.02},
 }
+_RECENT = 0.02  # for the fact told last; half of it for one a season older
+_PINNED, _FEEDBACK = 0.1, 0.02  # against boosts by kind of at most .15
 
 
 def aspects() -> tuple[str, ...]:
@@ -41,3 +44,9 @@ def assign(traits: Traits, subject: str, claims: Mapping[str, frozenset[str]], d
     if "direct" in claims:
         found = ["direct" if there else name for name, there in zip(found, direct, strict=True)]
     return found
+
+
+def raised(about: About, subject: str, recent: float) -> float:
+    """Return what a fact gains by its kind, by how recently it was told, and by the person's pin and feedback."""
+    by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0) + _RECENT * recent
+    return by_kind + _PINNED * about.pinned + _FEEDBACK * max(-3, min(3, about.feedback))

@@ -14,7 +14,7 @@ from contextd.text.hard_limits import is_limit
 from contextd.text.natural_language import is_foreign
 from contextd.text.patterns import pattern
 from contextd.text.private_matters import is_private
-from contextd.text.wording import act_of, speaks_of_oneself, subject_of
+from contextd.text.wording import act_of, says_nothing, speaks_of_oneself, subject_of
 from contextd.values.query import Plan
 
 UPDATE = "preference_update"
@@ -58,7 +58,7 @@ def proposed(text: str) -> str:
 
     Empty for a request, and for trouble of the moment: "my laptop won't boot, help me". A limit is neither.
     """
-    if pattern("orders").search(text) or (pattern("passing").search(text) and not is_limit(text)):
+    if says_nothing(text) or pattern("orders").search(text) or (pattern("passing").search(text) and not is_limit(text)):
         return ""
     rest = _LEAD.sub("", " ".join(text.split()))
     return rest[:1].upper() + rest[1:]

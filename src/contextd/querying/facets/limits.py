@@ -26,7 +26,7 @@ MOST = 200
 _OWN = 10.0  # weight of a domain of the question: of more limits than that, its own are read
 _TOUCHES = -2.75  # log-odds from which a question touches a limit
 _MONEY = -0.5  # log-odds from which a question touches a budget
-_ALL, _OF_ALL = 20, 0.05  # limits that are shown, and their share of all facts: the larger number
+_ALL, _OF_ALL = 20, 0.1  # limits that are shown, and their share of all facts: the larger number
 _INTRODUCED = 4  # words at the start of a fact that say whom it is about
 _FOR_SOMEBODY = re.compile(
     r"\b(?:schenk\w+ (?:ich|wir)|geschenk für|cadeau pour|offrir à|regal(?:o para|ar a)) "

@@ -26,7 +26,7 @@ from contextd.querying.boost import recency
 from contextd.querying.compete import alone, distances, likely_by, odds_by_standing, shared_words, standings
 from contextd.querying.diversify import diversify
 from contextd.querying.facets.allot import limits_first
-from contextd.querying.facets.assign import BOOSTS, assign
+from contextd.querying.facets.assign import assign, raised
 from contextd.querying.facets.blocks import blocks_of, costs_of, headed_blocks, text_of
 from contextd.querying.facets.divide import USUAL, divide
 from contextd.querying.facets.facet_table import aspects_of
@@ -70,8 +70,6 @@ _LIMITS_LOOKED_AT = 80  # hard limits that are read besides
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
 _DIGITS = 6  # of a score; further ones depend on the facts around it
 _TOPIC = 0.1  # if the fact has a topic of its facet
-_RECENT = 0.02  # for the fact told last; half of it for one a season older
-_PINNED, _FEEDBACK = 0.1, 0.02  # against boosts by kind of at most .15
 _KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
 
 
@@ -386,7 +384,9 @@ def _ordered(
 
     def worth(chunk: ChunkId, about: About) -> float:
         of_topic = bool(topics[facet[chunk]] & set(about.topics))
-        return round(shown[chunk] + _raised(about, asking.plan.subject, last) + _TOPIC * of_topic, _DIGITS)
+        return round(
+            shown[chunk] + raised(about, asking.plan.subject, recency(about.modified, last)) + _TOPIC * of_topic, _DIGITS
+        )
 
     candidates = [Candidate(facts.chunks[place], {}, worth(facts.chunks[place], facts.about[place])) for place in kept]
     best_first, query = sorted(candidates, key=lambda one: -one.score), asking.query
@@ -396,8 +396,3 @@ def _ordered(
         Hit(facts.read[one.chunk], shown[one.chunk], one.score, {"relevance": round(shown[one.chunk], 4)}, facet[one.chunk])
         for one in spread
     ]
-
-
-def _raised(about: About, subject: str, last: int) -> float:
-    by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0) + _RECENT * recency(about.modified, last)
-    return by_kind + _PINNED * about.pinned + _FEEDBACK * max(-3, min(3, about.feedback))
