@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from contextd.models import weights
+from contextd.app.assemble import open_session
+from contextd.errors import Unavailable
+from contextd.models import deep, weights
 
 
 def test_the_native_library_writes_no_id_of_the_device(tmp_path: Path, weights: Path | None) -> None:
@@ -105,3 +107,18 @@ def test_verified_models_lose_their_optimized_copies_and_nothing_else(tmp_path: 
     (folder / "vocab.txt").write_text("a")
     weights.drop_copies(tmp_path, model)
     assert [one.name for one in folder.iterdir()] == ["vocab.txt"]
+
+
+@pytest.mark.parametrize("content", [None, "", "a\nb\n"])
+def test_a_damaged_vocabulary_was_a_traceback(home: Path, content: str | None) -> None:
+    session = open_session(None, home=home, environment={})
+    model = session.setup.record_deep()
+    session.close()
+    if not isinstance(model, deep.Deep):
+        pytest.skip("the deep model is not installed")
+    folder = home / "models" / model.folder.name
+    (folder / "vocab.txt").unlink()
+    if content is not None:
+        (folder / "vocab.txt").write_text(content)
+    with pytest.raises(Unavailable, match="models verify"):
+        _ = deep.Deep(folder).pieces

@@ -9,6 +9,7 @@ import pytest
 
 from contextd.app.assemble import open_session
 from contextd.app.session import Session
+from contextd.text.changes import change_of
 
 ENDED = (
     ("My boss is Ina Holm", "Stefan is my boss now"),
@@ -225,3 +226,52 @@ def test_what_ended_stays_in_the_history_with_its_dates(somebody: Callable[[], S
 def test_a_change_does_not_erase_what_else_a_fact_says(somebody: Callable[[], Session], old: str, new: str) -> None:
     hold, against = told(somebody(), old, new)
     assert {old, new} <= hold and old in against
+
+
+@pytest.mark.parametrize(
+    ("limit", "new"),
+    [
+        ("Allergic to penicillin", "I stopped taking penicillin"),
+        ("I have a severe nut allergy", "I gave up nuts"),
+        ("Allergic to cats", "I gave away my cat"),
+        ("Ich bin allergisch gegen Nüsse", "Ich esse keine Nüsse mehr"),
+        ("Je suis allergique aux noix", "Je ne mange plus de noix"),
+        ("我对花生过敏", "我戒花生了"),
+    ],
+)
+def test_giving_up_a_thing_erased_the_allergy_to_it(somebody: Callable[[], Session], limit: str, new: str) -> None:
+    hold, _ = told(somebody(), limit, new)
+    assert limit in hold
+
+
+def test_a_limit_ends_if_it_is_denied(somebody: Callable[[], Session]) -> None:
+    hold, against = told(somebody(), "I'm allergic to cats", "I'm not allergic to cats any more")
+    assert "I'm allergic to cats" not in hold - against
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Anna's dog is called Rex", "My dog died"), ("My sister has an electric bike", "My bike was stolen")],
+)
+def test_a_loss_of_ones_own_ended_facts_of_others(somebody: Callable[[], Session], old: str, new: str) -> None:
+    hold, _ = told(somebody(), old, new)
+    assert old in hold
+
+
+def test_a_text_of_repeated_words_held_the_lock_for_half_a_minute() -> None:
+    assert change_of("my " * 1000 + "x") is None and change_of("a durch b " * 300) is None
+
+
+def test_a_program_that_names_all_fields_was_trusted_like_the_person(somebody: Callable[[], Session]) -> None:
+    session = somebody()
+    session.memories.verify(session.memories.remember("I have an old Honda Civic").memory.id)
+    fields = {"kind": "fact", "about": "", "attribute": "x", "value": "y", "unit": "", "topics": ["Home"], "language": "en"}
+    done = session.memories.remember("I sold my Honda Civic", source="http:prog", **fields)
+    assert not done.memory.trusted and not done.replaced
+
+
+def test_a_fact_that_was_told_in_the_future_could_not_be_replaced(somebody: Callable[[], Session]) -> None:
+    session = somebody()
+    session.memories.remember("Shoe size EU 42", said=4_070_908_800_000_000)
+    session.memories.remember("Shoe size EU 43")
+    assert {one.text for one in session.memories.personal_facts()} == {"Shoe size EU 43"}

@@ -26,7 +26,7 @@ from contextd.ports.world import Embedder, Tokens
 from contextd.privacy.formats import Rule
 from contextd.remembering.topics import STARTING
 from contextd.values.clock import FIRST
-from contextd.values.memory import ANYONE, GUESSED, Link, Memory, Quality, Remembered, Topic, Version, fault_of, renamed
+from contextd.values.memory import ANYONE, GUESSED, PERSON, Link, Memory, Quality, Remembered, Topic, Version, fault_of, renamed
 from contextd.values.query import Reader
 
 if TYPE_CHECKING:  # loaded on use: a query saves nothing, and the patterns of attributes take long to compile
@@ -73,14 +73,14 @@ class MemoryService:
             raise NotFound("no project found; run the command inside a project, or use --project")
         workspace = self.project if in_project and self.project is not None else self.personal
         now = self.record.now()
-        said = checked_time("said", known.pop("said", None) or now)
+        said = min(checked_time("said", known.pop("said", None) or now), now)
         readers = checked_names("principals", principals)
         checked(fault_of("source", source) or fault_of("author", self.reader.name) or fault_of_text(text))
         memory = Memory(
             "", workspace, text, frozenset(readers) | {self.reader.name}, self.reader.name, said,
             source=source, valid_from=said, changed=now,
         )  # fmt: skip
-        return with_fields(memory, known)
+        return _by_whom(with_fields(memory, known), source)
 
     def remember_all(self, memories: Sequence[Memory], *, deep: bool = True) -> list[Remembered]:
         """Save many memories at once. `deep=False` leaves deep vectors to `enrich`."""
@@ -150,7 +150,7 @@ class MemoryService:
             raise InvalidInput("nothing to change; give a new text, or a field such as --kind or --until")
         if fields.get("text") not in (None, old.text):
             old = replace(old, verified=old.verified - {"about", "attribute", "value", "unit", "language"})
-        changed = replace(restated(old, with_fields(old, fields), source), changed=self.record.now())
+        changed = replace(restated(old, _by_whom(with_fields(old, fields), source), source), changed=self.record.now())
         if changed.text != old.text or old.enriched < VERSION:
             return pipeline.reword(changed, self.reader.name, self._resources([old.workspace]))
         changed, finds = pipeline.scrubbed(changed, self.rules)
@@ -393,3 +393,8 @@ def memory_service(session: Session) -> MemoryService:
     private = (session.private, session.limited, frozenset(session.settings.privacy.topics))
     erased = (home.usage.log.drop_texts, home.interactions.purge)
     return MemoryService(home.record, home.personal, project, session.reader, *made, *private, *erased)
+
+
+def _by_whom(memory: Memory, source: str) -> Memory:
+    """Return a memory as it is if the person gave its fields. A program verifies no memory as a whole."""
+    return memory if source == PERSON else replace(memory, verified=memory.verified - {"language"})

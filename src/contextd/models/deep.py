@@ -114,7 +114,13 @@ class Deep:
     @cached_property
     def pieces(self) -> Pieces:
         """The pieces of words that the model knows."""
-        return Pieces(read_vocabulary(self.folder / "vocab.txt"))
+        try:
+            known = read_vocabulary(self.folder / "vocab.txt")
+        except (OSError, UnicodeDecodeError) as error:
+            raise Unavailable(f"cannot read vocab.txt of {self.folder.name} ({error}); run `contextd models verify`") from None
+        if not {"[CLS]", "[SEP]", "[UNK]"} <= known.keys():
+            raise Unavailable(f"vocab.txt of {self.folder.name} is damaged; run `contextd models verify`")
+        return Pieces(known)
 
     @cached_property
     def _inputs(self) -> list[str]:

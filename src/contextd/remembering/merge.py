@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from contextd.text.changes import LATER, Ending, change_of, says_more, speaks_of
+from contextd.text.hard_limits import limit_domains
 from contextd.text.natural_language import small_words
+from contextd.text.patterns import pattern
 from contextd.text.terms import plain, split
 from contextd.text.thesaurus import concepts_of
 from contextd.values.memory import Decided, Memory
@@ -91,14 +93,17 @@ def _over(new: Memory, alike: Sequence[Memory]) -> tuple[list[Memory], list[Memo
     """Return the facts that a sentence such as "I switched from Neovim to Zed" ends, and those that it contradicts in part.
 
     A thing that is over ends all facts about it. A thing that only has another value ends a fact that says its value and
-    nothing more. A fact that says several things stays, and so does one if the change is unsure.
+    nothing more. A fact that says several things stays, and so does one if the change is unsure. A hard limit stays unless it
+    is denied itself: who gave up nuts is still allergic to them.
     """
     change = change_of(new.text)
     if change is None:
         return [], []
     told = [old for old in alike if _may_end(old, new, change) and _is_about(change, old)]
     ended = [old for old in told if not change.moved or (old.value and _words(old) <= change.thing)]
-    partly = [old for old in ended if change.unsure or says_more(old.text)]
+    match = pattern("no_limit").search(new.text)
+    denied = match is not None and not match.group().casefold().endswith("taking")  # who stops taking it may be allergic to it
+    partly = [old for old in ended if change.unsure or says_more(old.text) or (limit_domains(old.text) and not denied)]
     return [old for old in ended if old not in partly], partly
 
 
@@ -108,7 +113,8 @@ def _may_end(old: Memory, new: Memory, change: Ending) -> bool:
     if change.consumed and _OWNS.match(old.text):
         return False  # who stops drinking coffee keeps the grinder
     whose = replace(new, about="") if change.role else new  # who has the role now does not own it
-    return holds and (change.gone or _same_owner(old, whose, change.thing)) and change_of(old.text) is None
+    mine = change.gone and not old.about  # Rex died: my dog is called Rex
+    return holds and (mine or _same_owner(old, whose, change.thing)) and change_of(old.text) is None
 
 
 def _same_owner(old: Memory, new: Memory, thing: frozenset[str]) -> bool:

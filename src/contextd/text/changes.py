@@ -12,6 +12,7 @@ from contextd.text.natural_language import small_words
 from contextd.text.terms import split
 from contextd.text.thesaurus import concepts_of
 
+_LONGEST_CHANGE = 300  # letters of a text that says a change; the time that patterns take grows with their cube
 _LONGEST = 4  # content words of a thing; a longer one is a clause
 _FAMILY = 5  # letters that two forms of a word share: Rauchen, rauche
 _ENDING = 3  # maximum letters by which they differ in length
@@ -174,8 +175,10 @@ _CHANGES = (
 
 
 def change_of(text: str) -> Ending | None:
-    """Return the thing that a sentence says is over or has changed; None if it says nothing of that kind."""
+    """Return the thing that a sentence says is over or has changed; None if it says nothing of that kind, or is long."""
     line = " ".join(text.split())
+    if len(line) > _LONGEST_CHANGE:
+        return None
     if _JOBLESS.search(line):
         return Ending(frozenset({"job"}))
     ended = any(pattern.search(line) for pattern in (*_OVER, *_GONE))

@@ -21,6 +21,7 @@ from contextd.text.patterns import pattern
 from contextd.text.thesaurus import concepts_of, widened
 
 DOMAINS = ("food", "health", "travel", "gifts", "sport", "housing", "venue")
+_LONGEST = 1000  # letters of a fact that are read
 ANY = "any"  # stands for all domains
 _WARNS = 0.35  # probability of some hazard from which a fact is indexed as a limit that the rules do not recognize
 NOTHING = -9.0  # log-odds that "ok" touches a limit, however much that warns of
@@ -128,7 +129,8 @@ _BY_ALLERGEN: dict[str, frozenset[str]] = {
 
 def limit_domains(text: str) -> frozenset[str]:
     """Return the domains in which a fact is a hard limit; none if it states no limit, or that one is over."""
-    return frozenset() if _is_over(text) else _domains_stated(text)
+    start = text[:_LONGEST]
+    return frozenset() if _is_over(start) else _domains_stated(start)
 
 
 def _is_over(text: str) -> bool:
@@ -163,7 +165,7 @@ def _domains_stated(text: str) -> frozenset[str]:
 
 def is_limit(text: str) -> bool:
     """Return whether a fact states a limit, by rules or by the hazards it warns of."""
-    return bool(limit_domains(text)) or (warns(text) >= _WARNS and not _is_over(text))
+    return bool(limit_domains(text)) or (warns(text[:_LONGEST]) >= _WARNS and not _is_over(text[:_LONGEST]))
 
 
 def is_budget(text: str) -> bool:

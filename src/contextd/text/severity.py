@@ -8,6 +8,7 @@ benchmarks.hazards --learn`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +28,17 @@ _LEAST = 1e-6  # of a probability whose log-odds are taken
 
 def severities(facts: Sequence[str], vectors: NDArray[np.float32]) -> Float:
     """Return the probability that each fact is a hard limit. `vectors` are those for facts; a row of zeros is a missing one."""
-    by_words = np.array([max(warns(fact), _BY_RULES if limit_domains(fact) else 0.0) for fact in facts])
+    known = [_by_words(fact) for fact in facts]
+    by_words = np.array([likely for likely, _ in known])
     odds = np.log(by_words + _LEAST) - np.log(1 - by_words + _LEAST) + _WORDS_ALONE
-    there = [place for place, fact in enumerate(facts) if vectors[place].any() and may_be_english(fact)]
+    there = [place for place, (_, english) in enumerate(known) if english and vectors[place].any()]
     if there:
         weights = learned("limit-facts").weights[:, 0]
         odds[there] = (odds[there] - _WORDS_ALONE + vectors[there] @ weights[:-1] + weights[-1]) / 2
     return np.asarray(1 / (1 + np.exp(-odds)))
+
+
+@lru_cache(maxsize=1 << 11)  # the limits of a person are compared with every question
+def _by_words(fact: str) -> tuple[float, bool]:
+    """Return the probability that a fact is a hard limit by its words, and whether it may be in English."""
+    return max(warns(fact), _BY_RULES if limit_domains(fact) else 0.0), may_be_english(fact)

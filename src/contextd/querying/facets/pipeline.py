@@ -233,7 +233,8 @@ def _must(
     must = touched(limits)
     if facts.traits is not None and may_be_english(asking.plan.text):
         odds = dict(zip(facts.chunks, likely.tolist(), strict=True))
-        english = {chunk for chunk in facts.chunks if not is_foreign(facts.read[chunk].text)}
+        of_limits = odds.keys() & {one.chunk.id for one in limits}
+        english = {chunk for chunk in of_limits if not is_foreign(facts.read[chunk].text)}
         others = {chunk for chunk, other in zip(facts.chunks, facts.people.others, strict=True) if other}
         meant = english - others if is_for_oneself(asking.plan.text) else english
         judged = [

@@ -48,9 +48,11 @@ _ALIKE = """m.memory_id in (
   select memory_id from memory where workspace_id = ? and fingerprint = ?
   union select memory_id from (
     select memory_id from memory indexed by memory_by_attribute
-    where workspace_id = ? and attribute = ? and attribute != '' and about = ? and valid_to is null order by said desc limit 8)
+    where workspace_id = ? and attribute = ? and attribute != '' and about = ? and author = ? and valid_to is null
+    order by said desc limit 8)
   union select memory_id from (
-    select memory_id from memory where ? and workspace_id = ? and valid_to is null order by said desc limit 500))
+    select memory_id from memory where ? and workspace_id = ? and author = ? and valid_to is null
+    order by said desc limit 500))
 and m.author = ? and d.acl_id = ? order by m.said, m.memory_id"""
 _TAUGHT = """m.memory_id in (select memory_id from memory indexed by memory_taught
 where workspace_id = ? and author = ? and instr(verified, '"kind"') > 0)"""
@@ -229,7 +231,8 @@ class SqliteMemories:
         self._record.store(memory.workspace).writer(connection).grant(memory.principals)
         workspace, mark = memory.workspace, fingerprint(memory.text)
         changes = change_of(memory.text) is not None  # then it may end any fact; else the number of facts does not matter
-        same = (workspace, mark, workspace, memory.attribute, memory.about, changes, workspace)
+        author = memory.author
+        same = (workspace, mark, workspace, memory.attribute, memory.about, author, changes, workspace, author)
         alike = (*same, memory.author, access_list_id(memory.principals))
         decided = decide(memory, _found(connection, memory.workspace, _ALIKE, alike))
         if decided.known:
