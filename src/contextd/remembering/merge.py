@@ -15,7 +15,7 @@ from contextd.text.hard_limits import limit_domains
 from contextd.text.natural_language import small_words
 from contextd.text.patterns import pattern
 from contextd.text.terms import plain, split
-from contextd.text.thesaurus import concepts_of
+from contextd.text.thesaurus import concepts_of, widened
 from contextd.values.memory import Decided, Memory
 
 # A person has one value of each of these at a time, however it is worded.
@@ -113,7 +113,7 @@ def _may_end(old: Memory, new: Memory, change: Ending) -> bool:
     if change.consumed and _OWNS.match(old.text):
         return False  # who stops drinking coffee keeps the grinder
     whose = replace(new, about="") if change.role else new  # who has the role now does not own it
-    mine = change.gone and not old.about  # Rex died: my dog is called Rex
+    mine = change.gone and (not old.about or "pet_animals" in widened(concepts_of(old.about)))  # Rex died: my dog
     return holds and (mine or _same_owner(old, whose, change.thing)) and change_of(old.text) is None
 
 

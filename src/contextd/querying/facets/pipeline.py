@@ -66,7 +66,7 @@ from contextd.values.trace import Trace
 
 TEMPLATE = "facets"
 _COMPARED, _LOOKED_AT = 600, 120  # facts that are compared with the question, and those whose texts are read
-_LIMITS_LOOKED_AT = 80  # hard limits that are read besides
+_LIMITS_LOOKED_AT = 40  # hard limits that are read besides
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
 _DIGITS = 6  # of a score; further ones depend on the facts around it
 _TOPIC = 0.1  # if the fact has a topic of its facet
