@@ -144,6 +144,7 @@ def test_P17_a_second_service_names_the_first_and_a_stale_lock_is_taken_over(
     process.stop(signal.SIGKILL)
     assert running(process.home) is None and (process.home / "service" / "service.json").exists()
     again = Process(process.home)
+    again.raw(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")  # it handles signals once it answers
     assert again.stop() == 0
 
 
