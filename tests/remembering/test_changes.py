@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -275,3 +276,14 @@ def test_a_fact_that_was_told_in_the_future_could_not_be_replaced(somebody: Call
     session.memories.remember("Shoe size EU 42", said=4_070_908_800_000_000)
     session.memories.remember("Shoe size EU 43")
     assert {one.text for one in session.memories.personal_facts()} == {"Shoe size EU 43"}
+
+
+def test_facts_of_another_reader_decided_whether_a_change_took_effect(tmp_path: Path) -> None:
+    """Regression: only the last 500 facts of all readers were looked at, and the last eight with the attribute."""
+    me, other = (open_session(None, home=tmp_path, environment={}, reader=name) for name in ("owner", "mallory"))
+    for fact in ("I have an old Honda Civic", "Shoe size EU 42"):
+        me.remember(fact)
+    notes = [*(f"Shoe size EU {size}" for size in range(30, 42)), *(f"note number {one} of mine" for one in range(500))]
+    other.memories.remember_all([other.memories.draft(note) for note in notes], deep=False)
+    ended = {old.text for new in ("I sold my Honda Civic", "Shoe size EU 43") for old in me.memories.remember(new).replaced}
+    assert ended == {"I have an old Honda Civic", "Shoe size EU 42"}

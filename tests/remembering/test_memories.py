@@ -579,3 +579,9 @@ def test_a_change_ends_the_fact_it_is_about_and_no_other(tmp_path: Path, before:
     assert [old.text for old in done.replaced] == [before]
     assert "I live in Munich" in [one.text for one in session.memories.personal_facts()]
     session.close()
+
+
+def test_a_question_of_one_word_about_the_world_is_not_answered_by_that_word(person: Session) -> None:
+    person.remember("I use React for the club's page")
+    assert not person.recall("What is React?").hits
+    assert person.recall("which framework for the club's page").hits

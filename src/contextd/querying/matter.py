@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from contextd.text.classifiers import fitted, learned, likelihoods
 from contextd.text.natural_language import is_foreign, may_be_english
 from contextd.text.needs import FACTS, WORDS
-from contextd.text.wording import is_about_world, says_nothing, speaks_of_oneself
+from contextd.text.wording import is_about_world, speaks_of_oneself
 from contextd.values.answer import Retrieved
 
 Float = NDArray[np.float64]
@@ -44,8 +44,6 @@ _BY_WORDING = 0.9  # where only the wording is known
 
 def matters(text: str, found: Retrieved, standing: Float, vectors: Mapping[str, NDArray[np.float32]]) -> float:
     """Return the probability that some fact matters for a question. `vectors` has the question as a document, by space."""
-    if says_nothing(text):
-        return 0.0
     space = next(iter(fitted(vectors)), "")
     if not space or is_foreign(text):
         return _by_wording(text, found)
@@ -65,8 +63,6 @@ def any_needed(
 
     The weights are those of their tier. In the tier of facts, static vectors tell as much of the question as deep ones.
     """
-    if says_nothing(text):
-        return 0.0
     spaces = {space.split("/")[0]: space for space in fitted(vectors)}
     weights_of = {"any-facts": "static", "any-facts-deep": "deep"} if tier == FACTS else {f"any-{tier}": tier}
     name = next((name for name, of_text in weights_of.items() if of_text in spaces), "")

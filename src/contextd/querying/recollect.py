@@ -13,15 +13,17 @@ from contextd.querying.compete import likely_of, standings
 from contextd.querying.fact_vectors import compare
 from contextd.querying.matter import any_needed, matters
 from contextd.text.aim import aimed
-from contextd.text.natural_language import is_foreign, may_be_english
+from contextd.text.natural_language import is_foreign, may_be_english, small_words
 from contextd.text.needs import FACTS
+from contextd.text.terms import split
+from contextd.text.wording import says_nothing
 from contextd.values.answer import Retrieved
 from contextd.values.document import ChunkId
 from contextd.values.query import Plan, Query
 from contextd.values.trace import Trace
 
 Vectors = Mapping[str, NDArray[np.float32]]
-_ALL_WORDS = 0.999  # share of the words of a question that a memory has
+_ALL_WORDS = 0.999  # share of the content words of a question
 
 
 def vectors_for(held: Vectors, plan: Plan, query: Query) -> dict[str, NDArray[np.float32]]:
@@ -58,16 +60,19 @@ def _gate(
     retrieved: Retrieved, standing: NDArray[np.float64], view: View, plan: Plan, models: Sequence[Embedder], trace: Trace
 ) -> float:  # fmt: skip
     """Return the probability that any memory matters: by how much each is needed, if that is known."""
-    of_text = {one.space: one.documents([plan.text])[0] for one in models if one.space.startswith("static/")}
-    if _said(retrieved):
+    if says_nothing(plan.text):
+        return 0.0
+    if _says_all(retrieved, plan.text):
         return 1.0
+    of_text = {one.space: one.documents([plan.text])[0] for one in models if one.space.startswith("static/")}
     found = compare(plan.text, view, retrieved.chunks, models, trace) if may_be_english(plan.text) else None
     if found is None:
         return matters(plan.text, retrieved, standing, of_text)
     return any_needed(plan.text, retrieved, standing, of_text, found.odds, FACTS)
 
 
-def _said(retrieved: Retrieved) -> bool:
-    """Return whether some memory has all words of the question: where do herons nest, herons nest at the lake."""
+def _says_all(retrieved: Retrieved, text: str) -> bool:
+    """Return whether a memory has all content words of a question, of which there are several: "where do herons nest"."""
     coverage = retrieved.arms.get("document_coverage")
-    return coverage is not None and bool(coverage.max(initial=0) >= _ALL_WORDS)
+    several = len({*split(text.casefold())} - small_words(text)) > 1
+    return several and coverage is not None and bool(coverage.max(initial=0) >= _ALL_WORDS)

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from contextd.text.changes import LATER, Ending, change_of, says_more, speaks_of
-from contextd.text.hard_limits import limit_domains
+from contextd.text.hard_limits import denies_limit, limit_domains
 from contextd.text.natural_language import small_words
-from contextd.text.patterns import pattern
 from contextd.text.terms import plain, split
 from contextd.text.thesaurus import concepts_of, widened
 from contextd.values.memory import Decided, Memory
@@ -101,8 +100,7 @@ def _over(new: Memory, alike: Sequence[Memory]) -> tuple[list[Memory], list[Memo
         return [], []
     told = [old for old in alike if _may_end(old, new, change) and _is_about(change, old)]
     ended = [old for old in told if not change.moved or (old.value and _words(old) <= change.thing)]
-    match = pattern("no_limit").search(new.text)
-    denied = match is not None and not match.group().casefold().endswith("taking")  # who stops taking it may be allergic to it
+    denied = denies_limit(new.text)
     partly = [old for old in ended if change.unsure or says_more(old.text) or (limit_domains(old.text) and not denied)]
     return [old for old in ended if old not in partly], partly
 

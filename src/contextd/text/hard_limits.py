@@ -135,10 +135,19 @@ def limit_domains(text: str) -> frozenset[str]:
 
 def _is_over(text: str) -> bool:
     """Return whether a fact denies a limit and states no other. "Allergic to nuts, not to milk" is one."""
-    if not pattern("no_limit").search(text) or pattern("but_for").search(text):
+    if not _ends_one(text) or pattern("but_for").search(text):
         return False
-    others = [clause for clause in _CLAUSE.split(text) if clause and not pattern("no_limit").search(clause)]
+    others = [clause for clause in _CLAUSE.split(text) if clause and not _ends_one(clause)]
     return not any(_domains_stated(clause) for clause in others)
+
+
+def denies_limit(text: str) -> bool:
+    """Return whether a text says that somebody has no such limit, or has it no longer: "not allergic any more"."""
+    return bool(pattern("no_limit").search(text))
+
+
+def _ends_one(text: str) -> bool:
+    return denies_limit(text) or bool(pattern("stopped_taking").search(text))
 
 
 def _domains_stated(text: str) -> frozenset[str]:

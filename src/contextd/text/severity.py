@@ -30,11 +30,12 @@ def severities(facts: Sequence[str], vectors: NDArray[np.float32]) -> Float:
     """Return the probability that each fact is a hard limit. `vectors` are those for facts; a row of zeros is a missing one."""
     known = [_by_words(fact) for fact in facts]
     by_words = np.array([likely for likely, _ in known])
-    odds = np.log(by_words + _LEAST) - np.log(1 - by_words + _LEAST) + _WORDS_ALONE
+    of_words = np.log(by_words + _LEAST) - np.log(1 - by_words + _LEAST)
+    odds = of_words + _WORDS_ALONE
     there = [place for place, (_, english) in enumerate(known) if english and vectors[place].any()]
     if there:
         weights = learned("limit-facts").weights[:, 0]
-        odds[there] = (odds[there] - _WORDS_ALONE + vectors[there] @ weights[:-1] + weights[-1]) / 2
+        odds[there] = (of_words[there] + vectors[there] @ weights[:-1] + weights[-1]) / 2
     return np.asarray(1 / (1 + np.exp(-odds)))
 
 

@@ -26,16 +26,12 @@ def limits_first(
 ) -> list[Hit]:  # fmt: skip
     """Return the hits that fit: those of the facet `limits` first, then the others by the weight of their facets.
 
-    The best of the others have a share of the budget, and the very best one has room in any case: it may be what is asked for.
+    The best of the others keep a share of the budget. The very best one always has room: it may be what is asked for.
     """
     must, others = ([hit for hit in hits if (hit.facet == limits.name) is there] for there in (True, False))
     best = sorted(others, key=lambda hit: -hit.rank_score)
-    kept = _cost(best[:1], costs)
-    for number in range(2, len(best) + 1):
-        cost = _cost(best[:number], costs)
-        if cost > _OTHERS * budget:
-            break
-        kept = cost
+    first_ones = [_cost(best[:number], costs) for number in range(1, len(best) + 1)]
+    kept = max([*first_ones[:1], *(cost for cost in first_ones if cost <= _OTHERS * budget)], default=0)
     first = allot(must, (limits,), budget - kept, costs, trace)
     return [*first, *allot(others, facets, budget - _cost(first, costs), costs, trace)]
 

@@ -28,10 +28,8 @@ _ENOUGH, _AMONG_FEW = 0.27, 0.36  # probability from which a fact is shown; the 
 _FEW, _RISE = 40, 0.4  # facts among which it begins to rise, and the exponent: the nearest of few may still be far
 _CROWD, _IN_A_CROWD = 6, 0.9  # likely facts that are no crowd yet, and the weight of nearness in one; chosen on PrefEval
 _NEAREST = {FACTS: "near", "deep": "near", "static": "near static", WORDS: "parts"}  # by tier, how near a fact is
-_SURE_SHARE, _LIMIT_SHARE = (
-    0.15,
-    0.45,
-)  # shares of `enough` from which a hard limit is shown: a sure one of those meant, and others
+_SURE_SHARE = 0.15  # share of `enough` from which a hard limit of a person meant is shown
+_LIMIT_SHARE = 0.45  # the same for what is less surely a limit, and for limits of others
 _ANSWERS = -1.5  # log-odds of the answer to a look-up: lower ones are 1 % among 40, 3 % among 120 facts
 _AS_LIKELY = (
     1.0  # distance of further answers: of .7 to 2, most found at a precision of .8 and more, at 40, 50 and 120 facts alike

@@ -39,9 +39,9 @@ class HardLimit(NamedTuple):
     """A fact that is a hard limit."""
 
     chunk: Chunk
-    odds: float  # that the question touches it, as log-odds
+    odds: float  # log-odds that the question touches it
     severity: float  # the probability that it is a hard limit, not a taste or a habit
-    concerns: bool  # whether it is one of those whom the question names or includes
+    concerns: bool  # whether it applies to a person whom the question names or includes
 
 
 def limits_for(text: str, view: View, situation: str = "", space: str = "") -> list[HardLimit]:
@@ -57,20 +57,21 @@ def limits_for(text: str, view: View, situation: str = "", space: str = "") -> l
     found = [one.chunk for one in view.retrieve(Wanted(MOST, {"parts": Words("parts", terms, MOST)})).found["parts"]]
     whose = {chunk: about.whose for chunk, about in zip(found, view.about(found), strict=True)}
     about_world = is_about_world(text) and "at_hand" not in classes_of(text)  # what's for dinner tonight: of the person
-    chunks = view.get(found)
-    odds = limit_log_odds(text, [chunk.text for chunk in chunks], domains, about_world=about_world).tolist()
+    limits = _limits_among(view.get(found), view, space)
+    odds = limit_log_odds(text, [chunk.text for chunk, _ in limits], domains, about_world=about_world).tolist()
     known = [
-        HardLimit(chunk, round(touched, 6), severity, _concerns(text, chunk.text, whose[chunk.id], domains))
-        for chunk, touched, severity in zip(chunks, odds, _severities(chunks, view, space), strict=True)
-        if severity >= LIMIT
+        HardLimit(chunk, round(one, 6), severity, _concerns(text, chunk.text, whose[chunk.id], domains))
+        for (chunk, severity), one in zip(limits, odds, strict=True)
     ]
     return sorted(known, key=lambda one: (-one.odds, one.chunk.text, one.chunk.id))
 
 
-def _severities(chunks: Sequence[Chunk], view: View, space: str) -> list[float]:
+def _limits_among(chunks: Sequence[Chunk], view: View, space: str) -> list[tuple[Chunk, float]]:
+    """Return the facts that are hard limits, each with the probability of that."""
     none = np.zeros((len(chunks), 1), np.float32)
     vectors = view.vectors([chunk.id for chunk in chunks], space) if view.spaces.get(space) else none
-    return [float(one) for one in severities([chunk.text for chunk in chunks], vectors)]
+    likely = severities([chunk.text for chunk in chunks], vectors).tolist()
+    return [(chunk, one) for chunk, one in zip(chunks, likely, strict=True) if one >= LIMIT]
 
 
 def touched(limits: Sequence[HardLimit]) -> list[HardLimit]:
@@ -82,7 +83,7 @@ def touched(limits: Sequence[HardLimit]) -> list[HardLimit]:
 
 
 def is_sure(limit: HardLimit) -> bool:
-    """Return whether a fact surely is a hard limit of one of those that the question is about."""
+    """Return whether a fact surely is a hard limit, and applies to a person whom the question is about."""
     return limit.concerns and limit.severity >= SEVERE
 
 

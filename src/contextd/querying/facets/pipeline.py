@@ -250,7 +250,7 @@ def _must(
 
 def _answers(facts: _Facts, odds: NDArray[np.float64], size: int, asking: _Asking) -> list[int]:
     """Return the answer to a look-up, by standing if no vectors were trained for it; and newer values of its attribute."""
-    found = answers(odds) if facts.tier == FACTS and not asking.asked.own else alone(facts.standing, size)
+    found = answers(odds) if facts.wants.tier == FACTS and not asking.asked.own else alone(facts.standing, size)
     attributes = [(facts.read[chunk].label, about.whose) for chunk, about in zip(facts.chunks, facts.about, strict=True)]
     return completed(found, attributes, [about.modified for about in facts.about], facts.people)
 
@@ -304,10 +304,9 @@ class _Facts:
     standing: NDArray[np.float64]  # with the concepts and people that they share with the question
     concepts: NDArray[np.float64]
     people: Mentions
-    needed: NDArray[np.float64]  # for such a question, log-odds
+    wants: Need  # what the question needs, of all facts that were found
+    needed: NDArray[np.float64]  # the log-odds of these facts
     space: str  # the best one
-    tier: str  # whose weights are used
-    looks_up: bool
     vectors: Matrix
     traits: Traits | None
 
@@ -340,9 +339,7 @@ def _read(
     raised = np.round(standing[places] + _CONCEPTS * concepts + _PERSON * (people.meant - people.others), _DIGITS)
     traits = traits_of(texts, [one.kind for one in about], space, vectors) if held else None
     needed = needed[places] + wants.question.by_concepts(texts)
-    return _Facts(
-        places, chunks, read, about, raised, concepts, people, needed, space, wants.tier, wants.looks_up, vectors, traits
-    )
+    return _Facts(places, chunks, read, about, raised, concepts, people, wants, needed, space, vectors, traits)
 
 
 def _odds(found: Retrieved, facts: _Facts, limits: Sequence[HardLimit], size: int) -> NDArray[np.float64]:
@@ -351,7 +348,7 @@ def _odds(found: Retrieved, facts: _Facts, limits: Sequence[HardLimit], size: in
     of_limits = np.array([touched_by.get(chunk, 0.0) for chunk in facts.chunks])
     shared = {**shared_words(found, facts.places), "concepts": facts.concepts}
     columns = evidence(distances(found, facts.places), shared, facts.needed, of_limits, facts.people, size)
-    return odds_of(columns, facts.tier)
+    return odds_of(columns, facts.wants.tier)
 
 
 def _facets_of(facts: _Facts, kept: Sequence[int], asking: _Asking) -> list[str]:
@@ -362,7 +359,7 @@ def _facets_of(facts: _Facts, kept: Sequence[int], asking: _Asking) -> list[str]
     if asking.asked.own:
         return _nearest_of(facts, kept, facets, next(one for one in asking.embedders if one.space == facts.space))
     traits = Traits(facts.traits.aspects[kept], [facts.traits.kinds[place] for place in kept])
-    direct = [facts.looks_up] * len(kept)
+    direct = [facts.wants.looks_up] * len(kept)
     return assign(traits, subject, aspects_of(facets, subject), direct, facts.space.split("/")[0])
 
 

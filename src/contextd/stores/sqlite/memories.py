@@ -233,7 +233,7 @@ class SqliteMemories:
         changes = change_of(memory.text) is not None  # then it may end any fact; else the number of facts does not matter
         author = memory.author
         same = (workspace, mark, workspace, memory.attribute, memory.about, author, changes, workspace, author)
-        alike = (*same, memory.author, access_list_id(memory.principals))
+        alike = (*same, author, access_list_id(memory.principals))
         decided = decide(memory, _found(connection, memory.workspace, _ALIKE, alike))
         if decided.known:
             return replace(decided, memory=self._changed(connection, decided.memory, memory.author, None, {}))
