@@ -48,6 +48,7 @@ from contextd.text.needs import FACTS, WORDS, Needs, compared, needs_of, wanted
 from contextd.text.people import mentions
 from contextd.text.situations import situation_of
 from contextd.text.wording import asks_one_thing
+from contextd.values.document import OWNER
 from contextd.values.query import Narrow
 from contextd.values.trace import Trace
 
@@ -166,7 +167,9 @@ def _evidence(
         situation = situation_of(best.documents([text])[0], best.space) if best else ""
         space = own.space if (own := fact_embedder(spaces.get("deep"))) is not None else ""
         limits = {
-            one.chunk.id: 1 / (1 + math.exp(-one.odds)) for one in limits_for(text, view, situation, space) if one.concerns
+            one.chunk.id: 1 / (1 + math.exp(-one.odds))
+            for one in limits_for(text, view, OWNER, situation, space)
+            if one.concerns
         }
         there = np.array([limits.get(chunk, 0.0) for chunk in found.chunks])
         people = mentions(text, texts, [one.whose for one in view.about(found.chunks)])

@@ -187,7 +187,9 @@ def test_recall_reads_what_it_needs_and_not_the_whole_table(person: Session, hom
     person.remember("herons eat fish")
     connection = apsw.Connection(str(home / "record.db"), apsw.SQLITE_OPEN_READONLY)
     text = getattr(queries_of_recall, query).format(private=" or private")
-    values = {"workspace": 1, "then": 0, "now": True} if ":then" in text else (1, "[1]")
+    values = (
+        {"workspace": 1, "then": 0, "now": True} if ":then" in text else (1, "[1]", *(("person", "[]") if "?4" in text else ()))
+    )
     steps = [row[3] for row in connection.execute(f"explain query plan {text}", values)]
     assert any("USING INDEX" in step for step in steps)
     assert not any("PRIMARY KEY (workspace_id=?)" in step for step in steps), steps

@@ -100,7 +100,10 @@ class Deep:
         ids = np.array([self._ids(text, most)], np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         wanted = {name: feed[name] for name in self._inputs}
-        return [np.asarray(output, np.float32) for output in self._session.run(None, wanted)]
+        outputs = [np.asarray(output, np.float32) for output in self._session.run(None, wanted)]
+        if not np.isfinite(outputs[0]).all():
+            raise Unavailable(f"{self.folder.name} gives vectors that are no numbers; run `contextd models verify`")
+        return outputs
 
     def _ids(self, text: str, most: int) -> list[int]:
         vocabulary = self.pieces.vocabulary

@@ -66,7 +66,12 @@ _LOADED: dict[str, Any] = {}  # one of each for all data directories of the proc
 
 def _run(name: str, folder: Path, states: Float) -> tuple[Float, Float]:
     """Return the state of the first token above the layers, as a row, and those of all tokens below the last of them."""
-    first, tokens = _session(name, folder).run(None, {"states": states})
+    try:
+        first, tokens = _session(name, folder).run(None, {"states": states})
+    except ValueError as error:  # the optimized copy is of another model
+        raise Unavailable(f"cannot run {name} ({error}); run `contextd models verify`") from None
+    if not np.isfinite(first).all():
+        raise Unavailable(f"{name} gives vectors that are no numbers; run `contextd models verify`")
     return np.asarray(first, np.float32), np.asarray(tokens, np.float32)
 
 

@@ -61,7 +61,9 @@ def custom(name: str, text: str, header: str = "", separator: str = "\n", footer
 
 
 def text_of(chunk: Chunk) -> str:
-    """Return the text of a chunk. For a chat message, author and time come first."""
+    """Return the text of a chunk. For a chat message, author and time come first; for a memory, who else told it."""
+    if chunk.told_by:
+        return f"{chunk.told_by}: {chunk.text}"
     if chunk.kind != "chat_message":
         return chunk.text
     who = ", ".join(part for part in (chunk.label, *chunk.heading[-1:]) if part)

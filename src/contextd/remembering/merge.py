@@ -190,16 +190,22 @@ def _words(memory: Memory) -> frozenset[str]:
 
 
 def _confirmed(old: Memory, new: Memory) -> Memory:
-    """Return an old memory confirmed by a new one. Fields that the person set the first time stay."""
-    topics = tuple(dict.fromkeys((*old.topics, *new.topics)))
-    source = new.source if new.trusted else old.source  # a person's confirmation makes it their own
+    """Return an old memory confirmed by a new one. A person may add fields and flags; those set the first time stay."""
+    said, confidence = max(old.said, new.said), max(old.confidence, new.confidence)
+    confirmed = replace(old, said=said, confidence=confidence, changed=new.changed)
+    if not new.trusted:
+        return confirmed
+    given = {name: getattr(new, name) for name in new.verified - old.verified - {"topics"}}
     return replace(
-        old,
-        source=source,
-        said=max(old.said, new.said),
-        confidence=max(old.confidence, new.confidence),
-        topics=topics,
-        changed=new.changed,
+        confirmed,
+        **given,
+        source=new.source,  # a person's confirmation makes it their own
+        topics=tuple(dict.fromkeys((*old.topics, *new.topics))),
+        verified=old.verified | new.verified,
+        valid_to=old.valid_to if new.valid_to is None else new.valid_to,
+        pinned=old.pinned or new.pinned,
+        silent=old.silent or new.silent,
+        private=old.private or new.private,
     )
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from contextd.errors import InvalidInput, TooLarge, Unavailable
 from contextd.ports.record import Memories
 from contextd.ports.world import Embedder, Matrix, Tagger, Tokens
@@ -101,8 +103,14 @@ def outdated(memories: Sequence[Memory], resources: RememberResources) -> list[M
     for start in range(0, len(memories), _BATCH):
         batch = memories[start : start + _BATCH]
         held = resources.memories.vectors(batch[0].workspace, [memory.id for memory in batch]) if spaces else {}
-        found += [one for one in batch if one.enriched < VERSION or not spaces <= held.get(one.id, {}).keys()]
+        there = {one: {space for space, rows in its.items() if _is_usable(space, rows)} for one, its in held.items()}
+        found += [one for one in batch if one.enriched < VERSION or not spaces <= there.get(one.id, set())]
     return found
+
+
+def _is_usable(space: str, rows: Matrix) -> bool:
+    """Return whether vectors are numbers and not all zero: a damaged model may have made them. A table may not know a word."""
+    return bool(np.isfinite(rows).all() and (rows.any() or space.startswith("static/")))
 
 
 def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:

@@ -150,6 +150,7 @@ class Chunk:
     pieces_in_document: int = 1
     confidence: float = 1.0
     value: str = ""  # value of a memory's attribute, with the unit
+    told_by: str = ""  # the author of a memory, if that is not the reader
     kinds: tuple[str, ...] = ()  # of all units in it, since small neighbors share a chunk; the first is `kind`
     document_length: int = 0  # characters of the whole document; 0 if it is no file
 
@@ -177,6 +178,7 @@ class About(NamedTuple):
     feedback: int = 0  # number of useful ratings minus useless ones
     topics: tuple[str, ...] = ()
     whose: str = ""  # whom a memory is about; empty for its author
+    stated_by: str = ""  # the person who stated or verified a memory; empty if only a program did
     kinds: tuple[str, ...] = ()  # of all units in it; the first is `kind`
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from contextd.querying.render import text_of
 from contextd.text.natural_language import ANY_SMALL
 from contextd.text.relative_times import resolved
 from contextd.text.terms import plain, split
@@ -24,6 +25,7 @@ _DENIES = re.compile(
     r"\b(?:no|not|never|nothing|without|except|unless|only|but|kein\w*|nicht|nie|ohne|nur|pas|jamais|sans|nunca|sin)\b", re.I
 )
 _DIGIT = re.compile(r"\d")
+_FORGES = re.compile(r"[@;\n]")  # what begins and ends a statement
 _SAME = 5  # letters that two related words share: allergic, allergy
 # Words that weaken a value, and how a statement writes them.
 _WEAKENED = tuple(
@@ -44,13 +46,15 @@ _SAID_BY_SIGN = frozenset(
 
 
 class Statement(NamedTuple):
-    """The values of one attribute; or a whole fact, without an attribute."""
+    """The values of one attribute; or a whole fact, without an attribute. A fact cannot forge statements."""
 
     attribute: str
     values: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"@{self.attribute} {', '.join(self.values)}" if self.attribute else self.values[0]
+        if self.attribute:
+            return f"@{self.attribute} {', '.join(self.values)}"
+        return f'"{self.values[0]}"' if self.values[0].lstrip().startswith("@") else self.values[0]
 
 
 def compress(hits: Sequence[Hit]) -> list[Statement]:
@@ -80,11 +84,11 @@ def _add(new: Statement, found: list[Statement]) -> None:
 def _stated(hit: Hit) -> tuple[str, str]:
     """Return attribute and value of a hit; no attribute and the whole text if the text says more."""
     chunk = hit.chunk
-    if chunk.label and chunk.value:
+    if chunk.label and chunk.value and not chunk.told_by and not _FORGES.search(chunk.label + chunk.value):
         text, weak = _weakened(chunk.text) if chunk.value[0].isdigit() else (chunk.text, "")
         if _says_all(text, chunk.label, chunk.value):
             return chunk.label, weak + resolved(chunk.value, chunk.modified)
-    return "", resolved(" ".join(chunk.text.split()), chunk.modified)
+    return "", resolved(" ".join(text_of(chunk).split()), chunk.modified)
 
 
 def _weakened(text: str) -> tuple[str, str]:

@@ -17,12 +17,14 @@ from contextd.text.patterns import pattern
 from contextd.text.severity import LIMIT, SEVERE, severities
 from contextd.text.terms import PARTS, key
 from contextd.text.wording import is_about_world
+from contextd.values.answer import Hit
 from contextd.values.document import Chunk
 from contextd.values.query import Facet
 from contextd.values.retrieval import Wanted, Words
+from contextd.values.trace import Trace
 
 LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", "what harms comes before taste")
-MOST = 200
+MOST, _READ = 1000, 200  # limits that are found, and those whose texts are read: the reader's own first
 _OWN = 10.0  # weight of a domain of the question: of more limits than that, its own are read
 _TOUCHES = -2.75  # log-odds from which a question touches a limit
 _MONEY = -0.5  # log-odds from which a question touches a budget
@@ -42,9 +44,14 @@ class HardLimit(NamedTuple):
     odds: float  # log-odds that the question touches it
     severity: float  # the probability that it is a hard limit, not a taste or a habit
     concerns: bool  # whether it applies to a person whom the question names or includes
+    own: bool  # whether the reader stated it, and no program or other person
+
+    def as_hit(self, score: float) -> Hit:
+        """Return the limit as a hit; the reader's own come before what others say."""
+        return Hit(self.chunk, score, 1 + score + self.own, {"limit": 1.0, "relevance": round(score, 4)}, LIMITS.name)
 
 
-def limits_for(text: str, view: View, situation: str = "", space: str = "") -> list[HardLimit]:
+def limits_for(text: str, view: View, reader: str, situation: str = "", space: str = "") -> list[HardLimit]:
     """Return the hard limits of a person and of people close to them, the likeliest to be touched first.
 
     `space` is that of vectors for facts, which tell hard limits from tastes and habits better than words alone. Memories that
@@ -55,12 +62,13 @@ def limits_for(text: str, view: View, situation: str = "", space: str = "") -> l
     domains = question_domains(text, situation)
     terms = {key(limit_term(domain), PARTS): _OWN if domain in domains else 1.0 for domain in (*DOMAINS, ANY)}
     found = [one.chunk for one in view.retrieve(Wanted(MOST, {"parts": Words("parts", terms, MOST)})).found["parts"]]
-    whose = {chunk: about.whose for chunk, about in zip(found, view.about(found), strict=True)}
+    about = dict(zip(found, view.about(found), strict=True))
+    own = {chunk for chunk, one in about.items() if one.stated_by == reader}
     about_world = is_about_world(text) and "at_hand" not in classes_of(text)  # what's for dinner tonight: of the person
-    limits = _limits_among(view.get(found), view, space)
+    limits = _limits_among(view.get(sorted(found, key=lambda chunk: chunk not in own)[:_READ]), view, space)
     odds = limit_log_odds(text, [chunk.text for chunk, _ in limits], domains, about_world=about_world).tolist()
     known = [
-        HardLimit(chunk, round(one, 6), severity, _concerns(text, chunk.text, whose[chunk.id], domains))
+        HardLimit(chunk, round(one, 6), severity, _concerns(text, chunk.text, about[chunk.id].whose, domains), chunk.id in own)
         for (chunk, severity), one in zip(limits, odds, strict=True)
     ]
     return sorted(known, key=lambda one: (-one.odds, one.chunk.text, one.chunk.id))
@@ -97,9 +105,13 @@ def without_other_money(limits: Sequence[HardLimit], question: str, *, buys: boo
     ]
 
 
-def most_pressing(limits: list[HardLimit], size: int) -> list[HardLimit]:
-    """Return the first limits: all of them, unless they are very many of a person's `size` facts."""
-    return limits[: max(_ALL, int(_OF_ALL * size))]
+def most_pressing(limits: list[HardLimit], size: int, trace: Trace) -> list[HardLimit]:
+    """Return all limits, unless they are very many of `size` facts: then the reader's own first, and the trace says so."""
+    most = max(_ALL, int(_OF_ALL * size))
+    if len(limits) <= most:
+        return limits
+    trace.warn(f"{len(limits)} hard limits may matter; {len(limits) - most} of them are left out, those of others first")
+    return sorted(limits, key=lambda one: not one.own)[:most]
 
 
 def _concerns(text: str, fact: str, whose: str, domains: frozenset[str]) -> bool:

@@ -32,7 +32,7 @@ def need(
 ) -> Need:
     """Compare a question with all facts. `vectors` has it as a document, by space; `held` the embedders of the view.
 
-    The space for facts serves if all facts with a vector in the best space have one there: older versions did not make them.
+    The space for facts serves if any fact has a vector there.
     """
     if held and (found_by := compare(text, view, found.chunks, held[-1:], trace)) is not None:
         return Need(FACTS, found_by.question, found_by.odds, looks_up(text, found_by.vector))

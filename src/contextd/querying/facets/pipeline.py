@@ -192,10 +192,12 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
         "retrieve", lambda: retrieve(view, plan, {one.space: asking.vectors[one.space] for one in held}, near=_COMPARED)
     )
     situation = situation_of(asking.as_text[held[-1].space], held[-1].space) if held else ""
-    limits = trace.step("limits", lambda: limits_for(plan.text, view, situation, asking.space_for_facts()))
+    limits = trace.step(
+        "limits", lambda: limits_for(plan.text, view, asking.query.scope.reader.name, situation, asking.space_for_facts())
+    )
     limits = without_other_money(limits, plan.text, buys=is_filled(plan.subject))
     if not found.chunks:
-        return [_limit(one.chunk, 0.0) for one in most_pressing(touched(limits), view.size)]
+        return [one.as_hit(0.0) for one in most_pressing(touched(limits), view.size, trace)]
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
     wants = trace.step("need", lambda: need(asking.named, asking.as_named, view, found, held, trace))
     gate = trace.step("matter", lambda: any_needed(plan.text, found, standing, asking.as_text, wants.odds, wants.tier))
@@ -211,7 +213,8 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
     answer = _answers(facts, odds, view.size, asking) if may_answer else []
     best = answer or (relevant(odds, view.size) if gate >= enough.facts else [])
-    must, budgets = _must(limits, facts, likely, view.size, asking) if not answer else ([], [])  # that alone is asked for
+    beside = limits if not answer else []  # the answer to a look-up alone is asked for
+    must, budgets = _must(beside, facts, likely, view.size, asking, trace)
     kept = _concerned(best, facts, {one.chunk.id for one in must}, shown, asking)
     kept += [place for place in budgets if place not in kept]
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
@@ -219,12 +222,12 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
         nearly = _concerned(relevant(odds, view.size, NEARLY), facts, {one.chunk.id for one in must}, shown, asking)
         filled = trace.step("fill", lambda: _filled(kept, names, nearly, facts, asking))
         kept, names = list(filled), list(filled.values())
-    first = [_limit(one.chunk, shown.get(one.chunk.id, 0.0)) for one in must]
+    first = [one.as_hit(shown.get(one.chunk.id, 0.0)) for one in must]
     return [*first, *_ordered(facts, kept, names, shown, view, asking, trace)]
 
 
 def _must(
-    limits: Sequence[HardLimit], facts: _Facts, likely: NDArray[np.float64], size: int, asking: _Asking
+    limits: Sequence[HardLimit], facts: _Facts, likely: NDArray[np.float64], size: int, asking: _Asking, trace: Trace
 ) -> tuple[list[HardLimit], list[int]]:  # fmt: skip
     """Return the limits that must be shown, and the places of budgets among them: these are shown in their facets.
 
@@ -242,7 +245,7 @@ def _must(
         ]
         further = [one for one in must if one.chunk.id not in english]
         must = [*sorted(judged, key=lambda one: -odds[one.chunk.id]), *further]
-    must = most_pressing(must, size)
+    must = most_pressing(must, size, trace)
     place_of = {chunk: place for place, chunk in enumerate(facts.chunks)}
     budgets = [one for one in must if one.chunk.id in place_of and is_budget(one.chunk.text)]
     return [one for one in must if one not in budgets], [place_of[one.chunk.id] for one in budgets]
@@ -276,10 +279,6 @@ def _concerned(
         and not (alone_asked and facts.people.others[place])
         and not (buys and is_budget_elsewhere(facts.read[facts.chunks[place]].label, asking.plan.text))
     ]
-
-
-def _limit(chunk: Chunk, score: float) -> Hit:
-    return Hit(chunk, score, 1 + score, {"limit": 1.0, "relevance": round(score, 4)}, LIMITS.name)
 
 
 def _standing(view: View, found: Retrieved, held: Sequence[Embedder], asking: _Asking) -> NDArray[np.float64]:
@@ -322,9 +321,10 @@ def _read(
 ) -> _Facts:
     """Read the limits, the facts of the best standing, and those that are needed for such a question."""
     space, needed = held[-1].space if held else "", wants.odds
-    promising, of_limits = standing + needed, {one.chunk.id for one in limits}
+    promising, of_limits = standing + needed, {one.chunk.id: one.own for one in limits}
     order = np.argsort(-promising, kind="stable").tolist()
     further = [place for place in order[_LOOKED_AT:] if found.chunks[place] in of_limits]
+    further.sort(key=lambda place: not of_limits[found.chunks[place]])
     best = [*order[:_LOOKED_AT], *further[:_LIMITS_LOOKED_AT]]
     read = {chunk.id: chunk for chunk in view.get([found.chunks[place] for place in best])}
     places = [place for place in best if found.chunks[place] in read]

@@ -92,10 +92,12 @@ class MemoryView(SnapshotView):
         ]
 
     def get(self, chunks: Sequence[ChunkId]) -> list[Chunk]:
-        """Return chunks with their texts; a memory has its attribute as label, and its value."""
+        """Return chunks with their texts; a memory has its attribute as label, its value, and who else told it."""
         known = {row[0]: row[1:] for row in self._memories.stated({chunk.document for chunk in chunks})}
+        reader = self._scope.reader.name
         return [
-            _stated(chunk, *known[chunk.id.document]) if chunk.id.document in known else chunk for chunk in super().get(chunks)
+            _stated(chunk, reader, *known[chunk.id.document]) if chunk.id.document in known else chunk
+            for chunk in super().get(chunks)
         ]
 
     def related(self, documents: Collection[int]) -> Mapping[int, Sequence[Related]]:
@@ -108,10 +110,17 @@ class MemoryView(SnapshotView):
 
 
 def _known(where: About, memory: Sequence[Any], topics: Mapping[str, tuple[str, ...]]) -> About:
-    kind, said, confidence, pinned, feedback, whose, written = memory
+    kind, said, confidence, pinned, feedback, whose, stated_by, written = memory
     names = topics[written]
-    return About(where.uri, where.language, kind, said, where.pieces, confidence, bool(pinned), feedback, names, whose)
+    return About(
+        where.uri, where.language, kind, said, where.pieces, confidence, bool(pinned), feedback, names, whose, stated_by
+    )  # fmt: skip
 
 
-def _stated(chunk: Chunk, kind: str, confidence: float, said: int, attribute: str, value: str) -> Chunk:
-    return replace(chunk, kind=kind, label=attribute, value=value, confidence=confidence, modified=said)
+def _stated(
+    chunk: Chunk, reader: str, kind: str, confidence: float, said: int, attribute: str, value: str, author: str
+) -> Chunk:  # fmt: skip
+    told_by = author if author != reader else ""
+    return replace(
+        chunk, kind=kind, label=attribute, value=value, confidence=confidence, modified=said, told_by=told_by
+    )  # fmt: skip

@@ -117,10 +117,10 @@ class MemoryReading(Reading, Protocol):
         """Return the topics of the memories of some documents."""
 
     def known(self, documents: Collection[int]) -> Iterable[tuple[Any, ...]]:
-        """Return document, kind, time said, confidence, pinned, feedback, whom it is about, topics as JSON."""
+        """Return document, kind, time said, confidence, pinned, feedback, whom it is about, who stated it, topics as JSON."""
 
     def stated(self, documents: Collection[int]) -> Iterable[tuple[Any, ...]]:
-        """Return document, kind, confidence, time said, attribute, value with its unit."""
+        """Return document, kind, confidence, time said, attribute, value with its unit, author."""
 
     def related(self, documents: Collection[int]) -> Iterable[tuple[int, int, str]]:
         """Return document, linked document and kind of each link, oldest first."""

@@ -15,7 +15,7 @@ from contextd.stores.search.view import only
 from contextd.stores.sqlite.reading import SqliteReading
 from contextd.stores.sqlite.store import SqliteStore
 from contextd.values.document import MEMORIES
-from contextd.values.memory import Recall
+from contextd.values.memory import GUESSED, PERSON, Recall
 from contextd.values.query import Scope
 
 # Past: memories that are no longer valid, silent or private. Future: not valid yet. Others: excluded by filters; uses no index.
@@ -42,10 +42,12 @@ _TOPICS = """
 select distinct t.value from memory m, json_each(m.topics) t
 where m.workspace_id = ? and m.document_id in (select value from json_each(?))"""
 _KNOWN = """
-select document_id, kind, said, confidence, pinned, useful - useless, about, topics
+select document_id, kind, said, confidence, pinned, useful - useless, about, case when source = ?3 or not exists (
+    select 1 from json_each(?4) g where g.value not in (select v.value from json_each(verified) v)
+) then author else '' end, topics
 from json_each(?2) j cross join memory on workspace_id = ?1 and document_id = j.value"""
 _STATED = """
-select document_id, kind, confidence, said, attribute, trim(memory.value || ' ' || unit)
+select document_id, kind, confidence, said, attribute, trim(memory.value || ' ' || unit), author
 from json_each(?2) j cross join memory on workspace_id = ?1 and document_id = j.value"""
 
 
@@ -89,11 +91,11 @@ class SqliteMemoryReading(SqliteReading):
         return [topic for (topic,) in self.select(_TOPICS, json.dumps(list(documents)))]
 
     def known(self, documents: Collection[int]) -> Iterable[tuple[Any, ...]]:
-        """Return document, kind, time said, confidence, pinned, feedback, whom it is about, topics as JSON."""
-        return self.select(_KNOWN, json.dumps(sorted(documents)))
+        """Return document, kind, time said, confidence, pinned, feedback, whom it is about, who stated it, topics as JSON."""
+        return self.select(_KNOWN, json.dumps(sorted(documents)), PERSON, json.dumps(GUESSED))
 
     def stated(self, documents: Collection[int]) -> Iterable[tuple[Any, ...]]:
-        """Return document, kind, confidence, time said, attribute, value with its unit."""
+        """Return document, kind, confidence, time said, attribute, value with its unit, author."""
         return self.select(_STATED, json.dumps(sorted(documents)))
 
     def related(self, documents: Collection[int]) -> list[tuple[int, int, str]]:

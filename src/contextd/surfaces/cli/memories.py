@@ -110,10 +110,16 @@ def recall(
         return 1
     known = session.memories.several([hit.chunk.uri for hit in found.hits])
     rows = [
-        (f"{hit.score:.2f}", one.id[:8], one.kind, one.text + _linked(hit)) for hit, one in zip(found.hits, known, strict=True)
+        (f"{hit.score:.2f}", one.id[:8], one.kind, _told(one.text, hit) + _linked(hit))
+        for hit, one in zip(found.hits, known, strict=True)
     ]
     table(("score", "id", "kind", "memory"), rows)
     return 0 if found.hits else 1
+
+
+def _told(text: str, hit: Any) -> str:
+    """Return the text of a memory, behind its author if that is somebody else."""
+    return f"{hit.chunk.told_by}: {text}" if hit.chunk.told_by else text
 
 
 def _linked(hit: Any) -> str:

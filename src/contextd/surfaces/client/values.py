@@ -94,6 +94,7 @@ def hit(answer: Json) -> Hit:
         microseconds(answer["modified"]) or 0,
         confidence=answer["confidence"],
         value=answer["value"],
+        told_by=answer.get("told_by", ""),
         kinds=tuple(answer["kinds"]),
     )
     found = Hit(chunk, answer["score"], answer["rank_score"], answer["why"], answer.get("facet", ""))

@@ -75,7 +75,9 @@ def _recall(call: ToolCall, asked: requests.RecallTool) -> str:
     found = call.session.recall(checked_query(asked.query), k=asked.k, deadline=_SECONDS)
     facts = call.session.memories.several([hit.chunk.uri for hit in found.hits])
     lines = [f"Note: {visible_line(one)}" for one in found.trace.warnings]
-    return "\n".join([*lines, *map(_fact, facts)] if facts else [*lines, "No fact about this is known."])
+    told_by = [hit.chunk.told_by for hit in found.hits]
+    shown = [_fact(one) + (f" (told by {who})" if who else "") for one, who in zip(facts, told_by, strict=True)]
+    return "\n".join([*lines, *shown] if facts else [*lines, "No fact about this is known."])
 
 
 def _forget(call: ToolCall, asked: requests.ForgetTool) -> str:

@@ -67,6 +67,7 @@ class HitAnswer:
     value: str
     why: Mapping[str, float]
     facet: str | None = optional()
+    told_by: str | None = optional()
     relation: Mapping[str, Any] | None = optional()
     text: str | None = optional()
     highlights: Sequence[Sequence[int]] | None = optional()
@@ -94,6 +95,7 @@ class HitAnswer:
             value=chunk.value,
             why=hit.why,
             facet=hit.facet or None,
+            told_by=chunk.told_by or None,
             relation=relation and {"kind": relation.kind, "depth": relation.depth, "with": relation.uri},
             text=chunk.text if text else None,
             highlights=None if terms is None else matches(chunk.text, terms),
