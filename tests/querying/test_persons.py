@@ -248,12 +248,24 @@ def test_my_sister_means_the_sister_whose_name_a_fact_says() -> None:
     found = mentions("a present for my sister", facts, ["sister", "bodil", "torill", ""])
     assert found.meant.tolist() == [1, 1, 0, 0] and found.others.tolist() == [0, 0, 1, 0]
     assert mentions("something for Torill", facts, [""] * 4).named.tolist() == [0, 0, 1, 0]
+    facts = [
+        "Corinna is my younger sister",
+        "Corinna is vegan",
+        "Our son Pim is 4",
+        "The kids hate fish",
+        "Juno, our daughter, dances",
+    ]
+    found = mentions("dinner with my sister", facts, ["corinna", "corinna", "son", "kids", "juno"])
+    assert found.meant.tolist() == [1, 1, 0, 0, 0] and found.outside.tolist() == [0, 0, 0, 0, 0]
+    found = mentions("shoes for Pim", facts, ["corinna", "corinna", "son", "kids", "juno"])
+    assert (found.named + found.meant).tolist() == [0, 0, 1, 1, 0], "the kids are meant, his sister is not"
+    assert found.outside.tolist() == [1, 1, 0, 0, 0] and found.introduces.tolist() == [0, 0, 1, 0, 0]
 
 
 def test_the_same_evidence_counts_less_among_more_facts() -> None:
     zero, one = np.zeros(1), np.ones(1)
     shared = {"parts": zero, "coverage": zero, "concepts": zero}
-    nobody = Mentions(zero, zero, zero)
+    nobody = Mentions(zero, zero, zero, zero, zero)
 
     def odds(near: float, size: int) -> float:
         columns = evidence({"static": near * one, "deep": near * one}, shared, -one, zero, nobody, size)

@@ -27,6 +27,7 @@ _UNITS = _any(
     r"words?|pages?|steps?|people|persons?|guests?|units?|points?",
     r"gb|tb|mb|kb|gigs?|kcal|calories|liters?|litres?|l|ml|watts?|w|kwh|v",
 )
+_DOSE = r"\d+(?:[.,]\d+)? ?(?:mg|µg|μg|mcg|ml|units?|ie|iu)"
 _WORDS = (
     "half an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|hundred"
     "|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|deux|trois|quatre|cinq|dix|dos|tres|cuatro|cinco|diez"
@@ -120,7 +121,8 @@ _PHRASES = tuple(
                  r"(?:an? (?:[\w-]+ ){1,3}in )?" + _PLACE),
         ("birthplace", r"\b(?:born(?: and raised)?|grew up|raised) in " + _PLACE),
         ("language", r"\bspeaks? (?:fluent |some |a little |basic )?(?P<value>(?-i:[A-Z])\w+(?:(?:, | and )(?-i:[A-Z])\w+)*)"),
-        ("medication", r"\b(?:take|takes|taking|on) (?P<value>\w+(?: \d+ ?mg)?) (?:for my|daily|every|each)"),
+        ("medication", rf"\b(?:take|takes|taking|on) (?P<value>\w+ {_DOSE}|{_DOSE}(?: of)? \w{{4,}})"),
+        ("medication", r"\b(?:take|takes|taking|on) (?P<value>\w+) (?:for my|daily|every|each)"),
         ("version_{what}", r"\b(?:use|using|run|running|on|upgraded to|moved to|updated to) (?P<what>(?-i:[A-Z])[\w+#.-]*) v?(?P<value>\d+(?:\.\d+)*)(?= now\b| for\b| in\b|[.,;]?$)"),
         ("weight", r"\b(?:i'?m|i am) (?:now )?(?:down|up) to (?P<value>\d+(?:[.,]\d+)?) ?(?P<unit>kg|kilos?|lbs?|pounds|stone)"),
         ("home", r"\b(?:nach " + _PLACE + r" (?:um)?gezogen|(?:déménagé|emménagé) à (?P<in_fr>(?-i:[A-Z])[\w'-]+)|me mudé a (?P<in_es>(?-i:[A-Z])[\w'-]+))"),
@@ -216,7 +218,7 @@ def _sized(text: str) -> Found:
 
 def _frequency(text: str) -> Found:
     match = _TIMES.search(text)
-    if match is None or _budget(text) is not None:  # "Monthly grocery budget: 650€" says how much, not how often
+    if match is None or _budget(text) is not None or re.search(rf"{_DOSE}\b", text):  # how much is said, not how often
         return None
     count = match["times"] or _COUNTS.get((match["word"] or "").casefold(), "1")
     span = (match["what"] or match["adverb"] or match["period"]).casefold()

@@ -16,7 +16,8 @@ PEOPLE = re.compile(
 )
 NAMED = re.compile(
     r"^(?P<who>[A-Z][a-z]+)(?:'s|\u2019s)? (?:is|has|likes|hates|loves|prefers|wants|turns|works|lives|needs|can't|must|speaks|takes|was|went|eats|won't"
-    r"|doesn't|gets|reacts|carries|avoids|uses|sold|left|quit|stopped|gave|got|joined|bought)\b"
+    r"|doesn't|gets|reacts|carries|avoids|uses|sold|left|quit|stopped|gave|got|joined|bought|wears|plays|drinks|drives|rides|sings|studies"
+    r"|teaches|swims|dances|sleeps|cooks|bakes|reads|collects|enjoys|dislikes|suffers|snores|celebrates|volunteers|attends|cannot)\b"
 )
 # The same in German, French and Spanish. Things can do what the verbs of the second group say, so these need a name.
 _ACTS_ABROAD = re.compile(
@@ -29,7 +30,7 @@ _IS_ABROAD = re.compile(
 )
 _MINE_ABROAD = re.compile(r"^(?:meine?|unsere?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?) ", re.IGNORECASE)
 NOT_NAMES = frozenset(
-    "The This That There It My Our He She We They What Who Our Your Its All Every Each One No Not Shoe Budget Rent".split()
+    "Everyone Everybody Nobody Somebody Someone Anyone People The This That There It My Our He She We They What Who Our Your Its All Every Each One No Not Shoe Budget Rent".split()
 )
 
 

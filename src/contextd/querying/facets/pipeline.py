@@ -44,7 +44,7 @@ from contextd.querying.facets.limits import (
 )
 from contextd.querying.facets.look_up import completed
 from contextd.querying.facets.need import Need, need
-from contextd.querying.facets.traits import Traits, is_budget_elsewhere, shared_concepts, traits_of
+from contextd.querying.facets.traits import Traits, is_elsewhere, shared_concepts, traits_of
 from contextd.querying.matter import ENOUGH, any_needed
 from contextd.querying.pipeline import QueryResources
 from contextd.querying.render import warn_of_hidden
@@ -259,8 +259,10 @@ def _answers(facts: _Facts, odds: NDArray[np.float64], size: int, asking: _Askin
 
 
 def _filled(kept: list[int], names: list[str], nearly: list[int], facts: _Facts, asking: _Asking) -> dict[int, str]:
-    """Return the facet of each shown fact, with what fills the facets of a purchase."""
-    more = [place for place in nearly if place not in kept]
+    """Return the facet of each shown fact, with what fills the facets of a purchase, for the people meant."""
+    people = facts.people
+    meant = np.maximum(people.named, people.meant) if people.named.any() else 1 - people.others
+    more = [place for place in nearly if place not in kept and meant[place]]
     labels = {place: facts.read[facts.chunks[place]].label for place in (*kept, *more)}
     shown = dict(zip(kept, names, strict=True))
     return fill(shown, dict(zip(more, _facets_of(facts, more, asking), strict=True)), labels)
@@ -277,7 +279,7 @@ def _concerned(
         if shown[facts.chunks[place]] >= asking.query.min_score
         and facts.chunks[place] not in limits
         and not (alone_asked and facts.people.others[place])
-        and not (buys and is_budget_elsewhere(facts.read[facts.chunks[place]].label, asking.plan.text))
+        and not (buys and is_elsewhere(facts.read[facts.chunks[place]].label, asking.plan.text))
     ]
 
 

@@ -23,6 +23,8 @@ _GENERAL = frozenset(
 )
 
 _BUDGET = "budget_"  # before the thing, in the attribute of a fact
+_SIZE = "_size"  # after the thing
+_WORN = {"shoes": {"shoes"}, "jewelry_watch": {"jewelry_watch"}, "clothes": {"clothes", "shoes"}}  # what else has a size for it
 _MONEY = frozenset("budget price_cost money_bank".split())
 
 
@@ -55,6 +57,17 @@ def _share(own: frozenset[str], asked: frozenset[str], wide: frozenset[str]) -> 
     exact = len(own & asked) / math.sqrt(max(1, len(asked)))
     broad = len((widened(own) - _GENERAL) & wide) / math.sqrt(max(1, len(wide)))
     return exact + broad
+
+
+def is_elsewhere(label: str, question: str) -> bool:
+    """Whether a fact is a budget or a size for other things than the question names."""
+    return is_budget_elsewhere(label, question) or _is_size_elsewhere(label, question)
+
+
+def _is_size_elsewhere(label: str, question: str) -> bool:
+    own = concepts_of(label.removesuffix(_SIZE).replace("_", " ")) & _WORN.keys() if label.endswith(_SIZE) else frozenset[str]()
+    asked = concepts_of(question) & _WORN.keys()
+    return bool(own and asked) and not any(own & _WORN[one] for one in asked)
 
 
 def is_budget_elsewhere(label: str, question: str) -> bool:
