@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -526,3 +527,49 @@ def test_a_budget_was_kept_from_a_question_about_it(home: Path) -> None:
         session.remember(fact)
     assert budget in [hit.chunk.text for hit in session.facets("How much can I spend on food per week?").hits]
     session.close()
+
+
+@pytest.fixture
+def told_facts(home: Path) -> Iterator[Callable[..., Session]]:
+    """Opens a session of somebody who has told some facts, with all models."""
+    session = open_session(None, home=home, environment={})
+
+    def told(*facts: str) -> Session:
+        session.memories.remember_all([session.memories.draft(fact) for fact in facts])
+        return session
+
+    yield told
+    session.close()
+
+
+def test_who_somebody_is_is_told_by_the_facts_that_introduce_them(told_facts: Callable[..., Session]) -> None:
+    person = told_facts(
+        "My name is Miriam, I'm 41 and live in Utrecht with my wife Noor", "Noor wears size S", "Noor speaks Arabic and French",
+        "My wife Noor is a midwife", "Noor loves sailing", "We have a cat called Bram", "My ring size is 54", "I wear a size M in tops",
+        "Our daughter Juno was born on 14 March 2017", "Juno's birthday party is at the climbing hall on Saturday",
+    )  # fmt: skip
+    assert _texts(person, "who is Noor?") == {
+        "My wife Noor is a midwife",
+        "My name is Miriam, I'm 41 and live in Utrecht with my wife Noor",
+    }
+    assert _texts(person, "what is my cat called") == {"We have a cat called Bram"}
+    assert "Our daughter Juno was born on 14 March 2017" in _texts(person, "when is Juno's birthday")
+    assert "My ring size is 54" in _texts(person, "what's my ring size")
+
+
+def test_sizes_of_other_people_and_things_do_not_fill_a_purchase(told_facts: Callable[..., Session]) -> None:
+    person = told_facts(
+        "Our son Pim is 4", "Pim wears shoe size 28", "Juno wears shoe size 34", "My ring size is 54", "I wear EU 41 shoes",
+        "My favourite colour is dark green", "I prefer leather shoes",
+    )  # fmt: skip
+    assert "Pim wears shoe size 28" in _texts(person, "shoes for Pim for winter")
+    assert "My ring size is 54" not in _texts(person, "which shoes should I buy for the hike")
+
+
+@pytest.mark.parametrize("text", ["give me the next step", "what's next?", "make it shorter", "repeat that"])
+def test_what_only_keeps_a_talk_going_gets_nothing(told_facts: Callable[..., Session], text: str) -> None:
+    assert not _texts(told_facts("I take levothyroxine 75 µg every morning", "I'm in the works council"), text)
+
+
+def _texts(person: Session, question: str) -> set[str]:
+    return {hit.chunk.text for hit in person.facets(question).hits}

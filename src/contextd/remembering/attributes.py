@@ -27,7 +27,7 @@ _UNITS = _any(
     r"words?|pages?|steps?|people|persons?|guests?|units?|points?",
     r"gb|tb|mb|kb|gigs?|kcal|calories|liters?|litres?|l|ml|watts?|w|kwh|v",
 )
-_DOSE = r"\d+(?:[.,]\d+)? ?(?:mg|µg|μg|mcg|ml|units?|ie|iu)"
+_DOSE = r"(?P<value>\d+(?:[.,]\d+)?) ?(?P<unit>mg|µg|μg|mcg|ml|ie|iu)\b"
 _WORDS = (
     "half an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|hundred"
     "|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|deux|trois|quatre|cinq|dix|dos|tres|cuatro|cinco|diez"
@@ -106,7 +106,7 @@ _PHRASES = tuple(
         ("intolerance", r"\bintoleran\w+ (?:to|of) (?P<value>[\w ,]+)"),
         ("diet", r"\b(?P<value>vegan|vegetarian|vegetarisch|pescatarian|pescetarian|halal|kosher|keto|paleo|gluten[- ]free|low[- ]carb|végétarienne?|vegetarian[oa]|vegan[oa])\b"),
         ("birthday", rf"\bbirthday\b(?: is| :|:)?(?: on)? (?:the )?(?P<value>{_DATE})"),
-        ("birthday", rf"\bborn (?:on|in) (?:the )?(?P<value>{_DATE})"),
+        ("birthday", rf"\bborn (?:(?:on|in) )?(?:the )?(?P<value>{_DATE})"),
         ("deadline", rf"\b(?:deadline|due|expires?|frist)\b[^.;]*?\b(?P<value>{_DATE})"),
         ("wake_up_time", rf"\b(?:wake|get|getting|waking) up (?:at|around|by) (?P<value>{_CLOCK}|\d{{1,2}})"),
         ("bedtime", rf"\b(?:go to bed|bedtime|asleep)\b.{{0,14}}?(?P<value>{_CLOCK})"),
@@ -121,7 +121,8 @@ _PHRASES = tuple(
                  r"(?:an? (?:[\w-]+ ){1,3}in )?" + _PLACE),
         ("birthplace", r"\b(?:born(?: and raised)?|grew up|raised) in " + _PLACE),
         ("language", r"\bspeaks? (?:fluent |some |a little |basic )?(?P<value>(?-i:[A-Z])\w+(?:(?:, | and )(?-i:[A-Z])\w+)*)"),
-        ("medication", rf"\b(?:take|takes|taking|on) (?P<value>\w+ {_DOSE}|{_DOSE}(?: of)? \w{{4,}})"),
+        ("dose_{what}", rf"\b(?:take|takes|taking|on) (?P<what>\w{{4,}}) {_DOSE}"),
+        ("dose_{what}", rf"(?:^|\b(?:take|takes|taking|on) ){_DOSE}(?: of)? (?P<what>\w{{4,}})"),
         ("medication", r"\b(?:take|takes|taking|on) (?P<value>\w+) (?:for my|daily|every|each)"),
         ("version_{what}", r"\b(?:use|using|run|running|on|upgraded to|moved to|updated to) (?P<what>(?-i:[A-Z])[\w+#.-]*) v?(?P<value>\d+(?:\.\d+)*)(?= now\b| for\b| in\b|[.,;]?$)"),
         ("weight", r"\b(?:i'?m|i am) (?:now )?(?:down|up) to (?P<value>\d+(?:[.,]\d+)?) ?(?P<unit>kg|kilos?|lbs?|pounds|stone)"),
@@ -163,7 +164,7 @@ _ABOUT_MONEY = re.compile(
 
 # A statement that is negated, past, wished for or in the future states no current value.
 _NOT_NOW = re.compile(
-    r"\b(?:not|never|no longer|any ?more|used to|stopped|quit|former(?:ly)?|was|were|want(?:s|ed)?|would|will|(?-i:may)|might|maybe|hope|plan(?:s|ning)?|"
+    r"\b(?:not|never|no longer|any ?more|used to|stopped|quit|former(?:ly)?|(?:was|were)(?! born)|want(?:s|ed)?|would|will|(?-i:may)|might|maybe|hope|plan(?:s|ning)?|"
     r"least favou?rite|nicht|nie|kein\w*|früher|möchte|werde|ne|n'|pas|plus|jamais|aimerais|nunca|ya no|quiero)\b|n't\b|\b(?:can|do|does|is|are|was|wo)nt\b",
     re.IGNORECASE,
 )
@@ -218,7 +219,7 @@ def _sized(text: str) -> Found:
 
 def _frequency(text: str) -> Found:
     match = _TIMES.search(text)
-    if match is None or _budget(text) is not None or re.search(rf"{_DOSE}\b", text):  # how much is said, not how often
+    if match is None or _budget(text) is not None or re.search(_DOSE, text):  # how much is said, not how often
         return None
     count = match["times"] or _COUNTS.get((match["word"] or "").casefold(), "1")
     span = (match["what"] or match["adverb"] or match["period"]).casefold()

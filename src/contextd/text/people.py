@@ -75,7 +75,7 @@ def mentions(question: str, facts: Sequence[str], whose: Sequence[str]) -> Menti
     ]
     others = [bool(one) and not (has or is_meant) for one, has, is_meant in zip(whose, named, meant, strict=True)]
     outside = [other and _is_outside(own, people) for other, own in zip(others, whose, strict=True)]
-    introduces = [not names.isdisjoint(one) for one in introduced]
+    introduces = [not names.isdisjoint(one) or any(relations & own for own in one.values()) for one in introduced]
     return Mentions(*(np.array(column, float) for column in (named, meant, others, outside, introduces)))
 
 

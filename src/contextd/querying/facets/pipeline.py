@@ -255,7 +255,7 @@ def _answers(facts: _Facts, odds: NDArray[np.float64], size: int, asking: _Askin
     """Return the answer to a look-up, by standing if no vectors were trained for it; and newer values of its attribute."""
     found = answers(odds) if facts.wants.tier == FACTS and not asking.asked.own else alone(facts.standing, size)
     attributes = [(facts.read[chunk].label, about.whose) for chunk, about in zip(facts.chunks, facts.about, strict=True)]
-    return completed(found, attributes, [about.modified for about in facts.about], facts.people)
+    return completed(asking.plan.text, found, attributes, [about.modified for about in facts.about], facts.people)
 
 
 def _filled(kept: list[int], names: list[str], nearly: list[int], facts: _Facts, asking: _Asking) -> dict[int, str]:
