@@ -28,6 +28,15 @@ class Kept(NamedTuple):
     principals: frozenset[str] = frozenset()  # readers besides those of the whole import
 
 
+class Entry(NamedTuple):
+    """A memory to be saved: its document, its vectors by space, and the ids of others that it may overtake."""
+
+    memory: Memory
+    parsed: Parsed
+    vectors: Mapping[str, Matrix]
+    beside: Collection[str] = ()
+
+
 class Memories(Protocol):
     """Facts that people stated. A write is durable when the call returns. A forgotten memory is erased."""
 
@@ -51,10 +60,13 @@ class Memories(Protocol):
 
     def remember(
         self,
-        entries: Sequence[tuple[Memory, Parsed, Mapping[str, Matrix]]],
+        entries: Sequence[Entry],
         decide: Callable[[Memory, Sequence[Memory]], Decided],
     ) -> list[Decided]:
         """Store memories in one transaction. `decide` gets each memory with the stored ones like it."""
+
+    def current(self, workspace: int, author: str, principals: frozenset[str]) -> list[Memory]:
+        """Return the latest memories of an author that hold, with exactly these readers."""
 
     def change(
         self, memory: Memory, by: str, parsed: Parsed | None = None, vectors: Mapping[str, Matrix] | None = None

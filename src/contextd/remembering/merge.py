@@ -7,7 +7,7 @@ writes.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from contextd.text.changes import LATER, Ending, change_of, says_more, speaks_of
@@ -29,11 +29,13 @@ _ONE_EACH = frozenset(
 )
 _CALLED = {"job": "job", "employer": "job company"}  # other words for an attribute, in sentences that end it
 _OCCASION = re.compile(
+    r"(?<!\bsince )(?<!\bfrom )(?<!\blast )(?<!\bthis )"
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|week(?:day|end)s?|holidays?|vacations?|summer|winter|when|if|except|unless|also"
     r"|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|wochenende)s?|auch|wenn|außer|lundi|mardi|mercredi|jeudi"
     r"|vendredi|samedi|dimanche|aussi|lunes|martes|miércoles|jueves|viernes|sábado|domingo|también)\b",
     re.IGNORECASE,
 )
+_LONG_AGO = re.compile(r"\b(?:used to|formerly|back in|years ago|as a (?:child|kid|teen\w*|student))\b", re.IGNORECASE)
 _OWNS = re.compile(r"\s*(?:(?:i|we) (?:have|own|bought|got)|i've got|(?:ich|wir) (?:habe|haben|besitz\w+))\b", re.IGNORECASE)
 _SHORT = 8  # words of a fact that says what somebody has, and little else
 _HAS = re.compile(
@@ -57,11 +59,36 @@ _SEVERAL = (
 )  # fmt: skip
 
 
-def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
+def merge(new: Memory, alike: Sequence[Memory], likely: Collection[str] = ()) -> Decided:
     """Decide on a memory. `alike` are memories with the same text, or with the same attribute of the same subject.
 
-    Of memories that no longer hold, `alike` has those with the same text: an import does not bring them back.
+    Of memories that no longer hold, `alike` has those with the same text: an import does not bring them back. `likely` has
+    the ids of those that the new one may overtake (`overtaken.py`). They are contradicted, not ended: losing a fact is worse
+    than keeping one.
     """
+    decided = _by_rules(new, alike)
+    if decided.known or decided.memory.valid_to is not None or not likely or _LONG_AGO.search(new.text):
+        return decided
+    known = {old.id for old in (*decided.ended, *decided.against)}
+    further = [
+        old for old in alike if old.id in likely and old.id not in known and _may_end(old, new) and _may_be_one(old, new)
+    ]
+    return replace(decided, against=(*decided.against, *further))
+
+
+def _may_be_one(old: Memory, new: Memory) -> bool:
+    """Return whether two facts may be of one thing: not with an attribute on other days, of others, or with several values."""
+    if not new.attribute or old.attribute != new.attribute:
+        return True
+    return _when(old) == _when(new) and old.about == new.about and _one_value(new.attribute)
+
+
+def _says_later(memory: Memory) -> bool:
+    return bool(LATER & set(re.findall(r"\w+", memory.text.casefold())))
+
+
+def _by_rules(new: Memory, alike: Sequence[Memory]) -> Decided:
+    """Decide by words, attributes and values."""
     said = [old for old in alike if old.id != new.id and plain(old.text) == plain(new.text)]
     if holds := next((old for old in said if old.valid_to is None), None):
         return Decided(_confirmed(holds, new), known=True)
@@ -71,7 +98,7 @@ def merge(new: Memory, alike: Sequence[Memory]) -> Decided:
     if partly and not over:
         return Decided(new, against=tuple(partly))
     current = [old for old in alike if old.id != new.id and _same_attribute(old, new) and old.valid_to is None]
-    if over or not current or not (_one_value(new.attribute) or LATER & set(re.findall(r"\w+", new.text.casefold()))):
+    if over or not current or not (_one_value(new.attribute) or _says_later(new)):
         return Decided(new, ended=tuple(_ended(old, new) for old in over), against=tuple(partly))
     others = [old for old in current if _same_thing(old, new) and (new.trusted or not old.trusted) and not says_more(old.text)]
     against = tuple(old for old in current if old not in others and old.value != new.value and _contradicts(old, new))
@@ -98,21 +125,25 @@ def _over(new: Memory, alike: Sequence[Memory]) -> tuple[list[Memory], list[Memo
     change = change_of(new.text)
     if change is None:
         return [], []
-    told = [old for old in alike if _may_end(old, new, change) and _is_about(change, old)]
+    told = [old for old in alike if _may_end(old, new) and _may_be_of(old, new, change) and _is_about(change, old)]
     ended = [old for old in told if not change.moved or (old.value and _words(old) <= change.thing)]
     denied = denies_limit(new.text)
     partly = [old for old in ended if change.unsure or says_more(old.text) or (limit_domains(old.text) and not denied)]
     return [old for old in ended if old not in partly], partly
 
 
-def _may_end(old: Memory, new: Memory, change: Ending) -> bool:
-    """Return whether a change may end a fact: one of the same person that holds, told before, and no change itself."""
-    holds = old.id != new.id and old.valid_to is None and old.said <= new.said and (new.trusted or not old.trusted)
+def _may_end(old: Memory, new: Memory) -> bool:
+    """Return whether a fact may end another: one that holds and was told before, by no more trusted author."""
+    return old.id != new.id and old.valid_to is None and old.said <= new.said and (new.trusted or not old.trusted)
+
+
+def _may_be_of(old: Memory, new: Memory, change: Ending) -> bool:
+    """Return whether a change may be of a fact: of the same person, and no change itself."""
     if change.consumed and _OWNS.match(old.text):
         return False  # who stops drinking coffee keeps the grinder
     whose = replace(new, about="") if change.role else new  # who has the role now does not own it
     mine = change.gone and (not old.about or "pet_animals" in widened(concepts_of(old.about)))  # Rex died: my dog
-    return holds and (mine or _same_owner(old, whose, change.thing)) and change_of(old.text) is None
+    return (mine or _same_owner(old, whose, change.thing)) and change_of(old.text) is None
 
 
 def _same_owner(old: Memory, new: Memory, thing: frozenset[str]) -> bool:
@@ -161,7 +192,7 @@ def _contradicts(old: Memory, new: Memory) -> bool:
     The person named the attribute, the new one is told as a change ("is now") in the same unit, or the wording and days agree.
     """
     named = all("attribute" in memory.verified for memory in (old, new))
-    changed = bool(LATER & set(re.findall(r"\w+", new.text.casefold()))) and old.unit == new.unit
+    changed = _says_later(new) and old.unit == new.unit
     return named or changed or (_when(old) == _when(new) and (_of_oneself(old, new) or _words(old) == _words(new)))
 
 

@@ -11,7 +11,7 @@ from contextd.text.thesaurus import concepts_of, languages_of
 _POSSESSIVE = re.compile(r"^(?:my |our |the )?(?P<who>[\w-]+)(?:'s|\u2019s|s') (?P<rest>.+)$", re.IGNORECASE)
 PEOPLE = re.compile(
     r"\b(?:my |our )?(?P<who>wife|husband|partner|son|daughter|mum|mom|mother|dad|father|brother|sister|grandma|grandpa|grandad|grandson|granddaughter"
-    r"|godson|goddaughter|nephew|niece|aunt|uncle|cousin|girlfriend|boyfriend|fianc[ée]e?|neighbou?r|best friend|boss|cat|dog|kids?|twins|team)\b",
+    r"|godson|goddaughter|nephew|niece|aunt|uncle|cousin|girlfriend|boyfriend|fianc[ée]e?|neighbou?r|best friend|boss|cat|dog|kid|twin|team)s?\b",
     re.IGNORECASE,
 )
 NAMED = re.compile(

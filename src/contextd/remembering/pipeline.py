@@ -1,4 +1,4 @@
-"""REMEMBER ► privacy ► models ► enrich ► merge ► stores.
+"""REMEMBER ► privacy ► models ► enrich ► overtaken ► merge ► stores.
 
 This module alone defines the order of the steps. No step calls another.
 """
@@ -8,17 +8,20 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contextd.errors import InvalidInput, TooLarge, Unavailable
-from contextd.ports.record import Memories
+from contextd.ports.record import Entry, Memories
 from contextd.ports.world import Embedder, Matrix, Tagger, Tokens
 from contextd.privacy import MARK, scrub_named, scrub_text
 from contextd.privacy.formats import Rule
 from contextd.remembering.enrich import VERSION, Enricher
 from contextd.remembering.merge import merge
+from contextd.remembering.overtaken import Told, overtaken
 from contextd.remembering.values import TaggedFact, tagged_by
 from contextd.text.indexed_text import words_of
 from contextd.text.natural_language import is_foreign
@@ -54,22 +57,51 @@ class RememberResources:
 def remember(memories: Sequence[Memory], resources: RememberResources) -> list[Remembered]:
     """Save memories. They are durable and searchable when this returns."""
 
-    def decide(memory: Memory, like: Sequence[Memory]) -> Decided:
-        return merge(memory, [one for one in like if resources.shown(one)])
-
     done: list[Remembered] = []
     for start in range(0, len(memories), _BATCH):
         batch = [clean(memory, resources.rules) for memory in memories[start : start + _BATCH]]
         seen, problems = _seen([memory.text for memory, _ in batch], resources)
         known = [_enriched(memory, one, problems, resources) for (memory, _), one in zip(batch, seen, strict=True)]
+        known_to = cache(partial(told_to, resources))
+        likely = {memory.id: _overtaken(memory, one, known_to) for memory, one in zip(known, seen, strict=True)}
         entries = [
-            (memory, parsed(memory.text, resources.tokens, memory), one.vectors)
+            Entry(memory, parsed(memory.text, resources.tokens, memory), one.vectors, likely[memory.id])
             for memory, one in zip(known, seen, strict=True)
         ]
+
+        def decide(memory: Memory, like: Sequence[Memory], likely: Mapping[str, Sequence[str]] = likely) -> Decided:
+            return merge(memory, [one for one in like if resources.shown(one)], likely[memory.id])
+
         for (_, finds), decided in zip(batch, resources.memories.remember(entries, decide), strict=True):
             warnings = (*(f"a secret was removed (rule {rule})" for rule in finds), *problems)
             done.append(Remembered(decided.memory, decided.known, decided.ended, decided.against, warnings))
     return done
+
+
+def _overtaken(
+    memory: Memory, seen: _Seen, known_to: Callable[[int, str, frozenset[str]], Sequence[Told]]
+) -> list[str]:  # fmt: skip
+    """Return the ids of facts that a new one may overtake. English facts with all vectors are compared.
+
+    What is told at the same time is not among them.
+    """
+    if seen.tagged is None:
+        return []
+    (whole,) = seen.tagged.vectors.values()
+    olds = [one for one in known_to(memory.workspace, memory.author, memory.principals) if one.memory.id != memory.id]
+    return overtaken(Told(memory, rows_of(seen.vectors), whole), olds)
+
+
+def told_to(resources: RememberResources, workspace: int, author: str, principals: frozenset[str]) -> list[Told]:
+    """Return the latest facts of a person that hold, of those told to the same readers."""
+    olds = [one for one in resources.memories.current(workspace, author, principals) if resources.shown(one)]
+    held = resources.memories.vectors(workspace, [one.id for one in olds])
+    return [Told(one, rows_of(held.get(one.id, {}))) for one in olds]
+
+
+def rows_of(vectors: Vectors) -> dict[str, NDArray[np.float32]]:
+    """Return the vectors of one text as rows, by space."""
+    return {space: rows[0] for space, rows in vectors.items()}
 
 
 def reword(memory: Memory, by: str, resources: RememberResources) -> Remembered:

@@ -51,6 +51,14 @@ class Mentions(NamedTuple):
     outside: Float
     introduces: Float
 
+    def elsewhere(self) -> Float:
+        """Whether a fact is of others than the people whom the question means."""
+        return self.others * self.of_somebody()
+
+    def of_somebody(self) -> bool:
+        """Whether the question means other people, of whom facts are known."""
+        return bool(self.named.any() or self.meant.any())
+
 
 def mentions(question: str, facts: Sequence[str], whose: Sequence[str]) -> Mentions:
     """Compare the people of a question with those of facts. `whose` is whom a fact is about; empty for its author."""

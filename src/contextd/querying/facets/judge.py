@@ -20,8 +20,8 @@ from contextd.text.people import Mentions
 
 Float = NDArray[np.float64]
 
-NAMES = ("near", "near static", "parts", "coverage", "concepts", "needed", "limit", "named", "meant", "others", "size",
-         "constant")  # fmt: skip
+NAMES = ("near", "near static", "parts", "coverage", "concepts", "needed", "limit", "named", "meant", "others", "outside",
+         "company", "size", "constant")  # fmt: skip
 CROWD = ("odds", "crowd", "constant among others")
 MOST = 12  # facts that are shown by their relevance
 _ENOUGH, _AMONG_FEW = 0.27, 0.36  # probability from which a fact is shown; the second among few facts
@@ -56,7 +56,8 @@ def evidence(
     zero = np.zeros(len(limits))
     columns = (
         near.get("deep", zero), near.get("static", zero), shared["parts"], shared["coverage"], shared["concepts"], needed,
-        limits, people.named, people.meant, people.others, zero + math.log(max(1, size)), zero + 1.0,
+        limits, people.named, people.meant, people.others, people.outside, people.elsewhere(),
+        zero + math.log(max(1, size)), zero + 1.0,
     )  # fmt: skip
     return dict(zip(NAMES, columns, strict=True))
 
@@ -65,7 +66,7 @@ def odds_of(columns: Mapping[str, Float], tier: str) -> Float:
     """Return the log-odds that each fact matters, by the weights of the best tier of vectors."""
     model = learned(f"judge-{tier}")
     weights = dict(zip(model.labels, model.weights[0].tolist(), strict=True))
-    odds = np.asarray(sum(weights[name] * columns[name] for name in NAMES))
+    odds = np.asarray(sum(weights[name] * columns[name] for name in NAMES if name in weights))
     competing = sum(weights[name] * column for name, column in among(odds).items())
     return np.asarray(competing + by_nearness(odds, columns[_NEAREST[tier]]))
 

@@ -39,7 +39,7 @@ def completed(
 
 def _asked_for(question: str, attributes: Sequence[Attribute], people: Mentions) -> list[int]:
     """Return the places of facts about the people meant whose attribute the question names."""
-    words, somebody = set(split(question.casefold())), bool(people.named.any() or people.meant.any())
+    words, somebody = set(split(question.casefold())), people.of_somebody()
     return [
         place
         for place, (name, whose) in enumerate(attributes)

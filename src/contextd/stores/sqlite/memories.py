@@ -16,6 +16,7 @@ import apsw
 import numpy as np
 
 from contextd.errors import NotFound
+from contextd.ports.record import Entry
 from contextd.ports.world import Matrix
 from contextd.stores.search.vectors import restore
 from contextd.stores.sqlite.clocks import Clocks
@@ -52,8 +53,15 @@ _ALIKE = """m.memory_id in (
     order by said desc limit 8)
   union select memory_id from (
     select memory_id from memory where ? and workspace_id = ? and author = ? and valid_to is null
-    order by said desc limit 500))
+    order by said desc limit 500)
+  union select value from json_each(?))
 and m.author = ? and d.acl_id = ? order by m.said, m.memory_id"""
+_CURRENT = """m.memory_id in (
+  select memory_id from memory where workspace_id = ? and author = ? and valid_to is null order by said desc limit 500)
+and m.author = ? and d.acl_id = ? order by m.said desc, m.memory_id"""
+VECTORS = """select d.document_id, v.space, v.data from json_each(?) j
+cross join document d on d.workspace_id = ? and d.document_id = j.value and d.dead_seq is null
+cross join vector v on v.workspace_id = d.workspace_id and v.content_id = d.content_id where length(v.data) > 0"""
 _TAUGHT = """m.memory_id in (select memory_id from memory indexed by memory_taught
 where workspace_id = ? and author = ? and instr(verified, '"kind"') > 0)"""
 _PUT = f"insert or replace into memory values (?, ?, ?, ?, {', '.join('?' * len(_FIELDS))}, ?)"  # noqa: S608
@@ -130,15 +138,19 @@ class SqliteMemories:
 
     def remember(
         self,
-        entries: Sequence[tuple[Memory, Parsed, Mapping[str, Matrix]]],
+        entries: Sequence[Entry],
         decide: Callable[[Memory, Sequence[Memory]], Decided],
     ) -> list[Decided]:
         """Store memories in one transaction, synced to disk. `decide` gets each memory with the stored ones like it."""
 
         def write(connection: apsw.Connection) -> list[Decided]:
-            return [self._remember_one(connection, memory, parsed, vectors, decide) for memory, parsed, vectors in entries]
+            return [self._remember_one(connection, entry, decide) for entry in entries]
 
         return self._record.database.transact(write)
+
+    def current(self, workspace: int, author: str, principals: frozenset[str]) -> list[Memory]:
+        """Return the latest memories of an author that hold, with exactly these readers."""
+        return self._memories(workspace, _CURRENT, workspace, author, author, access_list_id(principals))
 
     def change(
         self, memory: Memory, by: str, parsed: Parsed | None = None, vectors: Mapping[str, Matrix] | None = None
@@ -199,12 +211,9 @@ class SqliteMemories:
 
     def vectors(self, workspace: int, memories: Collection[str]) -> dict[str, dict[str, Matrix]]:
         """Return the vectors of memories, by memory id and space."""
-        query = """select d.document_id, v.space, v.data from json_each(?) j
-        cross join document d on d.workspace_id = ? and d.document_id = j.value and d.dead_seq is null
-        join vector v on v.workspace_id = d.workspace_id and v.content_id = d.content_id where length(v.data) > 0"""
         by_number = {number_of(memory): memory for memory in memories}
         found: dict[str, dict[str, Matrix]] = {}
-        for number, space, data in self._query(query, (json.dumps(list(by_number)), workspace)):
+        for number, space, data in self._query(VECTORS, (json.dumps(list(by_number)), workspace)):
             values, scales = restore(data, 1)
             found.setdefault(by_number[number], {})[space] = values.astype(np.float32) * scales[:, None]
         return found
@@ -221,25 +230,25 @@ class SqliteMemories:
     def _remember_one(
         self,
         connection: apsw.Connection,
-        memory: Memory,
-        parsed: Parsed,
-        vectors: Mapping[str, Matrix],
+        entry: Entry,
         decide: Callable[[Memory, Sequence[Memory]], Decided],
     ) -> Decided:
         from contextd.text.changes import change_of  # loaded on use: queries save nothing
 
+        memory = entry.memory
         self._record.store(memory.workspace).writer(connection).grant(memory.principals)
         workspace, mark = memory.workspace, fingerprint(memory.text)
         changes = change_of(memory.text) is not None  # then it may end any fact; else the number of facts does not matter
         author = memory.author
         same = (workspace, mark, workspace, memory.attribute, memory.about, author, changes, workspace, author)
-        alike = (*same, author, access_list_id(memory.principals))
+        beside = json.dumps(list(entry.beside))
+        alike = (*same, beside, author, access_list_id(memory.principals))
         decided = decide(memory, _found(connection, memory.workspace, _ALIKE, alike))
         if decided.known:
             return replace(decided, memory=self._changed(connection, decided.memory, memory.author, None, {}))
         for old in decided.ended:
             self._changed(connection, old, memory.author, None, {})
-        self.write_text(connection, decided.memory, parsed, vectors)
+        self.write_text(connection, decided.memory, entry.parsed, entry.vectors)
         return replace(decided, memory=self._put(connection, decided.memory))
 
     def _changed(
