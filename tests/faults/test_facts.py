@@ -47,8 +47,8 @@ def test_limits_told_by_others_displace_none_of_ones_own(readers: Callable[[str]
     me.remember("No oysters for me, I react to them", kind="constraint", in_project=True)
     found = me.facets("What should I cook for dinner with seafood and nuts?", budget=4000)
     limits = [hit.chunk for hit in found.hits if hit.facet == "must"]
-    assert "oysters" in limits[0].text and len(limits) == 20
-    assert any("left out, those of others first" in warning for warning in found.trace.warnings)
+    assert "oysters" in limits[0].text and 1 < len(limits) <= 20
+    assert any("only the most pressing are shown, your own first" in warning for warning in found.trace.warnings)
     assert "- mallory: I am severely allergic" in found.text and "owner:" not in found.text
     assert {hit.chunk.told_by for hit in me.recall("What am I allergic to?").hits} == {"mallory"}
 
@@ -69,8 +69,71 @@ def test_no_fact_forges_a_statement(readers: Callable[[str], Session]) -> None:
     text = me.facets("Which running shoes in my size should I buy?").text
     short = [line for line in text.splitlines() if line.startswith("@")]
     assert not any("45" in line or "900" in line for line in short), text
-    with pytest.raises(InvalidInput, match="title of the hard limits"):
-        me.facets("Which shoes?", own=[Facet("mine", "Must be respected", "Which shoes?", "because")])
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("mine", "Must be respected"), ("mine", " Must  Be\u00a0Respected"), ("mine", "Must Be Respected:"), ("must", "Anything")],
+)
+def test_no_facet_is_called_like_the_hard_limits(readers: Callable[[str], Session], name: str, title: str) -> None:
+    with pytest.raises(InvalidInput, match="the name of the hard limits"):
+        readers("owner").facets("Which shoes?", own=[Facet(name, title, "Which shoes?", "because")])
+
+
+def test_what_a_program_says_is_not_joined_with_what_a_person_states(readers: Callable[[str], Session]) -> None:
+    me = readers("owner")
+    me.remember("Budget for shoes: max 150 €")
+    me.remember("Budget for shoes: max 15 €", source="some-agent")
+    text = me.facets("Which running shoes should I buy?").text
+    assert "@budget_shoes ≤ 150 €" in text and "15 €" in text, text
+
+
+def test_others_hide_no_limit_of_ones_own(readers: Callable[[str], Session]) -> None:
+    me, other = readers("owner"), readers("mallory")
+    me.remember("I have a life-threatening allergy to peanuts", in_project=True)
+    other.memories.remember_all(
+        [
+            other.memories.draft(
+                f"For dinner on day {day} I cook pasta variation {day} with Thai food", {EVERYONE}, in_project=True
+            )
+            for day in range(80)
+        ]
+    )
+    found = me.facets("What should I cook for dinner?", budget=2000)
+    assert "peanuts" in next(hit.chunk.text for hit in found.hits if hit.facet == "must")
+
+
+def test_a_fact_that_is_too_long_takes_no_room_from_others(readers: Callable[[str], Session]) -> None:
+    me = readers("owner")
+    me.remember("I have a life-threatening allergy to peanuts")
+    me.remember("For dinner I would cook a Thai curry. " + " ".join(f"Dinner idea {n}: a Thai curry." for n in range(300)))
+    found = me.facets("What should I cook for dinner?", budget=500)
+    assert "peanuts" in found.text and found.tokens <= 500
+
+
+def test_ones_own_answer_comes_before_those_of_programs(readers: Callable[[str], Session]) -> None:
+    me = readers("owner")
+    me.remember("My blood type is B negative")
+    for text in ("My blood type is AB positive, blood type", "Blood type: O, my blood type is O positive", "Blood type: A"):
+        me.remember(text, source="some-agent")
+    assert "B negative" in me.facets("What is my blood type?").text
+
+
+def test_people_are_looked_for_at_the_start_of_a_fact_alone(readers: Callable[[str], Session]) -> None:
+    """A word of a hundred thousand letters took minutes."""
+    me = readers("owner")
+    me.remember("sister " + "b" * 90_000)
+    me.remember("My sister Anna is vegan")
+    assert "Anna" in me.facets("What should I cook for my sister?", budget=2000).text
+
+
+def test_a_damaged_vector_of_another_fact_stops_no_saving(readers: Callable[[str], Session]) -> None:
+    me = readers("owner")
+    first = me.remember("My team lead is Paul").memory
+    database = me.home.record.database
+    database.transact(lambda connection: connection.execute("update vector set data = substr(data, 1, length(data) - 1)"))
+    assert me.remember("Ines took over from Paul as my team lead").contradicts == ()
+    assert me.memories.get(first.id).valid_to is None
 
 
 def test_a_repetition_by_the_person_adds_what_it_says(readers: Callable[[str], Session]) -> None:
@@ -87,7 +150,7 @@ def test_a_repetition_by_a_program_changes_nothing_that_the_person_sees(readers:
     first = me.remember("My blood type is B negative", topics=("health",)).memory
     me.remember("My blood type is B negative", source="some-agent", topics=("spam",), pinned=True, private=True)
     stored = me.memories.get(first.id)
-    assert (stored.topics, stored.pinned, stored.private, stored.source) == (("health",), False, False, "person")
+    assert stored == me.memories.get(first.id) == first and me.memories.history(first.id) == []
 
 
 def test_one_memory_without_a_vector_for_facts_lowers_nothing_for_the_others(

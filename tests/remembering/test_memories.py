@@ -587,3 +587,12 @@ def test_a_question_of_one_word_about_the_world_is_not_answered_by_that_word(per
     person.remember("I use React for the club's page")
     assert not person.recall("What is React?").hits
     assert person.recall("which framework for the club's page").hits
+
+
+def test_a_question_is_saved_with_a_warning_and_signs_alone_are_refused(person: Session) -> None:
+    person.remember("My shoe size is 42")
+    done = person.remember("What is my shoe size?")
+    assert done.contradicts == () and any("this is a question" in one for one in done.warnings)
+    for text in ("?", "...", " - "):
+        with pytest.raises(InvalidInput, match="empty"):
+            person.remember(text)

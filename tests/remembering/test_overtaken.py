@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -96,3 +97,38 @@ def test_persons_by_another_hand_are_told_what_is_overtaken(home: Path) -> None:
             found += len(set(then["ends"]) & (seen.ended | seen.against))
             wrong += bool((seen.ended | seen.against) - set(then["ends"]) - set(then["partly"]))
     assert found >= 0.45 * needed and wrong <= 4, (found, needed, wrong)
+
+
+def test_what_did_not_happen_overtakes_nothing(person: Session) -> None:
+    done = person.remember("we almost moved to Metz in 2014")
+    assert (done.replaced, done.contradicts) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Debian 13 is on my laptop now", "What does my laptop run?"),
+        ("Groceries got dearer, we budget 165 € a week now", "What is our weekly food budget?"),
+        ("Ines took over from Paul as my team lead", "Who leads my team?"),
+    ],
+)
+def test_an_answer_has_the_newer_fact_before_the_one_that_it_contradicts(person: Session, text: str, question: str) -> None:
+    old = next(iter(person.remember(text).contradicts)).text
+    told = [hit.chunk.text for hit in person.facets(question).hits]
+    assert text in told and (old not in told or told.index(text) < told.index(old)), told
+
+
+def test_what_a_program_may_not_recall_it_is_not_told_as_contradicted(person: Session) -> None:
+    salary = person.remember("My salary is 5200 € a month").memory
+    person.memories.mark(salary.id, silent=True)
+    said = replace(person, private=False).remember("My salary went up to 5300 € a month", source="some-agent")
+    assert salary.id not in {one.id for one in said.contradicts}
+
+
+def test_another_model_than_before_stops_no_saving(person: Session) -> None:
+    old = Memory("ab", 1, TOLD[2], frozenset({"owner"}), "owner", 0)
+    new = replace(old, id="cd", text="Ines took over from Paul as my team lead")
+    before = {f"{space}/old/8": np.ones(8, np.float32) for space in SPACES}
+    now = {f"{space}/new/4": np.ones(4, np.float32) for space in SPACES}
+    assert overtaken(Told(new, now, np.ones(384, np.float32)), [Told(old, before)]) == []
+    assert overtaken(Told(new, now | before, np.ones(384, np.float32)), [Told(old, before)]) == []

@@ -107,6 +107,7 @@ def test_a_value_is_whole_and_a_plain_measure_is_no_limit(text: str, value: str,
     ("text", "attribute", "value"),
     [
         ("The shop is closed on Mondays", "shop_closed", "Mondays"),
+        ("What is my shoe size?", "", ""),
         ("I take levothyroxine 75 µg every morning", "dose_levothyroxine", "75"),
         ("I'm on metformin 500mg twice a day", "dose_metformin", "500"),
         ("Our daughter Juno was born on 14 March 2017", "birthday", "14 March 2017"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from contextd.errors import InvalidInput, TooLarge
-from contextd.querying.facets.limits import LIMITS as LIMITS_FACET
+from contextd.querying.facets.limits import is_called_like_limits
 from contextd.querying.rank import RELEVANCE, Ranker, ranker_of
 from contextd.settings.limits import LIMITS, checked_name, checked_text, checked_texts
 from contextd.values.document import EVERYONE, OWNER
@@ -81,6 +81,6 @@ def checked_facets(facets: Sequence[Facet]) -> Sequence[Facet]:
     for facet in facets:
         checked_texts("facets", (facet.name, facet.title, facet.rationale))
         checked_texts("topics", facet.topics)
-        if facet.title.casefold() == LIMITS_FACET.title.casefold():
-            raise InvalidInput(f"a facet cannot be called {facet.title!r}: that is the title of the hard limits")
+        if is_called_like_limits(facet):
+            raise InvalidInput(f"a facet cannot be called {facet.title!r} ({facet.name}): that is the name of the hard limits")
     return facets

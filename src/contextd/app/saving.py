@@ -9,7 +9,7 @@ from contextd.ports.world import fact_embedder, fact_tagger
 from contextd.remembering.enrich import VERSION, Enricher, Taught
 from contextd.remembering.pipeline import RememberResources
 from contextd.remembering.topics import Routing
-from contextd.values.memory import Memory, Topic
+from contextd.values.memory import CONTRADICTS, Memory, Topic
 
 if TYPE_CHECKING:
     from contextd.app.memories import MemoryService
@@ -25,8 +25,12 @@ def resources_of(
     version = VERSION if deep or service.deep() is None else -VERSION
     routing = Routing(topics, service.static)
     enricher = Enricher(service.static, routing, lambda: _corrected(service, workspaces), version)
+
+    def contradict(new: Memory, old: Memory) -> None:
+        service.record.relations.link(new.workspace, new.id, old.id, CONTRADICTS)
+
     return RememberResources(
-        service.record.memories, embedders, enricher, service.tokens, service.rules, shown, fact_tagger(best)
+        service.record.memories, embedders, enricher, service.tokens, service.rules, shown, fact_tagger(best), contradict
     )
 
 

@@ -47,7 +47,8 @@ def compare(text: str, view: View, chunks: Sequence[ChunkId], models: Sequence[E
         lacking = ~facts.any(axis=1)
         odds = question.by_vectors(facts)
         if lacking.any():
-            odds[lacking] = _otherwise(text, model, view, [chunks[place] for place in np.flatnonzero(lacking).tolist()])
+            others = [chunks[place] for place in np.flatnonzero(lacking).tolist()]
+            odds[lacking] = trace.attempt("embed (deep)", partial(_otherwise, text, model, view, others), odds[lacking])
         return Comparison(vector, question, odds)
     return None
 

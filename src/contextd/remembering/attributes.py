@@ -27,7 +27,8 @@ _UNITS = _any(
     r"words?|pages?|steps?|people|persons?|guests?|units?|points?",
     r"gb|tb|mb|kb|gigs?|kcal|calories|liters?|litres?|l|ml|watts?|w|kwh|v",
 )
-_DOSE = r"(?P<value>\d+(?:[.,]\d+)?) ?(?P<unit>mg|µg|μg|mcg|ml|ie|iu)\b"
+_DOSE = r"(?P<value>\d+(?:[.,]\d+)?) ?(?P<unit>mg|µg|μg|mcg|ie|iu)\b"
+_MEDICINE = r"(?!every|each|twice|once|three|daily|weekly|before|after|with|when|morning|evening|night|monday|tuesday|wednesday|thursday|friday)\w{5,}"
 _WORDS = (
     "half an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|hundred"
     "|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|deux|trois|quatre|cinq|dix|dos|tres|cuatro|cinco|diez"
@@ -121,8 +122,8 @@ _PHRASES = tuple(
                  r"(?:an? (?:[\w-]+ ){1,3}in )?" + _PLACE),
         ("birthplace", r"\b(?:born(?: and raised)?|grew up|raised) in " + _PLACE),
         ("language", r"\bspeaks? (?:fluent |some |a little |basic )?(?P<value>(?-i:[A-Z])\w+(?:(?:, | and )(?-i:[A-Z])\w+)*)"),
-        ("dose_{what}", rf"\b(?:take|takes|taking|on) (?P<what>\w{{4,}}) {_DOSE}"),
-        ("dose_{what}", rf"(?:^|\b(?:take|takes|taking|on) ){_DOSE}(?: of)? (?P<what>\w{{4,}})"),
+        ("dose_{what}", rf"\b(?:take|takes|taking|on) (?P<what>{_MEDICINE}) {_DOSE}"),
+        ("dose_{what}", rf"(?:^|\b(?:take|takes|taking|on) ){_DOSE}(?: of)? (?P<what>{_MEDICINE})"),
         ("medication", r"\b(?:take|takes|taking|on) (?P<value>\w+) (?:for my|daily|every|each)"),
         ("version_{what}", r"\b(?:use|using|run|running|on|upgraded to|moved to|updated to) (?P<what>(?-i:[A-Z])[\w+#.-]*) v?(?P<value>\d+(?:\.\d+)*)(?= now\b| for\b| in\b|[.,;]?$)"),
         ("weight", r"\b(?:i'?m|i am) (?:now )?(?:down|up) to (?P<value>\d+(?:[.,]\d+)?) ?(?P<unit>kg|kilos?|lbs?|pounds|stone)"),
@@ -164,7 +165,7 @@ _ABOUT_MONEY = re.compile(
 
 # A statement that is negated, past, wished for or in the future states no current value.
 _NOT_NOW = re.compile(
-    r"\b(?:not|never|no longer|any ?more|used to|stopped|quit|former(?:ly)?|(?:was|were)(?! born)|want(?:s|ed)?|would|will|(?-i:may)|might|maybe|hope|plan(?:s|ning)?|"
+    r"\b(?:not|never|no longer|any ?more|used to|stopped|quit|former(?:ly)?|(?:was|were)(?! born)|want(?:s|ed)?|would|will|almost|nearly|beinahe|presque|casi|(?-i:may)|might|maybe|hope|plan(?:s|ning)?|"
     r"least favou?rite|nicht|nie|kein\w*|früher|möchte|werde|ne|n'|pas|plus|jamais|aimerais|nunca|ya no|quiero)\b|n't\b|\b(?:can|do|does|is|are|was|wo)nt\b",
     re.IGNORECASE,
 )
@@ -185,8 +186,10 @@ class Stated(NamedTuple):
 
 
 def stated(text: str) -> Stated:
-    """Return the attribute of a fact with its value; empty if no pattern matches."""
+    """Return the attribute of a fact with its value; empty if no pattern matches, and for a question."""
     line = " ".join(text[:_LONGEST].split())
+    if line.endswith(("?", "\uff1f")):
+        return Stated()
     about, rest = whose(line)
     for pattern in (_sized, _frequency, _phrased, _budget, _keyed, _decided, _dated, _measured):
         if found := pattern(rest):
@@ -219,7 +222,7 @@ def _sized(text: str) -> Found:
 
 def _frequency(text: str) -> Found:
     match = _TIMES.search(text)
-    if match is None or _budget(text) is not None or re.search(_DOSE, text):  # how much is said, not how often
+    if match is None or _budget(text) is not None or re.search(_DOSE, text, re.IGNORECASE):  # how much is said, not how often
         return None
     count = match["times"] or _COUNTS.get((match["word"] or "").casefold(), "1")
     span = (match["what"] or match["adverb"] or match["period"]).casefold()

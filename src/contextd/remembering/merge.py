@@ -32,10 +32,13 @@ _OCCASION = re.compile(
     r"(?<!\bsince )(?<!\bfrom )(?<!\blast )(?<!\bthis )"
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|week(?:day|end)s?|holidays?|vacations?|summer|winter|when|if|except|unless|also"
     r"|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|wochenende)s?|auch|wenn|außer|lundi|mardi|mercredi|jeudi"
+    r"|mornings?|evenings?|nights?|noon|bedtime|breakfast|lunch|dinner|before|after|morgens?|abends?|mittags?|nachts?|früh"
     r"|vendredi|samedi|dimanche|aussi|lunes|martes|miércoles|jueves|viernes|sábado|domingo|también)\b",
     re.IGNORECASE,
 )
-_LONG_AGO = re.compile(r"\b(?:used to|formerly|back in|years ago|as a (?:child|kid|teen\w*|student))\b", re.IGNORECASE)
+_LONG_AGO = re.compile(
+    r"\b(?:used to|formerly|back in (?:the )?\d|years ago|almost|nearly|as a (?:child|kid|teen\w*|student))\b", re.IGNORECASE
+)
 _OWNS = re.compile(r"\s*(?:(?:i|we) (?:have|own|bought|got)|i've got|(?:ich|wir) (?:habe|haben|besitz\w+))\b", re.IGNORECASE)
 _SHORT = 8  # words of a fact that says what somebody has, and little else
 _HAS = re.compile(
@@ -221,9 +224,16 @@ def _words(memory: Memory) -> frozenset[str]:
 
 
 def _confirmed(old: Memory, new: Memory) -> Memory:
-    """Return an old memory confirmed by a new one. A person may add fields and flags; those set the first time stay."""
-    said, confidence = max(old.said, new.said), max(old.confidence, new.confidence)
-    confirmed = replace(old, said=said, confidence=confidence, changed=new.changed)
+    """Return an old memory confirmed by a new one. A person may add fields and flags; those set the first time stay.
+
+    A program changes nothing of what a person told.
+    """
+    if old.trusted and not new.trusted:
+        return old
+    said, confidence, topics = (
+        max(old.said, new.said), max(old.confidence, new.confidence), tuple(dict.fromkeys((*old.topics, *new.topics)))
+    )  # fmt: skip
+    confirmed = replace(old, said=said, confidence=confidence, topics=topics, changed=new.changed)
     if not new.trusted:
         return confirmed
     given = {name: getattr(new, name) for name in new.verified - old.verified - {"topics"}}
@@ -231,7 +241,6 @@ def _confirmed(old: Memory, new: Memory) -> Memory:
         confirmed,
         **given,
         source=new.source,  # a person's confirmation makes it their own
-        topics=tuple(dict.fromkeys((*old.topics, *new.topics))),
         verified=old.verified | new.verified,
         valid_to=old.valid_to if new.valid_to is None else new.valid_to,
         pinned=old.pinned or new.pinned,

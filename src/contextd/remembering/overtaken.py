@@ -27,12 +27,12 @@ SPACES = {
     "deep": (0.68, 0.71, 0.73, 0.75, 0.77), "facts": (0.09, 0.15, 0.2, 0.26, 0.34), "static": (-0.02, 0.03, 0.07, 0.11, 0.17)
 }  # fmt: skip
 COMPARED = 12  # older facts that are compared, the nearest ones
-SHOWN = 0.4  # probability from which a fact is shown as contradicted
+SHOWN = 0.5  # probability from which a fact is shown as contradicted
 WHOLE = 6.0  # weight of the vector of the tagger, whose length is one
 _ADDS = re.compile(r"\b(?:also|too|another|second|both|besides|extra|as well)\b", re.IGNORECASE)
 _UNSURE = re.compile(r"\b(?:might|maybe|thinking|considering|perhaps|probably|could)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d")
-_LENGTH = 10  # words that count as one
+_LENGTH, _LONGEST = 10, 5.0  # words that count as one, and how many of them at most
 
 
 _NONE = np.zeros(0, np.float32)
@@ -47,19 +47,25 @@ class Told(NamedTuple):
 
 
 def overtaken(new: Told, olds: Sequence[Told]) -> list[str]:
-    """Return the ids of the older facts that the new one may overtake; none if a vector is missing."""
-    if not olds or not len(new.whole) or any(len(_spaces(one)) < len(SPACES) for one in (new, *olds)):
+    """Return the ids of the older facts that the new one may overtake, of those with vectors in the same spaces."""
+    spaces = _spaces(new)
+    olds = [old for old in olds if all(_shape(old, space) == _shape(new, space) for space in spaces)]
+    if not olds or not len(new.whole) or set(spaces.values()) != SPACES.keys():
         return []
     nearest, rows = evidence(new, olds)
     weights = learned("overtaken").weights[:, 0]
-    likely = 1 / (1 + np.exp(-(rows @ weights[:-1] + weights[-1])))
+    likely = 1 / (1 + np.exp(-np.clip(rows @ weights[:-1] + weights[-1], -30, 30)))
     return [olds[place].memory.id for place, one in zip(nearest, likely, strict=True) if one >= SHOWN]
 
 
 def evidence(new: Told, olds: Sequence[Told]) -> tuple[list[int], Float]:
     """Return the places of the nearest older facts, and what tells whether the new one overtakes each of them, as rows."""
-    near = np.stack([_near(_spaces(new)[name], [_spaces(old)[name] for old in olds], usual) for name, usual in SPACES.items()])
-    nearest = np.argsort(-near[1, :, 0], kind="stable")[:COMPARED].tolist()
+    spaces = {kind: space for space, kind in _spaces(new).items()}
+    near = np.stack(
+        [_near(new.vectors[spaces[kind]], [old.vectors[spaces[kind]] for old in olds], usual) for kind, usual in SPACES.items()]
+    )
+    cosines = near[list(SPACES).index("facts"), :, 0]
+    nearest = np.argsort(-cosines, kind="stable")[:COMPARED].tolist()
     change, words = change_of(new.memory.text), telling(new.memory.text, new.memory.text)
     said = [bool(pattern.search(new.memory.text)) for pattern in (_ADDS, _UNSURE)]
     rows = []
@@ -69,7 +75,7 @@ def evidence(new: Told, olds: Sequence[Told]) -> tuple[list[int], Float]:
         own = telling(old.text, old.text)
         owners = (old.about == new.memory.about, bool(old.about), bool(new.memory.about))
         is_about = change is not None and bool(change.thing) and speaks_of(change.thing, old.text)
-        lengths = [len(one.text.split()) / _LENGTH for one in (old, new.memory)]
+        lengths = [min(_LONGEST, len(one.text.split()) / _LENGTH) for one in (old, new.memory)]
         rows.append(
             [*near[:, place].ravel(), len(own & words) / max(1, len(own)), *numbers, all(numbers), *owners, all(owners),
              change is not None, is_about, *said, says_more(old.text), *lengths]
@@ -86,6 +92,10 @@ def _near(new: NDArray[np.float32], olds: Sequence[NDArray[np.float32]], usual: 
     return np.stack([cosines, lead, (cosines - among.mean()) / among.std()], axis=1)
 
 
-def _spaces(one: Told) -> dict[str, NDArray[np.float32]]:
-    """Return the vectors of a fact by the kind of their space."""
-    return {name: vector for space, vector in one.vectors.items() if (name := space.split("/")[0]) in SPACES}
+def _shape(one: Told, space: str) -> tuple[int, ...]:
+    return one.vectors[space].shape if space in one.vectors else ()
+
+
+def _spaces(one: Told) -> dict[str, str]:
+    """Return the kind of each space that a fact has a vector in. Vectors of two models are never compared."""
+    return {space: kind for space in one.vectors if (kind := space.split("/")[0]) in SPACES}

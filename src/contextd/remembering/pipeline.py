@@ -28,6 +28,7 @@ from contextd.text.natural_language import is_foreign
 from contextd.values.document import Parsed, Piece
 from contextd.values.memory import LIMITS, Decided, Memory, Remembered
 
+_QUESTION = ("?", "\uff1f")
 _BATCH = 500  # memories per transaction
 _FIELDS = ("kind", "about", "attribute", "conversation", "source", "language", "replaced_by")  # scrubbed like the text
 # For attributes with one value: words of the usual question, which the fact may not contain ("I moved to Hamburg").
@@ -52,6 +53,7 @@ class RememberResources:
     rules: Sequence[Rule] = ()
     shown: Callable[[Memory], bool] = lambda memory: True  # memories to compare with; of others nothing is learned or ended
     tagger: Tagger | None = None
+    contradict: Callable[[Memory, Memory], None] = lambda new, old: None  # called when a saved memory contradicts another
 
 
 def remember(memories: Sequence[Memory], resources: RememberResources) -> list[Remembered]:
@@ -73,7 +75,10 @@ def remember(memories: Sequence[Memory], resources: RememberResources) -> list[R
             return merge(memory, [one for one in like if resources.shown(one)], likely[memory.id])
 
         for (_, finds), decided in zip(batch, resources.memories.remember(entries, decide), strict=True):
-            warnings = (*(f"a secret was removed (rule {rule})" for rule in finds), *problems)
+            for old in decided.against:
+                resources.contradict(decided.memory, old)
+            asks = ["this is a question; it is saved as it is"] if decided.memory.text.endswith(_QUESTION) else []
+            warnings = (*(f"a secret was removed (rule {rule})" for rule in finds), *asks, *problems)
             done.append(Remembered(decided.memory, decided.known, decided.ended, decided.against, warnings))
     return done
 
@@ -94,7 +99,7 @@ def _overtaken(
 
 def told_to(resources: RememberResources, workspace: int, author: str, principals: frozenset[str]) -> list[Told]:
     """Return the latest facts of a person that hold, of those told to the same readers."""
-    olds = [one for one in resources.memories.current(workspace, author, principals) if resources.shown(one)]
+    olds = [one for one in resources.memories.current(workspace, author, principals) if resources.shown(one) and not one.silent]
     held = resources.memories.vectors(workspace, [one.id for one in olds])
     return [Told(one, rows_of(held.get(one.id, {}))) for one in olds]
 
@@ -150,7 +155,7 @@ def clean(memory: Memory, rules: Sequence[Rule]) -> tuple[Memory, list[str]]:
     readable = memory.text.encode("utf-8", "replace").decode()  # lone surrogates cannot be stored
     memory, finds = scrubbed(replace(memory, text=readable.strip().replace("\x00", "\ufffd")), rules)
     text = memory.text
-    if not text:
+    if not text or (text.isascii() and not any(one.isalnum() for one in text)):
         raise InvalidInput("the memory is empty; give a text")
     if len(text) > LIMITS["text"]:
         raise TooLarge(f"the memory has {len(text)} characters (maximum {LIMITS['text']}); index it as a file instead")

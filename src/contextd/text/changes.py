@@ -13,6 +13,7 @@ from contextd.text.terms import split
 from contextd.text.thesaurus import concepts_of
 
 _LONGEST_CHANGE = 300  # letters of a text that says a change; the time that patterns take grows with their cube
+_COMPARED = 1000  # letters of a fact that are compared with a thing
 _LONGEST = 4  # content words of a thing; a longer one is a clause
 _FAMILY = 5  # letters that two forms of a word share: Rauchen, rauche
 _ENDING = 3  # maximum letters by which they differ in length
@@ -216,7 +217,7 @@ def speaks_of(thing: frozenset[str], text: str) -> bool:
     """Return whether a text has all words of a thing, in any form."""
     if any(_SPACELESS.search(word) for word in thing):
         return all(word in text for word in thing)
-    words = frozenset(split(text.casefold()))
+    words = frozenset(split(text[:_COMPARED].casefold()))
     return all(word in words or any(_same_word(word, other) for other in words) for word in thing)
 
 

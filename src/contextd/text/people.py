@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from contextd.text.thesaurus import concepts_of
+from contextd.text.natural_language import ANY_SMALL
+from contextd.text.thesaurus import concepts_of, languages_of
 
 Float = NDArray[np.float64]
 
@@ -24,10 +25,13 @@ RELATIONS = frozenset(
 _FURTHER = frozenset({"family", "colleague_team", "roommate"})  # aunts and uncles, colleagues, flatmates
 _SON = {"son": "children"}  # also a French possessive, so that the thesaurus has it in no language
 _HOUSEHOLD = frozenset({"partner_marriage", "children", "roommate", "cat", "dog"})
+_READ = 300  # letters of a fact in which somebody is introduced
 _NAME = re.compile(r"\b[^\W\d_a-z][^\W\d_]{2,}")
 _WORD = re.compile(r"[^\W\d_]+")
 _INTRODUCED_BY = re.compile(  # "my wife Noor", "a cat called Bram"
-    r"(?P<what>[^\W\d_]+),?(?: (?:called|named|namens|heißt|appelée?|s'appelle|llamad[oa]|se llama))?"
+    r"\b(?P<mine>(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestr[oa]) (?:[\w-]+ )??)?"
+    r"(?!(?:family|team|parents|kids|children|friends)\b)(?P<what>[^\W\d_]+),?"
+    r"(?: (?:called|named|namens|heißt|appelée?|s'appelle|llamad[oa]|se llama))?"
     r"(?: (?:Mr|Mrs|Ms|Dr|Prof|Frau|Herr)\.?)? (?=(?P<who>(?-i:[^\W\d_a-zß-öø-ÿ])[^\W\d_]+))",
     re.IGNORECASE,
 )
@@ -68,7 +72,7 @@ def mentions(question: str, facts: Sequence[str], whose: Sequence[str]) -> Menti
         for name, relations in one.items():
             people[name] = people.get(name, frozenset()) | relations
     asked = {word.casefold() for word in _WORD.findall(question)}
-    names = {name.casefold() for name in _NAME.findall(question)} | (asked & people.keys())
+    names = {name.casefold() for name in _NAME.findall(question)} | {one for one in asked & people.keys() if not _is_word(one)}
     relations = concepts_of(question) & RELATIONS
     called = {name for name, own in people.items() if own & relations} if relations else set[str]()
     related = relations | {one for name in names & people.keys() for one in people[name]}
@@ -90,11 +94,18 @@ def mentions(question: str, facts: Sequence[str], whose: Sequence[str]) -> Menti
 def _introduced(fact: str) -> dict[str, frozenset[str]]:
     """Return the names that a fact introduces, and what they are to the person."""
     found: dict[str, frozenset[str]] = {}
-    for match in (*_INTRODUCED_BY.finditer(fact), *_CALLED.finditer(fact)):
-        if relations := _relations(match["what"]):
-            name = match["who"].casefold()
+    start = fact[:_READ]
+    for match in (*_INTRODUCED_BY.finditer(start), *_CALLED.finditer(start)):
+        name = match["who"].casefold()
+        known = match.groupdict().get("mine", "my")
+        if match["who"][0].isupper() and (known or not _is_word(name)) and (relations := _relations(match["what"])):
             found[name] = found.get(name, frozenset()) | relations
     return found
+
+
+def _is_word(name: str) -> bool:
+    """Return whether a name is also a word of some language, or a day: Will, May, Monday."""
+    return name in ANY_SMALL or bool(concepts_of(name)) or bool(languages_of(name))
 
 
 def _is_outside(whose: str, people: Mapping[str, frozenset[str]]) -> bool:

@@ -151,6 +151,7 @@ class Chunk:
     confidence: float = 1.0
     value: str = ""  # value of a memory's attribute, with the unit
     told_by: str = ""  # the author of a memory, if that is not the reader
+    stated: bool = True  # whether a person stated or verified a memory, and not only a program
     kinds: tuple[str, ...] = ()  # of all units in it, since small neighbors share a chunk; the first is `kind`
     document_length: int = 0  # characters of the whole document; 0 if it is no file
 

@@ -10,6 +10,7 @@ from unicodedata import category
 
 KINDS = ("constraint", "preference", "activity", "characteristic", "goal", "fact", "decision")
 PERSON = "person"  # source of a memory that the person stated
+CONTRADICTS = "contradicts"  # kind of the link from a memory to one that it contradicts
 UNKNOWN = "unknown"  # kind of a memory that could not be classified
 GUESSED = ("kind", "about", "attribute", "value", "unit", "topics", "language")  # fields that enrichment fills in
 

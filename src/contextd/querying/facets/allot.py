@@ -27,8 +27,13 @@ def limits_first(
     """Return the hits that fit: those of the facet `limits` first, then the others by the weight of their facets.
 
     The best of the others keep a share of the budget. The very best one always has room: it may be what is asked for.
+    What is too long for the whole budget takes no room from others.
     """
-    must, others = ([hit for hit in hits if (hit.facet == limits.name) is there] for there in (True, False))
+    fitting = [hit for hit in hits if costs.frame + _cost([hit], costs) <= budget]
+    for hit in hits:
+        if hit not in fitting:
+            trace.drop("allot", hit.chunk.uri, "too long for the budget")
+    must, others = ([hit for hit in fitting if (hit.facet == limits.name) is there] for there in (True, False))
     best = sorted(others, key=lambda hit: -hit.rank_score)
     first_ones = [_cost(best[:number], costs) for number in range(1, len(best) + 1)]
     kept = max([*first_ones[:1], *(cost for cost in first_ones if cost <= _OTHERS * budget)], default=0)

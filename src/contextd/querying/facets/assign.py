@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from contextd.querying.facets.traits import Traits, columns_of
 from contextd.text.classifiers import learned
 from contextd.values.document import About
+from contextd.values.query import Facet
 
 # Used for the order only: kinds of fact that matter most for a subject, constraints before preferences.
 BOOSTS: dict[str, dict[str, float]] = {
@@ -50,3 +54,11 @@ def raised(about: About, subject: str, recent: float) -> float:
     """Return what a fact gains by its kind, by how recently it was told, and by the person's pin and feedback."""
     by_kind = BOOSTS.get(subject, {}).get(about.kind, 0.0) + _RECENT * recent
     return by_kind + _PINNED * about.pinned + _FEEDBACK * max(-3, min(3, about.feedback))
+
+
+def nearest(near: NDArray[np.float32], topics: Sequence[Sequence[str]], facets: Sequence[Facet]) -> list[str]:
+    """Return the nearest facet of each fact. A facet with topics takes only facts with these topics."""
+    near = near.copy()
+    for column, facet in enumerate(facets):
+        near[[bool(facet.topics) and not set(facet.topics) & set(own) for own in topics], column] = -1
+    return [facets[best].name for best in near.argmax(axis=1)]

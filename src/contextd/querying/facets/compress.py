@@ -59,16 +59,16 @@ class Statement(NamedTuple):
 
 def compress(hits: Sequence[Hit]) -> list[Statement]:
     """Return the statements of some hits, in order, without duplicates."""
-    values: dict[tuple[str, str], list[str]] = {}
+    values: dict[tuple[str, str, bool], list[str]] = {}
     for hit in hits:
         name, value = _stated(hit)
-        known = values.setdefault((name, "" if name else plain(value)), [])
+        known = values.setdefault((name, "" if name else plain(value), hit.chunk.stated or not name), [])
         if value not in known:
             known.append(value)
-    found: list[Statement] = []
-    for (name, _), its in values.items():
-        _add(Statement(name, tuple(_joined(its)) if name else tuple(its[:1])), found)
-    return found
+    found: dict[bool, list[Statement]] = {True: [], False: []}  # what a program says is not joined with what a person states
+    for (name, _, stated), its in values.items():
+        _add(Statement(name, tuple(_joined(its)) if name else tuple(its[:1])), found[stated])
+    return [*found[True], *found[False]]
 
 
 def _add(new: Statement, found: list[Statement]) -> None:

@@ -9,7 +9,8 @@ with 26 to 120 facts (`python -m benchmarks.judge --learn`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from contextd.text.needs import FACTS, WORDS
 from contextd.text.people import Mentions
 
 Float = NDArray[np.float64]
+Key = TypeVar("Key", bound=tuple[int, ...])
 
 NAMES = ("near", "near static", "parts", "coverage", "concepts", "needed", "limit", "named", "meant", "others", "outside",
          "company", "size", "constant")  # fmt: skip
@@ -35,6 +37,7 @@ _AS_LIKELY = (
     1.0  # distance of further answers: of .7 to 2, most found at a precision of .8 and more, at 40, 50 and 120 facts alike
 )
 _FEW_ANSWERS = 3  # if more are as likely, one thing was not asked for
+_EXPECTED = 7.0  # facts of an answer that are right; of 5 to 8, the least that costs persons with 120 facts next to nothing
 _JUDGED = 120  # facts of the largest persons with several facts per answer
 
 
@@ -102,6 +105,13 @@ def answers(odds: Float) -> list[int]:
         return []
     first = [place for place in order if odds[place] >= odds[order[0]] - _AS_LIKELY]
     return first if len(first) <= _FEW_ANSWERS else []
+
+
+def until_enough(chosen: Iterable[Key], likely: Mapping[Key, float]) -> set[Key]:
+    """Return the likeliest of some facts, limits among them, until as many can be expected to be right as an answer needs."""
+    order = sorted(chosen, key=lambda one: (-likely.get(one, 0.0), one))
+    before = np.cumsum([0.0, *(likely.get(one, 0.0) for one in order)])
+    return {one for one, expected in zip(order, before, strict=False) if expected < _EXPECTED}
 
 
 def is_possible_limit(odds: float, size: int, *, sure: bool) -> bool:

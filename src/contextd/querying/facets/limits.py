@@ -11,8 +11,9 @@ import numpy as np
 from contextd.ports.store import View
 from contextd.querying.facets.traits import is_budget_elsewhere
 from contextd.text.hard_limits import ANY, DOMAINS, is_budget, limit_log_odds, limit_term, question_domains
+from contextd.text.invisible import visible
 from contextd.text.limit_words import classes_of
-from contextd.text.natural_language import language_of
+from contextd.text.natural_language import is_foreign, language_of, may_be_english
 from contextd.text.patterns import pattern
 from contextd.text.severity import LIMIT, SEVERE, severities
 from contextd.text.terms import PARTS, key
@@ -27,6 +28,7 @@ LIMITS = Facet("must", "Must Be Respected", "Which limits must not be missed?", 
 MOST, _READ = 1000, 200  # limits that are found, and those whose texts are read: the reader's own first
 _OWN = 10.0  # weight of a domain of the question: of more limits than that, its own are read
 _TOUCHES = -2.75  # log-odds from which a question touches a limit
+_TOUCHES_ACROSS, SURELY = -1.0, 0.0  # the same for a limit in another language; and if nothing else seems to matter
 _MONEY = -0.5  # log-odds from which a question touches a budget
 _ALL, _OF_ALL = 20, 0.1  # limits that are shown, and their share of all facts: the larger number
 _INTRODUCED = 4  # words at the start of a fact that say whom it is about
@@ -82,12 +84,23 @@ def _limits_among(chunks: Sequence[Chunk], view: View, space: str) -> list[tuple
     return [(chunk, one) for chunk, one in zip(chunks, likely, strict=True) if one >= LIMIT]
 
 
-def touched(limits: Sequence[HardLimit]) -> list[HardLimit]:
+def is_called_like_limits(facet: Facet) -> bool:
+    """Return whether the name or title of a facet is that of the hard limits, as it is rendered."""
+    names = {" ".join(visible(one).split()).rstrip(": ").casefold() for one in (facet.name, facet.title)}
+    return bool(names & {LIMITS.name, LIMITS.title.casefold()})
+
+
+def touched(limits: Sequence[HardLimit], question: str) -> list[HardLimit]:
     """Return the limits that a question touches and that concern those it is about.
 
     Used if question or fact are not in English, or if there are no vectors.
     """
-    return [one for one in limits if one.concerns and one.odds >= _TOUCHES]
+    english = may_be_english(question)
+    return [
+        one
+        for one in limits
+        if one.concerns and one.odds >= (_TOUCHES_ACROSS if english and is_foreign(one.chunk.text) else _TOUCHES)
+    ]
 
 
 def is_sure(limit: HardLimit) -> bool:
@@ -110,7 +123,7 @@ def most_pressing(limits: list[HardLimit], size: int, trace: Trace) -> list[Hard
     most = max(_ALL, int(_OF_ALL * size))
     if len(limits) <= most:
         return limits
-    trace.warn(f"{len(limits)} hard limits may matter; {len(limits) - most} of them are left out, those of others first")
+    trace.warn(f"at least {len(limits)} hard limits may matter; only the most pressing are shown, your own first")
     return sorted(limits, key=lambda one: not one.own)[:most]
 
 

@@ -26,23 +26,25 @@ from contextd.querying.boost import recency
 from contextd.querying.compete import alone, distances, likely_by, odds_by_standing, shared_words, standings
 from contextd.querying.diversify import diversify
 from contextd.querying.facets.allot import limits_first
-from contextd.querying.facets.assign import assign, raised
+from contextd.querying.facets.assign import assign, nearest, raised
 from contextd.querying.facets.blocks import blocks_of, costs_of, headed_blocks, text_of
 from contextd.querying.facets.divide import USUAL, divide
 from contextd.querying.facets.facet_table import aspects_of
 from contextd.querying.facets.fill import NEARLY, fill, is_filled
 from contextd.querying.facets.interpret import interpret, without_amounts
-from contextd.querying.facets.judge import answers, evidence, is_possible_limit, odds_of, relevant
+from contextd.querying.facets.judge import answers, evidence, is_possible_limit, odds_of, relevant, until_enough
 from contextd.querying.facets.limits import (
     LIMITS,
+    SURELY,
     HardLimit,
+    is_called_like_limits,
     is_sure,
     limits_for,
     most_pressing,
     touched,
     without_other_money,
 )
-from contextd.querying.facets.look_up import completed
+from contextd.querying.facets.look_up import completed, with_newer
 from contextd.querying.facets.need import Need, need
 from contextd.querying.facets.traits import Traits, is_elsewhere, shared_concepts, traits_of
 from contextd.querying.matter import ENOUGH, any_needed
@@ -68,8 +70,7 @@ TEMPLATE = "facets"
 _COMPARED, _LOOKED_AT = 600, 120  # facts that are compared with the question, and those whose texts are read
 _LIMITS_LOOKED_AT = 40  # hard limits that are read besides
 _CONCEPTS, _PERSON = 0.3, 0.8  # for a look-up, in the unit of standings: shared concepts, and the person meant
-_DIGITS = 6  # of a score; further ones depend on the facts around it
-_TOPIC = 0.1  # if the fact has a topic of its facet
+_DIGITS, _TOPIC = 6, 0.1  # of a score: further digits depend on the facts around it; what a topic of its facet adds
 _KNOWN = Facet("known", "What Is Known", "What is known of this?")  # for a question without a subject
 
 
@@ -97,9 +98,10 @@ def faceted(query: Query, resources: QueryResources, asked: Facets) -> Context:
         embedders = [one for one in own(set(vectors)) if one.space in vectors]
         as_text = _as_text(plan.text, embedders)
         plan = trace.attempt("interpret", lambda: interpret(plan, as_text), plan)
-        plan = _with_topics(plan, asked.topics_of)
+        topics = tuple(asked.topics_of(plan.text))  # of the person; the first is the domain
+        plan = replace(plan, topics=topics, domain=next(iter(topics), ""))
         plan = intended(plan, query, resources.assistant, trace)
-        asked = replace(asked, own=asked.own or plan.facets)
+        asked = replace(asked, own=asked.own or [one for one in plan.facets if not is_called_like_limits(one)])
         divided = trace.step("divide", lambda: divide(plan, asked.topics_of, asked.count, asked.own))
         plan = replace(plan, facets=divided or (replace(_KNOWN, topics=plan.topics if plan.model else ()),))
         aims = {space: aimed(one, space) for space, one in vectors.items()}
@@ -134,12 +136,6 @@ def _fitted(embedders: Callable[[Collection[str]], Sequence[Embedder]], spaces: 
     """Return the models whose vectors facts can be judged by."""
     found = {one.space: one for one in embedders(spaces)}
     return [one for one in found.values() if one.space in fitted(found)]
-
-
-def _with_topics(plan: Plan, topics_of: Callable[[str], Sequence[str]]) -> Plan:
-    """Return the plan with the person's topics that the question touches; the first is its domain."""
-    topics = tuple(topics_of(plan.text))
-    return replace(plan, topics=topics, domain=topics[0] if topics else "")
 
 
 def _as_text(text: str, embedders: Sequence[Embedder]) -> dict[str, NDArray[np.float32]]:
@@ -197,13 +193,13 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     )
     limits = without_other_money(limits, plan.text, buys=is_filled(plan.subject))
     if not found.chunks:
-        return [one.as_hit(0.0) for one in most_pressing(touched(limits), view.size, trace)]
+        return [one.as_hit(0.0) for one in most_pressing(touched(limits, plan.text), view.size, trace)]
     standing = trace.step("compete", lambda: _standing(view, found, held, asking))
     wants = trace.step("need", lambda: need(asking.named, asking.as_named, view, found, held, trace))
     gate = trace.step("matter", lambda: any_needed(plan.text, found, standing, asking.as_text, wants.odds, wants.tier))
     enough = ENOUGH[wants.tier]
     if gate < enough.limits and (wants.tier == FACTS or not speaks_of_oneself(plan.text)):
-        limits = [one for one in limits if is_foreign(one.chunk.text)]  # of the world; the gate knows nothing of these facts
+        limits = [one for one in limits if is_foreign(one.chunk.text) and one.odds >= SURELY]  # the gate does not know these
     may_answer = wants.looks_up and gate >= enough.look_up
     if not limits and not may_answer and gate < enough.facts:
         return []  # nothing can be shown, so nothing is read
@@ -211,17 +207,19 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     likely = np.round(trace.step("judge", lambda: _odds(found, facts, limits, view.size)), _DIGITS)
     odds = np.round(odds_by_standing(facts.standing, view.size), _DIGITS) if asking.asked.own else likely
     shown = dict(zip(facts.chunks, likely_by(odds, gate).tolist(), strict=True))
-    answer = _answers(facts, odds, view.size, asking) if may_answer else []
+    answer = _answers(facts, odds, view.size, asking) if may_answer else []  # if there is one, that alone is asked for
     best = answer or (relevant(odds, view.size) if gate >= enough.facts else [])
-    beside = limits if not answer else []  # the answer to a look-up alone is asked for
-    must, budgets = _must(beside, facts, likely, view.size, asking, trace)
+    must, budgets = _must([] if answer else limits, facts, likely, view.size, asking, trace)
     kept = _concerned(best, facts, {one.chunk.id for one in must}, shown, asking)
     kept += [place for place in budgets if place not in kept]
+    chosen = {one.chunk.id: one.own for one in must} | {facts.chunks[place]: facts.own[place] for place in kept}
+    there = {chunk for own in (True, False) for chunk in until_enough([one for one in chosen if chosen[one] is own], shown)}
+    must, kept = [one for one in must if one.chunk.id in there], [place for place in kept if facts.chunks[place] in there]
+    kept, shown = with_newer(kept, facts.chunks, facts.about, shown, view)
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
     if kept and not wants.looks_up and is_filled(plan.subject) and not asking.asked.own:
         nearly = _concerned(relevant(odds, view.size, NEARLY), facts, {one.chunk.id for one in must}, shown, asking)
-        filled = trace.step("fill", lambda: _filled(kept, names, nearly, facts, asking))
-        kept, names = list(filled), list(filled.values())
+        kept, names = trace.step("fill", lambda: _filled(kept, names, nearly, facts, asking))
     first = [one.as_hit(shown.get(one.chunk.id, 0.0)) for one in must]
     return [*first, *_ordered(facts, kept, names, shown, view, asking, trace)]
 
@@ -233,15 +231,18 @@ def _must(
 
     With vectors, English limits are judged by how likely they matter. The odds say too little of those in other languages.
     """
-    must = touched(limits)
+    must = touched(limits, asking.plan.text)
     if facts.traits is not None and may_be_english(asking.plan.text):
         odds = dict(zip(facts.chunks, likely.tolist(), strict=True))
         of_limits = odds.keys() & {one.chunk.id for one in limits}
         english = {chunk for chunk in of_limits if not is_foreign(facts.read[chunk].text)}
         others = {chunk for chunk, other in zip(facts.chunks, facts.people.others, strict=True) if other}
         meant = english - others if is_for_oneself(asking.plan.text) else english
+        spared = [one for one in must if one.own and is_sure(one)] if not all(facts.own) else []  # others cannot lower these
         judged = [
-            one for one in limits if one.chunk.id in meant and is_possible_limit(odds[one.chunk.id], size, sure=is_sure(one))
+            one
+            for one in limits
+            if one.chunk.id in meant and (one in spared or is_possible_limit(odds[one.chunk.id], size, sure=is_sure(one)))
         ]
         further = [one for one in must if one.chunk.id not in english]
         must = [*sorted(judged, key=lambda one: -odds[one.chunk.id]), *further]
@@ -255,31 +256,36 @@ def _answers(facts: _Facts, odds: NDArray[np.float64], size: int, asking: _Askin
     """Return the answer to a look-up, by standing if no vectors were trained for it; and newer values of its attribute."""
     found = answers(odds) if facts.wants.tier == FACTS and not asking.asked.own else alone(facts.standing, size)
     attributes = [(facts.read[chunk].label, about.whose) for chunk, about in zip(facts.chunks, facts.about, strict=True)]
-    return completed(asking.plan.text, found, attributes, [about.modified for about in facts.about], facts.people)
+    told = [about.modified for about in facts.about]
+    return completed(asking.plan.text, found, attributes, told, facts.people, facts.own)
 
 
-def _filled(kept: list[int], names: list[str], nearly: list[int], facts: _Facts, asking: _Asking) -> dict[int, str]:
-    """Return the facet of each shown fact, with what fills the facets of a purchase, for the people meant."""
+def _filled(
+    kept: list[int], names: list[str], nearly: list[int], facts: _Facts, asking: _Asking
+) -> tuple[list[int], list[str]]:  # fmt: skip
+    """Return the shown facts and their facets, with what fills the facets of a purchase, for the people meant."""
     people = facts.people
     meant = np.maximum(people.named, people.meant) if people.named.any() else 1 - people.others
     more = [place for place in nearly if place not in kept and meant[place]]
     labels = {place: facts.read[facts.chunks[place]].label for place in (*kept, *more)}
     shown = dict(zip(kept, names, strict=True))
-    return fill(shown, dict(zip(more, _facets_of(facts, more, asking), strict=True)), labels)
+    filled = fill(shown, dict(zip(more, _facets_of(facts, more, asking), strict=True)), labels)
+    return list(filled), list(filled.values())
 
 
 def _concerned(
     best: Sequence[int], facts: _Facts, limits: set[ChunkId], shown: Mapping[ChunkId, float], asking: _Asking
 ) -> list[int]:  # fmt: skip
     """Return the relevant facts that are no limits and concern the people and things that the question names."""
-    alone_asked, buys = is_for_oneself(asking.plan.text), is_filled(asking.plan.subject)
+    text, buys, others = asking.plan.text, is_filled(asking.plan.subject), facts.people.others
+    labels = {place: facts.read[facts.chunks[place]].label for place in best}
     return [
         place
         for place in best
         if shown[facts.chunks[place]] >= asking.query.min_score
         and facts.chunks[place] not in limits
-        and not (alone_asked and facts.people.others[place])
-        and not (buys and is_elsewhere(facts.read[facts.chunks[place]].label, asking.plan.text))
+        and not (is_for_oneself(text) and others[place])
+        and not (buys and is_elsewhere(labels[place], text, of_others=bool(others[place])))
     ]
 
 
@@ -310,6 +316,7 @@ class _Facts:
     space: str  # the best one
     vectors: Matrix
     traits: Traits | None
+    own: list[bool]  # whether the reader stated them
 
 
 def _read(
@@ -341,7 +348,8 @@ def _read(
     raised = np.round(standing[places] + _CONCEPTS * concepts + _PERSON * (people.meant - people.others), _DIGITS)
     traits = traits_of(texts, [one.kind for one in about], space, vectors) if held else None
     needed = needed[places] + wants.question.by_concepts(texts)
-    return _Facts(places, chunks, read, about, raised, concepts, people, wants, needed, space, vectors, traits)
+    own = [one.stated_by == asking.query.scope.reader.name for one in about]
+    return _Facts(places, chunks, read, about, raised, concepts, people, wants, needed, space, vectors, traits, own)
 
 
 def _odds(found: Retrieved, facts: _Facts, limits: Sequence[HardLimit], size: int) -> NDArray[np.float64]:
@@ -359,18 +367,12 @@ def _facets_of(facts: _Facts, kept: Sequence[int], asking: _Asking) -> list[str]
     if not kept or facts.traits is None or facets == (_KNOWN,):
         return [facets[0].name] * len(kept)
     if asking.asked.own:
-        return _nearest_of(facts, kept, facets, next(one for one in asking.embedders if one.space == facts.space))
+        embedder = next(one for one in asking.embedders if one.space == facts.space)
+        near = facts.vectors[kept] @ np.stack([embedder.query(facet.question) for facet in facets]).T
+        return nearest(near, [facts.about[place].topics for place in kept], facets)
     traits = Traits(facts.traits.aspects[kept], [facts.traits.kinds[place] for place in kept])
     direct = [facts.wants.looks_up] * len(kept)
     return assign(traits, subject, aspects_of(facets, subject), direct, facts.space.split("/")[0])
-
-
-def _nearest_of(facts: _Facts, kept: Sequence[int], facets: Sequence[Facet], embedder: Embedder) -> list[str]:
-    """Return the nearest of the caller's own facets. A facet with topics takes only facts with these topics."""
-    near = facts.vectors[kept] @ np.stack([embedder.query(facet.question) for facet in facets]).T
-    for column, facet in enumerate(facets):
-        near[[bool(facet.topics) and not set(facet.topics) & set(facts.about[place].topics) for place in kept], column] = -1
-    return [facets[best].name for best in near.argmax(axis=1)]
 
 
 def _ordered(

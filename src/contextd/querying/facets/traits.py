@@ -59,9 +59,10 @@ def _share(own: frozenset[str], asked: frozenset[str], wide: frozenset[str]) -> 
     return exact + broad
 
 
-def is_elsewhere(label: str, question: str) -> bool:
-    """Whether a fact is a budget or a size for other things than the question names."""
-    return is_budget_elsewhere(label, question) or _is_size_elsewhere(label, question)
+def is_elsewhere(label: str, question: str, *, of_others: bool) -> bool:
+    """Whether a fact is a budget or a size for other things than the question names, or a size of other people."""
+    size = of_others and label.endswith(_SIZE)
+    return size or is_budget_elsewhere(label, question) or _is_size_elsewhere(label, question)
 
 
 def _is_size_elsewhere(label: str, question: str) -> bool:

@@ -120,7 +120,7 @@ class MemoryReading(Reading, Protocol):
         """Return document, kind, time said, confidence, pinned, feedback, whom it is about, who stated it, topics as JSON."""
 
     def stated(self, documents: Collection[int]) -> Iterable[tuple[Any, ...]]:
-        """Return document, kind, confidence, time said, attribute, value with its unit, author."""
+        """Return document, kind, confidence, time said, attribute, value with its unit, author, whether a person stated it."""
 
     def related(self, documents: Collection[int]) -> Iterable[tuple[int, int, str]]:
         """Return document, linked document and kind of each link, oldest first."""

@@ -53,11 +53,12 @@ _ALIKE = """m.memory_id in (
     order by said desc limit 8)
   union select memory_id from (
     select memory_id from memory where ? and workspace_id = ? and author = ? and valid_to is null
-    order by said desc limit 500)
+    order by source = 'person' desc, said desc limit 500)
   union select value from json_each(?))
 and m.author = ? and d.acl_id = ? order by m.said, m.memory_id"""
 _CURRENT = """m.memory_id in (
-  select memory_id from memory where workspace_id = ? and author = ? and valid_to is null order by said desc limit 500)
+  select memory_id from memory where workspace_id = ? and author = ? and valid_to is null
+  order by source = 'person' desc, said desc limit 500)
 and m.author = ? and d.acl_id = ? order by m.said desc, m.memory_id"""
 VECTORS = """select d.document_id, v.space, v.data from json_each(?) j
 cross join document d on d.workspace_id = ? and d.document_id = j.value and d.dead_seq is null
@@ -243,7 +244,10 @@ class SqliteMemories:
         same = (workspace, mark, workspace, memory.attribute, memory.about, author, changes, workspace, author)
         beside = json.dumps(list(entry.beside))
         alike = (*same, beside, author, access_list_id(memory.principals))
-        decided = decide(memory, _found(connection, memory.workspace, _ALIKE, alike))
+        found = _found(connection, memory.workspace, _ALIKE, alike)
+        decided = decide(memory, found)
+        if decided.known and decided.memory in found:
+            return decided
         if decided.known:
             return replace(decided, memory=self._changed(connection, decided.memory, memory.author, None, {}))
         for old in decided.ended:

@@ -47,7 +47,9 @@ select document_id, kind, said, confidence, pinned, useful - useless, about, cas
 ) then author else '' end, topics
 from json_each(?2) j cross join memory on workspace_id = ?1 and document_id = j.value"""
 _STATED = """
-select document_id, kind, confidence, said, attribute, trim(memory.value || ' ' || unit), author
+select document_id, kind, confidence, said, attribute, trim(memory.value || ' ' || unit), author,
+source = ?3 or not exists (
+    select 1 from json_each(?4) g where g.value not in (select v.value from json_each(verified) v))
 from json_each(?2) j cross join memory on workspace_id = ?1 and document_id = j.value"""
 
 
@@ -95,8 +97,8 @@ class SqliteMemoryReading(SqliteReading):
         return self.select(_KNOWN, json.dumps(sorted(documents)), PERSON, json.dumps(GUESSED))
 
     def stated(self, documents: Collection[int]) -> Iterable[tuple[Any, ...]]:
-        """Return document, kind, confidence, time said, attribute, value with its unit, author."""
-        return self.select(_STATED, json.dumps(sorted(documents)))
+        """Return document, kind, confidence, time said, attribute, value with its unit, author, whether a person stated it."""
+        return self.select(_STATED, json.dumps(sorted(documents)), PERSON, json.dumps(GUESSED))
 
     def related(self, documents: Collection[int]) -> list[tuple[int, int, str]]:
         """Return document, linked document and kind of each link, oldest first."""

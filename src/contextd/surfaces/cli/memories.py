@@ -109,9 +109,11 @@ def recall(
         note("nothing found")
         return 1
     known = session.memories.several([hit.chunk.uri for hit in found.hits])
+    hit_of = {hit.chunk.uri: hit for hit in found.hits}
     rows = [
         (f"{hit.score:.2f}", one.id[:8], one.kind, _told(one.text, hit) + _linked(hit))
-        for hit, one in zip(found.hits, known, strict=True)
+        for one in known
+        if (hit := hit_of.get(f"memory:{one.id}")) is not None  # it may have been forgotten since
     ]
     table(("score", "id", "kind", "memory"), rows)
     return 0 if found.hits else 1

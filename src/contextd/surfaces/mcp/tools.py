@@ -66,8 +66,8 @@ def _remember(call: ToolCall, asked: requests.RememberTool) -> str:
     known: dict[str, Any] = {} if asked.kind is None else {"kind": asked.kind}
     saved = call.session.remember(asked.text, in_project=asked.project, source="agent", **known)
     lines = [f"{'Known already' if saved.known else 'Saved'}: {_fact(saved.memory)}"]
-    lines += [f"It replaces {_fact(old)}" for old in saved.replaced]
-    lines += [f"It contradicts {_fact(other)}" for other in saved.contradicts]
+    lines += [f"It replaces {_fact(old)}" for old in saved.replaced if not old.silent]
+    lines += [f"It contradicts {_fact(other)}" for other in saved.contradicts if not other.silent]
     return "\n".join([*lines, *saved.warnings])
 
 
@@ -75,8 +75,8 @@ def _recall(call: ToolCall, asked: requests.RecallTool) -> str:
     found = call.session.recall(checked_query(asked.query), k=asked.k, deadline=_SECONDS)
     facts = call.session.memories.several([hit.chunk.uri for hit in found.hits])
     lines = [f"Note: {visible_line(one)}" for one in found.trace.warnings]
-    told_by = [hit.chunk.told_by for hit in found.hits]
-    shown = [_fact(one) + (f" (told by {who})" if who else "") for one, who in zip(facts, told_by, strict=True)]
+    told_by = {hit.chunk.uri: hit.chunk.told_by for hit in found.hits}
+    shown = [_fact(one) + (f" (told by {who})" if (who := told_by.get(f"memory:{one.id}")) else "") for one in facts]
     return "\n".join([*lines, *shown] if facts else [*lines, "No fact about this is known."])
 
 
