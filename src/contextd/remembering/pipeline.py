@@ -90,7 +90,7 @@ def _overtaken(
 
     What is told at the same time is not among them.
     """
-    if seen.tagged is None:
+    if seen.tagged is None or memory.text.endswith(_QUESTION):
         return []
     (whole,) = seen.tagged.vectors.values()
     olds = [one for one in known_to(memory.workspace, memory.author, memory.principals) if one.memory.id != memory.id]

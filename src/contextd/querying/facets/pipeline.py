@@ -35,6 +35,7 @@ from contextd.querying.facets.interpret import interpret, without_amounts
 from contextd.querying.facets.judge import answers, evidence, is_possible_limit, odds_of, relevant, until_enough
 from contextd.querying.facets.limits import (
     LIMITS,
+    RARE,
     SURELY,
     HardLimit,
     is_called_like_limits,
@@ -188,9 +189,8 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
         "retrieve", lambda: retrieve(view, plan, {one.space: asking.vectors[one.space] for one in held}, near=_COMPARED)
     )
     situation = situation_of(asking.as_text[held[-1].space], held[-1].space) if held else ""
-    limits = trace.step(
-        "limits", lambda: limits_for(plan.text, view, asking.query.scope.reader.name, situation, asking.space_for_facts())
-    )
+    reader, own_space = asking.query.scope.reader.name, asking.space_for_facts()
+    limits = trace.step("limits", lambda: limits_for(plan.text, view, reader, situation, own_space))
     limits = without_other_money(limits, plan.text, buys=is_filled(plan.subject))
     if not found.chunks:
         return [one.as_hit(0.0) for one in most_pressing(touched(limits, plan.text), view.size, trace)]
@@ -210,11 +210,11 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     answer = _answers(facts, odds, view.size, asking) if may_answer else []  # if there is one, that alone is asked for
     best = answer or (relevant(odds, view.size) if gate >= enough.facts else [])
     must, budgets = _must([] if answer else limits, facts, likely, view.size, asking, trace)
-    kept = _concerned(best, facts, {one.chunk.id for one in must}, shown, asking)
-    kept += [place for place in budgets if place not in kept]
+    kept = list(dict.fromkeys([*_concerned(best, facts, {one.chunk.id for one in must}, shown, asking), *budgets]))
     chosen = {one.chunk.id: one.own for one in must} | {facts.chunks[place]: facts.own[place] for place in kept}
     there = {chunk for own in (True, False) for chunk in until_enough([one for one in chosen if chosen[one] is own], shown)}
-    must, kept = [one for one in must if one.chunk.id in there], [place for place in kept if facts.chunks[place] in there]
+    must = [one for one in must if one.chunk.id in there or (is_sure(one) and len(limits) <= RARE * view.size)]
+    kept = [place for place in kept if facts.chunks[place] in there]
     kept, shown = with_newer(kept, facts.chunks, facts.about, shown, view)
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
     if kept and not wants.looks_up and is_filled(plan.subject) and not asking.asked.own:
