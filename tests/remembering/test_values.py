@@ -108,6 +108,8 @@ def test_a_value_is_whole_and_a_plain_measure_is_no_limit(text: str, value: str,
     [
         ("The shop is closed on Mondays", "shop_closed", "Mondays"),
         ("What is my shoe size?", "", ""),
+        ("I'm 1.79 m tall and weigh 74 kg", "height", "1.79"),
+        ("The mortgage payment went up to 1,260 €", "mortgage_payment", "1,260"),
         ("I take levothyroxine 75 µg every morning", "dose_levothyroxine", "75"),
         ("I'm on metformin 500mg twice a day", "dose_metformin", "500"),
         ("Our daughter Juno was born on 14 March 2017", "birthday", "14 March 2017"),

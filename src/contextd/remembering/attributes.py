@@ -33,11 +33,13 @@ _WORDS = (
     "half an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|hundred"
     "|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|deux|trois|quatre|cinq|dix|dos|tres|cuatro|cinco|diez"
 )
+_CHANGED = frozenset("went gone goes rose raised up down".split())
+_MASSES = frozenset("kg kilo kilos g lb lbs pounds stone".split())
 _NUMBER = rf"(?:\d+(?:[.,'\u2019 ]\d{{3}})*(?:[.,:]\d+)?(?:\s?k\b|\s?million)?|\b(?:{_WORDS})\b)"
 _SPAN = "day|week|month|year|night|hour|tag|woche|monat|jahr|jour|semaine|mois|an|día|semana|mes|año"
 _PERIOD = rf"(?:(?:a|per|each|every|/|pro|par|por|im)\s*)(?P<period>{_SPAN})"
 _MOST = _any(
-    r"max(?:imum|imal)?\.?|at most|up to|(?:no|not) more than|nothing (?:bigger|above|longer) than|nothing over|under|below|less than",
+    r"max(?:imum|imal)?\.?|at most|(?<!went )(?<!gone )(?<!goes )(?<!rose )(?<!raised )up to|(?:no|not) more than|nothing (?:bigger|above|longer) than|nothing over|under|below|less than",
     r"limited to|capped at|stops at|within|höchstens|maximal|bis zu|unter|pas plus de|moins de|como mucho|máximo|menos de",
     r"(?:can'?t|cannot|must not|mustn'?t|shouldn'?t|may not) (?:exceed|take longer than|cost more than|be (?:longer|more|over) than)",
     r"(?:can'?t|cannot|must not|mustn'?t|shouldn'?t|should not|may not) (?:run |go |last |take |be )?(?:past|over|beyond|above)",
@@ -337,12 +339,13 @@ def _measured(text: str) -> Found:
             r"[^\W\d]+", re.sub(rf"\b(?:{_MOST}|{_LEAST})\b", " ", text[: match.start()], flags=re.IGNORECASE).casefold()
         )
         after = re.findall(r"[^\W\d]+", text[match.end() :].casefold())
-        if {"weigh", "weighs", "weight", "wiege", "pèse", "peso"} & set(before + after):
+        words = set(before + after)
+        if unit.casefold() in _MASSES and {"weigh", "weighs", "weight", "wiege", "pèse", "peso"} & words:
             return "weight", value, unit
-        if {"tall", "height", "groß", "grand", "mide", "mido"} & set(before + after):
+        if unit.casefold() not in _MASSES and {"tall", "height", "groß", "grand", "mide", "mido"} & words:
             return "height", value, unit
-        words = [word for word in before if word not in _FILLER and word not in _NOT_ACTIVITIES]
-        name = "_".join(words[-2:]) or "_".join(after[:1])
+        named = [word for word in before if word not in _FILLER and word not in _NOT_ACTIVITIES and word not in _CHANGED]
+        name = "_".join(named[-2:]) or "_".join(after[:1])
         return (name, value, unit) if name else None
     return None
 
