@@ -62,10 +62,8 @@ def custom(name: str, text: str, header: str = "", separator: str = "\n", footer
 
 def text_of(chunk: Chunk) -> str:
     """Return the text of a chunk. For a chat message, author and time come first; for a memory, who else told it."""
-    if chunk.told_by:
-        return f"{chunk.told_by}: {chunk.text}"
-    if chunk.kind != "chat_message":
-        return chunk.text
+    if chunk.kind != "chat_message" or chunk.told_by:
+        return chunk.as_told
     who = ", ".join(part for part in (chunk.label, *chunk.heading[-1:]) if part)
     return f"{who}: {chunk.text.strip()}" if who else chunk.text
 

@@ -156,6 +156,11 @@ class Chunk:
     document_length: int = 0  # characters of the whole document; 0 if it is no file
 
     @property
+    def as_told(self) -> str:
+        """The text, for a memory of somebody else behind the name of its author."""
+        return f"{self.told_by}: {self.text}" if self.told_by else self.text
+
+    @property
     def is_memory(self) -> bool:
         """Whether it is a memory, of whatever kind. By the language, since a file may be named like one."""
         return self.language == MEMORY

@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from contextd.querying.render import text_of
 from contextd.text.natural_language import ANY_SMALL
 from contextd.text.relative_times import resolved
 from contextd.text.terms import plain, split
@@ -88,7 +87,7 @@ def _stated(hit: Hit) -> tuple[str, str]:
         text, weak = _weakened(chunk.text) if chunk.value[0].isdigit() else (chunk.text, "")
         if _says_all(text, chunk.label, chunk.value):
             return chunk.label, weak + resolved(chunk.value, chunk.modified)
-    return "", resolved(" ".join(text_of(chunk).split()), chunk.modified)
+    return "", resolved(" ".join(chunk.as_told.split()), chunk.modified)
 
 
 def _weakened(text: str) -> tuple[str, str]:

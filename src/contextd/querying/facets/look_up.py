@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from contextd.ports.store import View
 from contextd.text.patterns import pattern
 from contextd.text.people import Mentions
@@ -14,6 +17,7 @@ from contextd.values.memory import CONTRADICTS
 
 _NAMED = 2  # facts that introduce somebody, or have the attribute that is asked for, which are shown first
 _OVERTAKEN = 0.5  # share of the probability of a fact that a newer one contradicts
+_FAR = 3.0  # log-odds below the likeliest fact: what is farther only sounds like an answer
 _NEWER = 2  # newer facts with the attribute of an answer that are shown beside it
 
 Attribute = tuple[str, str]  # its name, empty if there is none, and whom the fact is about
@@ -21,7 +25,7 @@ Attribute = tuple[str, str]  # its name, empty if there is none, and whom the fa
 
 def completed(
     question: str, found: Sequence[int], attributes: Sequence[Attribute], told: Sequence[int], people: Mentions,
-    own: Sequence[bool],
+    own: Sequence[bool], odds: NDArray[np.float64],
 ) -> list[int]:  # fmt: skip
     """Return the places of an answer's facts: those about the people that are meant, with newer values of their attributes.
 
@@ -31,7 +35,8 @@ def completed(
     introducing = sorted((place for place, one in enumerate(people.introduces) if one), key=lambda place: not own[place])
     if introducing and pattern("who").match(question.strip()):
         return introducing[:_NAMED]
-    first = sorted(_asked_for(question, attributes, people), key=lambda place: not own[place])[:_NAMED]
+    asked = [place for place in _asked_for(question, attributes, people) if odds[place] >= odds.max() - _FAR]
+    first = sorted(asked, key=lambda place: not own[place])[:_NAMED]
     of_them = [place for place in found if not people.others[place]] or found
     meant = [place for place in of_them if people.named[place] or people.meant[place]] or of_them
     since = {attributes[place]: told[place] for place in meant if attributes[place][0]}
@@ -43,7 +48,8 @@ def completed(
 
 
 def with_newer(
-    kept: Sequence[int], chunks: Sequence[ChunkId], about: Sequence[About], shown: Mapping[ChunkId, float], view: View
+    kept: Sequence[int], chunks: Sequence[ChunkId], about: Sequence[About], odds: NDArray[np.float64],
+    shown: Mapping[ChunkId, float], view: View,
 ) -> tuple[list[int], dict[ChunkId, float]]:  # fmt: skip
     """Return the places of shown facts, each with newer ones that contradict it, which are likelier; and the probabilities."""
     related, place_of = (
@@ -53,7 +59,8 @@ def with_newer(
     found, likely = list[int](), dict(shown)
     for place in kept:
         others = [place_of.get(one.document) for one in related.get(chunks[place].document, ()) if one.kind == CONTRADICTS]
-        newer = [one for one in others if one is not None and about[one].modified > about[place].modified]
+        near = [one for one in others if one is not None and odds[one] >= odds[place] - _FAR]
+        newer = [one for one in near if about[one].modified > about[place].modified]
         for one in newer:
             likely[chunks[one]] = max(likely[chunks[one]], likely[chunks[place]])
         likely[chunks[place]] *= _OVERTAKEN if newer else 1

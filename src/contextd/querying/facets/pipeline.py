@@ -215,7 +215,7 @@ def _found(view: View, asking: _Asking, trace: Trace) -> list[Hit]:
     there = {chunk for own in (True, False) for chunk in until_enough([one for one in chosen if chosen[one] is own], shown)}
     must = [one for one in must if one.chunk.id in there or (is_sure(one) and len(limits) <= RARE * view.size)]
     kept = [place for place in kept if facts.chunks[place] in there]
-    kept, shown = with_newer(kept, facts.chunks, facts.about, shown, view)
+    kept, shown = with_newer(kept, facts.chunks, facts.about, odds, shown, view)
     names = trace.step("assign", lambda: _facets_of(facts, kept, asking))
     if kept and not wants.looks_up and is_filled(plan.subject) and not asking.asked.own:
         nearly = _concerned(relevant(odds, view.size, NEARLY), facts, {one.chunk.id for one in must}, shown, asking)
@@ -257,7 +257,7 @@ def _answers(facts: _Facts, odds: NDArray[np.float64], size: int, asking: _Askin
     found = answers(odds) if facts.wants.tier == FACTS and not asking.asked.own else alone(facts.standing, size)
     attributes = [(facts.read[chunk].label, about.whose) for chunk, about in zip(facts.chunks, facts.about, strict=True)]
     told = [about.modified for about in facts.about]
-    return completed(asking.plan.text, found, attributes, told, facts.people, facts.own)
+    return completed(asking.plan.text, found, attributes, told, facts.people, facts.own, odds)
 
 
 def _filled(
