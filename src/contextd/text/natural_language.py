@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from contextd.text.thesaurus import languages_of
 
@@ -55,12 +56,22 @@ _HOLDING = re.compile(
 _WITH_SMALL = {
     word: tuple(one for one, words in _WORDS.items() if word in words) for words in _WORDS.values() for word in words
 }
+_SHORT = 300  # letters of a text whose language is remembered
 _SMALL_WORD = 1.5  # against 1 for a word of the thesaurus
 _LETTERS = {"de": "äöüß", "fr": "éèêàçùœ", "es": "ñ¿¡áíóú", "pt": "ãõ"}
 
 
 def language_of(text: str) -> str:
     """Return the two-letter code of the language of a text; empty if unknown."""
+    return _known_language(text) if len(text) <= _SHORT else _language_of(text)
+
+
+@lru_cache(maxsize=1 << 12)  # the facts of a person are looked at for every question
+def _known_language(text: str) -> str:
+    return _language_of(text)
+
+
+def _language_of(text: str) -> str:
     for language, script in _SCRIPTS:
         if script.search(text):
             return language

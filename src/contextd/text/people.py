@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ class Mentions(NamedTuple):
 
 def mentions(question: str, facts: Sequence[str], whose: Sequence[str]) -> Mentions:
     """Compare the people of a question with those of facts. `whose` is whom a fact is about; empty for its author."""
-    introduced = [_introduced(fact) for fact in facts]
+    introduced = [_introduced(fact[:_READ]) for fact in facts]
     people: dict[str, frozenset[str]] = {}
     for one in introduced:
         for name, relations in one.items():
@@ -91,11 +92,11 @@ def mentions(question: str, facts: Sequence[str], whose: Sequence[str]) -> Menti
     return Mentions(*(np.array(column, float) for column in (named, meant, others, outside, introduces)))
 
 
+@lru_cache(maxsize=1 << 12)  # the facts of a person are compared with every question
 def _introduced(fact: str) -> dict[str, frozenset[str]]:
     """Return the names that a fact introduces, and what they are to the person."""
     found: dict[str, frozenset[str]] = {}
-    start = fact[:_READ]
-    for match in (*_INTRODUCED_BY.finditer(start), *_CALLED.finditer(start)):
+    for match in (*_INTRODUCED_BY.finditer(fact), *_CALLED.finditer(fact)):
         name = match["who"].casefold()
         known = match.groupdict().get("mine", "my")
         if match["who"][0].isupper() and (known or not _is_word(name)) and (relations := _relations(match["what"])):

@@ -31,7 +31,7 @@ _TOUCHES = -2.75  # log-odds from which a question touches a limit
 _TOUCHES_ACROSS, SURELY = -1.0, 0.0  # the same for a limit in another language; and if nothing else seems to matter
 _MONEY = -0.5  # log-odds from which a question touches a budget
 _ALL, _OF_ALL = 20, 0.1  # limits that are shown, and their share of all facts: the larger number
-RARE = 0.4  # share of all facts: if more of them are limits, these are tastes, which end when enough is right
+RARE = 0.33  # share of all facts: if more of them are limits, these are tastes, which end when enough is right
 _INTRODUCED = 4  # words at the start of a fact that say whom it is about
 _FOR_SOMEBODY = re.compile(
     r"\b(?:schenk\w+ (?:ich|wir)|geschenk für|cadeau pour|offrir à|regal(?:o para|ar a)) "
@@ -100,7 +100,9 @@ def touched(limits: Sequence[HardLimit], question: str) -> list[HardLimit]:
     return [
         one
         for one in limits
-        if one.concerns and one.odds >= (_TOUCHES_ACROSS if english and is_foreign(one.chunk.text) else _TOUCHES)
+        if one.concerns
+        and one.odds >= _TOUCHES
+        and (one.odds >= _TOUCHES_ACROSS or not english or not is_foreign(one.chunk.text))
     ]
 
 

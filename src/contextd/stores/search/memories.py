@@ -120,5 +120,8 @@ def _known(where: About, memory: Sequence[Any], topics: Mapping[str, tuple[str, 
 def _stated(
     chunk: Chunk, reader: str, kind: str, confidence: float, said: int, attribute: str, value: str, author: str, stated: int
 ) -> Chunk:  # fmt: skip
-    told = replace(chunk, kind=kind, label=attribute, value=value, confidence=confidence, modified=said)
-    return replace(told, told_by=author if author != reader else "", stated=bool(stated))
+    told_by = author if author != reader else ""
+    return replace(
+        chunk, kind=kind, label=attribute, value=value, confidence=confidence, modified=said, told_by=told_by,
+        stated=bool(stated),
+    )  # fmt: skip
